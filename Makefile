@@ -1,0 +1,79 @@
+# Every target does its own set-up in .venv, so any of them can be the first command.
+# It needs Python 3.11 or newer, git and make; PYTHON=/path/to/python3.12 names another one.
+# With uv instead: uv venv && uv pip install -e '.[dev]'
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+LINKS := $(addprefix .package/sprintlog/,engine projections cli)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check lint bench accept
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.installed ## show sprintlog at work
+	@$(BIN)/sprintlog demo $(ARGS)
+
+test: $(VENV)/.installed-dev ## run the tests; ARGS='-k journal' runs some of them
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: lint test ## everything a change must pass: format, lint, imports, types, tests
+
+lint: $(VENV)/.installed-dev ## the fast half of check: all but the tests
+	@echo "format"  && $(BIN)/python -m ruff format --check .
+	@echo "lint"    && $(BIN)/python -m ruff check .
+	@echo "imports" && $(BIN)/lint-imports --no-logo
+	@echo "types"   && $(BIN)/python -m mypy
+
+bench: $(VENV)/.installed-bench ## measure, as ratios to something run in the same minute
+	@$(BIN)/python tests/benchmarks/run.py $(ARGS)
+
+accept: $(VENV)/.installed-dev ## the long form of every check: kills, faults, large logs
+	@$(BIN)/python tests/acceptance/run.py $(ARGS)
+
+# --- Set-up: once, and again when pyproject.toml changes -----------------------------
+
+# An interpreter that went away takes what was installed for it along.
+$(shell test -x $(BIN)/python || rm -f $(VENV)/.installed*)
+
+# pip is missing from a .venv that uv made.
+define install
+	@echo "setting up $(VENV) (once, and again when pyproject.toml changes) ..." >&2
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 \
+		|| $(BIN)/python -m ensurepip >/dev/null
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e $(1) || { \
+		echo "error: installing into $(VENV) failed; the lines above say why" >&2; \
+		echo "hint: this step needs a package index; 'rm -r $(VENV)' starts afresh" >&2; \
+		exit 1; }
+	@touch $(2)
+endef
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python $(LINKS)
+	$(call install,.,$@)
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python $(LINKS)
+	$(call install,'.[dev]',$@ $(VENV)/.installed)
+
+$(VENV)/.installed-bench: pyproject.toml | $(BIN)/python $(LINKS)
+	$(call install,'.[bench]',$@ $(VENV)/.installed)
+
+$(BIN)/python:
+	@command -v $(firstword $(PYTHON)) >/dev/null 2>&1 || { \
+		echo "error: $(PYTHON) was not found; sprintlog needs Python 3.11 or newer" >&2; \
+		echo "hint: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "error: $(PYTHON) is $$($(PYTHON) --version 2>&1); sprintlog needs 3.11 or newer" >&2; \
+		echo "hint: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "error: $(PYTHON) cannot make virtual environments: its venv module is missing" >&2; \
+		echo "hint: on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# Archives do not carry the links that a git checkout has.
+$(LINKS):
+	@ln -s ../../$(@F) $@

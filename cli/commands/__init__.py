@@ -1,0 +1,1 @@
+"""One module a verb or noun, imported only when it is typed."""

@@ -1,0 +1,196 @@
+"""`sprintlog append`: facts by their type, one, or a stream of JSON lines."""
+
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import RolledBack, SprintCompiled, SprintImported
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.transitions import check_exists
+from sprintlog.engine.sprint.wishes import fulfil, to_fact
+from sprintlog.projections.catalogue import sprint_of
+from sprintlog.projections.workspace import Outcome, Workspace
+
+from ..output import print_error, print_json
+from ..recording import Options, act, answer, answer_of, check_actor, refresh
+from ..wiring import open_workspace, parse_expected, with_recording
+
+LINE_BYTES_MAX = 9 * 1024 * 1024
+IDLE_SECONDS = 0.05
+REFRESH_SECONDS = 1.0
+FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
+
+
+@click.command(
+    "append",
+    epilog='Examples: sprintlog append phase-started --data \'{"phase": "setup"}\'\n\n'
+    'echo \'{"type": "activity-seen"}\' | sprintlog append',
+)
+@click.argument("tag", metavar="[TYPE]", required=False)
+@click.option("--stream", metavar="sprint/ID", help="Which stream. [the only sprint]")
+@click.option("--data", metavar="JSON", default="{}", help="The fact's fields.")
+@click.option(
+    "--observed",
+    is_flag=True,
+    help="Another tool says it happened: record it even against our rules, marked.",
+)
+@with_recording
+def command(
+    tag: str | None, stream: str | None, data: str, observed: bool, **given: Any
+) -> None:
+    """Record a fact by calling the command that would have caused it.
+
+    Without TYPE every line of standard input is an object with `type`, `data` and, where
+    wanted, `stream`, `actor`, `at`, `key`, `expect`, `observed`; each is answered by one
+    line once it is durable, or by one with `error`. State files follow when the input
+    pauses, at the latest when it ends.
+    """
+    options = Options(given)
+    with open_workspace() as workspace:
+        if tag is None:
+            if not _append_lines(workspace, options, stream, observed):
+                sys.exit(1)
+            return
+        line = {"type": tag, "data": _json(data.encode()), "observed": observed}
+        sprint_id, outcome = _append(workspace, line, options, stream)
+        answer(outcome, as_json=options.as_json)
+        refresh(workspace, sprint_id)
+
+
+def _append_lines(
+    workspace: Workspace, options: Options, stream: str | None, observed: bool
+) -> bool:
+    """Append every line of standard input; tell whether all of them were recorded."""
+    stale: set[str] = set()
+    refreshed = time.monotonic()
+    all_recorded = True
+    for line in _lines(sys.stdin.fileno()):
+        if line is None:
+            if stale and time.monotonic() - refreshed >= REFRESH_SECONDS:
+                _refresh_all(workspace, stale)
+                refreshed = time.monotonic()
+            continue
+        if not line.strip():
+            continue
+        try:
+            fields = {"observed": observed, **_object(line)}
+            sprint_id, outcome = _append(workspace, fields, options, stream)
+        except SprintlogError as error:
+            all_recorded = False
+            print_json({"error": error.kind, "message": error.message, "hint": error.hint})
+            continue
+        print_json(answer_of(outcome))
+        stale.add(sprint_id)
+    _refresh_all(workspace, stale)
+    return all_recorded
+
+
+def _append(
+    workspace: Workspace, line: dict[str, Any], options: Options, stream: str | None
+) -> tuple[str, Outcome]:
+    """Record one fact; values of the line go before the options."""
+    fact = to_fact(str(line.get("type")), line.get("data", {}))
+    sprint_id = _sprint_id(workspace, line.get("stream", stream), fact, options)
+    chosen = _merged(options, line)
+    observed = line.get("observed") is True
+
+    def decide(sprint: Sprint, at: str) -> list[Fact]:
+        if observed:
+            if not isinstance(fact, SprintCompiled | SprintImported):
+                check_exists(sprint)
+            return [fact]
+        inside = isinstance(fact, RolledBack) and workspace.is_inside_append(
+            sprint.id, fact.to
+        )
+        return fulfil(sprint, fact, at, is_inside_append=inside)
+
+    arguments = {"type": fact.type, "data": msgspec.to_builtins(fact), "to": sprint_id}
+    return sprint_id, act(
+        workspace, sprint_id, "append", decide, chosen, arguments, observed=observed
+    )
+
+
+def _sprint_id(workspace: Workspace, stream: object, fact: Fact, options: Options) -> str:
+    if stream is None:
+        if isinstance(fact, SprintCompiled | SprintImported) and fact.document:
+            return str(fact.document.get("sprint-id"))
+        return workspace.choose(options.sprint_id)
+    sprint_id = sprint_of(stream) if isinstance(stream, str) else None
+    if not sprint_id:
+        raise RefusedError(
+            f"stream {str(stream)[:60]!r} is not one of this log; give sprint/ID",
+            field="stream",
+        )
+    return sprint_id
+
+
+def _merged(options: Options, line: dict[str, Any]) -> Options:
+    """Return the options with a line's own values in their place."""
+    for name in ("actor", "at", "key"):
+        value = line.get(name)
+        if value is not None and not isinstance(value, str):
+            raise RefusedError(f"{name}: must be text", field=name)
+    expect = line.get("expect")
+    try:
+        return options.with_values(
+            actor=check_actor(line.get("actor") or options.actor),
+            at=line.get("at") or options.at,
+            key=line.get("key") or options.key,
+            expect=options.expect if expect is None else parse_expected(str(expect)),
+        )
+    except click.UsageError as error:
+        raise RefusedError(error.message) from error
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    fields = _json(line)
+    if not isinstance(fields, dict):
+        raise InvalidInputError("a line must be a JSON object with `type` and `data`")
+    if extra := [name for name in fields if name not in FIELDS]:
+        raise InvalidInputError(
+            f"there is no such field; allowed: {', '.join(FIELDS)}", field=str(extra[0])
+        )
+    return fields
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInputError(f"not JSON: {error}", field="data") from error
+
+
+def _lines(descriptor: int) -> Iterator[bytes | None]:
+    """Yield the lines of a descriptor as they come, and None whenever it is idle."""
+    pending = b""
+    while True:
+        ready, _, _ = select.select([descriptor], [], [], IDLE_SECONDS)
+        if not ready:
+            yield None
+            continue
+        chunk = os.read(descriptor, 1 << 16)
+        if not chunk:
+            break
+        pending += chunk
+        *lines, pending = pending.split(b"\n")
+        yield from lines
+        if len(pending) > LINE_BYTES_MAX:
+            raise InvalidInputError(f"a line is longer than {LINE_BYTES_MAX} bytes")
+    if pending:
+        yield pending
+
+
+def _refresh_all(workspace: Workspace, stale: set[str]) -> None:
+    while stale:
+        try:
+            refresh(workspace, stale.pop())
+        except SprintlogError as error:
+            print_error(error, as_json=True)

@@ -1,0 +1,211 @@
+"""`sprintlog import progress`: take in PROGRESS.yaml documents of other tools."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.sprint.contradictions import contradictions
+from sprintlog.engine.sprint.facts import Place
+from sprintlog.engine.sprint.plan import import_document
+from sprintlog.projections.catalogue import sprint_stream
+from sprintlog.projections.refreshing import Refresher
+from sprintlog.projections.workspace import Workspace
+
+from ..output import print_json, print_text, warn
+from ..placing import PROGRESS, place_in, place_of
+from ..recording import Options, act
+from ..wiring import open_workspace, with_recording
+
+
+class Version(NamedTuple):
+    """One version of a document on its way in."""
+
+    name: str
+    content: bytes
+    at: str | None
+    """When it was written, where git says so."""
+    file: Path | None
+    """The file itself, where it is the one at hand."""
+
+
+@click.group("import")
+def command() -> None:
+    """Take in what other tools left behind."""
+
+
+@command.command(
+    epilog="Examples: sprintlog import progress sprints/auth/PROGRESS.yaml\n\n"
+    "sprintlog import progress --git sprints/auth/PROGRESS.yaml"
+)
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…")
+@click.option(
+    "--git",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="All committed versions of this file, oldest first.",
+)
+@click.option(
+    "--sprint-dir",
+    type=click.Path(path_type=Path),
+    help="Where PROGRESS.yaml is written. [where it was imported from]",
+)
+@with_recording
+def progress(
+    files: tuple[Path, ...], git: Path | None, sprint_dir: Path | None, **given: Any
+) -> None:
+    """Take in PROGRESS.yaml documents, exactly as they are.
+
+    The first version of a sprint is its beginning, each later one the difference to
+    the one before. Nothing is dropped; what contradicts the rules is reported. All
+    files are checked before the first is recorded.
+    """
+    from ..intake.progress import read_progress
+
+    if bool(files) == bool(git):
+        raise click.UsageError("give files, or --git FILE")
+    options = Options(given)
+    if options.key and (git or len(files) > 1):
+        raise click.UsageError("--key goes with one file")
+    versions = list(_committed(git) if git else _given(files))
+    documents = [read_progress(v.content, file=v.name) for v in versions]
+    for version, document in zip(versions, documents, strict=True):
+        if options.sprint_id not in (None, document["sprint-id"]):
+            raise InvalidInputError(
+                f"{document['sprint-id']!r} is not the sprint {options.sprint_id!r}",
+                file=version.name,
+                field="sprint-id",
+            )
+    with open_workspace() as workspace:
+        for version, document in zip(versions, documents, strict=True):
+            _import_one(workspace, version, document, options, sprint_dir)
+
+
+def _import_one(
+    workspace: Workspace,
+    version: Version,
+    document: dict[str, Any],
+    options: Options,
+    sprint_dir: Path | None,
+) -> None:
+    sprint_id = str(document["sprint-id"])
+    problems = contradictions(document)
+    place = _place(workspace, version, sprint_dir)
+    if options.actor == "runtime":
+        options.actor = f"import:{Path(version.name.partition('@')[0]).name}"[:128]
+    if version.at is not None:
+        options.at = version.at
+    outcome = act(
+        workspace,
+        sprint_id,
+        "import progress",
+        lambda sprint, at: import_document(
+            sprint, document=document, source=version.name[-500:], place=place
+        ),
+        options,
+        {"document": document},
+    )
+    sprint = outcome.sprint
+    last = outcome.events[-1] if outcome.events else None
+    position = last.position if last else workspace.log.head().position
+    if options.as_json:
+        answer = {
+            "file": version.name,
+            "stream": sprint_stream(sprint_id),
+            "version": sprint.version,
+            "position": position,
+            "unchanged": last is None,
+            "problems": problems,
+        }
+        if last is not None:
+            answer |= {"id": last.id, "type": last.type, "hash": last.hash.hex()}
+        print_json(answer)
+    else:
+        said = "no difference" if last is None else f"version {sprint.version}"
+        count = f", {len(problems)} contradictions" if problems else ""
+        print_text(f"{version.name}: {sprint_id} {said}{count}  [position {position}]")
+        for problem in problems:
+            print_text(f"  {problem}")
+    _settle_file(workspace, sprint_id, version)
+
+
+def _settle_file(workspace: Workspace, sprint_id: str, version: Version) -> None:
+    """Take the file at hand as known; write one that has a place of its own."""
+    sprint = workspace.sprint(sprint_id)
+    place = sprint.plan.place
+    if place is None:
+        return
+    refresher = Refresher(workspace)
+    if version.file is not None and place_of(workspace.location, version.file) == place:
+        kept = refresher.know_imported(sprint, place.path, version.content)
+        if kept:
+            folder = workspace.location.folder / "edits"
+            warn(
+                f"{place.path} will be written in our layout from the first event of your "
+                f"own on; the original is kept as {folder / kept}"
+            )
+    refreshed = refresher.refresh(sprint_id)
+    if refreshed.problem:
+        warn(refreshed.problem)
+
+
+def _place(workspace: Workspace, version: Version, sprint_dir: Path | None) -> Place | None:
+    if sprint_dir is not None:
+        return place_in(workspace.location, sprint_dir)
+    if version.file is not None and version.file.name == PROGRESS:
+        return place_of(workspace.location, version.file)
+    return None
+
+
+def _given(files: tuple[Path, ...]) -> Iterator[Version]:
+    from ..intake.progress import read_bytes
+
+    for file in files:
+        yield Version(str(file), read_bytes(file), None, file)
+
+
+def _committed(file: Path) -> Iterator[Version]:
+    """Yield every committed version of a file, oldest first, renames followed."""
+    folder = file.absolute().parent
+    listing = _git(
+        folder, "log", "--follow", "--reverse", "--format=%x00%H %cI", "--name-only",
+        "-z", "--diff-filter=AMR", "--", file.name,
+    )  # fmt: skip
+    for commit, date, path in _commits(listing.decode(errors="surrogateescape")):
+        content = _git(folder, "cat-file", "blob", f"{commit}:{path}")
+        at_hand = file if file.is_file() and file.read_bytes() == content else None
+        yield Version(f"{path}@{commit[:12]}", content, date, at_hand)
+
+
+def _commits(listing: str) -> Iterator[tuple[str, str, str]]:
+    head = ""
+    found = False
+    for part in filter(None, (piece.strip("\n") for piece in listing.split("\0"))):
+        if len(part) > 41 and part[40] == " " and part[:40].isalnum():
+            head = part
+        else:
+            commit, _, date = head.partition(" ")
+            found = True
+            yield commit, date, part
+    if not found:
+        raise RefusedError("git knows no committed version of this file")
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    # A repository's own configuration must not run anything while we read it.
+    command = [
+        "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+        "-c", "safe.bareRepository=explicit", "--no-pager", *arguments,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, check=True, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", b"") or str(error).encode()
+        line = said.decode(errors="replace").strip().split("\n")[0]
+        raise RefusedError(f"git cannot read the history: {line}") from error
+    return done.stdout

@@ -1,0 +1,39 @@
+"""`sprintlog init`: make a log."""
+
+from pathlib import Path
+
+import click
+
+from sprintlog.projections.workspace import Workspace
+
+from ..output import print_json, print_text
+from ..wiring import here, log_folder, with_json
+
+
+@click.command("init", epilog="Example: sprintlog init")
+@click.option("--here", "in_folder", is_flag=True, help="In ./.sprintlog, not inside .git.")
+@with_json
+def command(in_folder: bool, as_json: bool) -> None:
+    """Make a log for this work tree.
+
+    In a git repository it lives in the git directory, where cleaning up does not reach
+    it and all work trees share it; elsewhere in .sprintlog. An existing log is never
+    touched.
+    """
+    start = here()
+    with Workspace.init(start, here=in_folder, folder=log_folder()) as workspace:
+        location = workspace.location
+    inside_git = location.folder.parent.name == ".git" or location.worktree
+    if as_json:
+        print_json({"folder": str(location.folder), "root": str(location.root)})
+        return
+    print_text(f"made an empty log in {location.folder}")
+    if not (inside_git or in_folder or log_folder()) and _is_in_git(start):
+        print_text("the git directory may not be written, so the log is in the work tree")
+    print_text(
+        "next: `sprintlog sprint create ID --plan FILE` or `sprintlog import progress`"
+    )
+
+
+def _is_in_git(folder: Path) -> bool:
+    return any((root / ".git").exists() for root in (folder, *folder.parents))

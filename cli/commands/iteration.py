@@ -1,0 +1,31 @@
+"""`sprintlog iteration …`: record the iterations of the loop."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.loop import start_iteration
+
+from ..recording import record
+from ..wiring import with_recording
+
+
+@click.group("iteration")
+def command() -> None:
+    """Record the iterations of the loop."""
+
+
+@command.command(epilog="Example: sprintlog iteration start")
+@click.option("--number", type=int, help="The iteration's number. [the next one]")
+@click.option("--max-iterations", type=int, help="How many iterations the loop allows.")
+@with_recording
+def start(number: int | None, max_iterations: int | None, **given: Any) -> None:
+    """Begin a loop iteration; numbers are never given twice, rollbacks included."""
+    record(
+        "iteration start",
+        given,
+        lambda sprint, at: start_iteration(
+            sprint, number=number, max_iterations=max_iterations
+        ),
+        arguments={"number": number, "max": max_iterations},
+    )

@@ -1,0 +1,24 @@
+"""`sprintlog note`: leave a remark in the log."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.notes import add_note
+
+from ..recording import record
+from ..wiring import with_recording
+
+
+@click.command("note", epilog="Example: sprintlog note 'retried by hand, flaky network'")
+@click.argument("text")
+@click.option("--phase", metavar="ADDRESS", help="What it is about. [the sprint]")
+@with_recording
+def command(text: str, phase: str | None, **given: Any) -> None:
+    """Leave a remark for whoever reads the log; it changes no state."""
+    record(
+        "note",
+        given,
+        lambda sprint, at: add_note(sprint, text=text, phase=phase),
+        arguments={"text": text, "phase": phase},
+    )

@@ -1,0 +1,137 @@
+"""`sprintlog phase …`: record what happens to a leaf."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from sprintlog.engine.sprint import phases
+from sprintlog.engine.sprint.words import FAILURE_CATEGORIES, MODELS
+
+from ..recording import record
+from ..wiring import with_recording
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+REASON = click.option("--reason", metavar="TEXT", help="Why.")
+
+
+def with_phase(function: Function) -> Function:
+    """Add the address of a leaf; without it the pointer's leaf is meant."""
+    return click.argument("phase", required=False, metavar="[PHASE/STEP/SUB-PHASE]")(
+        with_recording(function)
+    )
+
+
+@click.group("phase")
+def command() -> None:
+    """Record what happens to a phase, step or sub-phase.
+
+    A leaf is named by ids, like `build/step-1/implement`; without a name the one that
+    the pointer stands on is meant. Parents get their status from their children.
+    """
+
+
+@command.command(epilog="Example: sprintlog phase start build/step-0/implement")
+@with_phase
+@click.option("--model", type=click.Choice(MODELS), help="The model that executes it.")
+def start(phase: str | None, model: str | None, **given: Any) -> None:
+    """Begin to execute a leaf."""
+    record(
+        "phase start",
+        given,
+        lambda sprint, at: phases.start_phase(sprint, phase=phase, model=model),
+        arguments={"phase": phase, "model": model},
+    )
+
+
+@command.command(epilog="Example: sprintlog phase complete setup --summary 'branch made'")
+@with_phase
+@click.option("--summary", metavar="TEXT", help="What was done.")
+def complete(phase: str | None, summary: str | None, **given: Any) -> None:
+    """Finish a leaf successfully."""
+    record(
+        "phase complete",
+        given,
+        lambda sprint, at: phases.complete_phase(sprint, phase=phase, summary=summary),
+        arguments={"phase": phase, "summary": summary},
+    )
+
+
+@command.command(
+    epilog="Example: sprintlog phase fail build --error '429' --category rate-limit"
+)
+@with_phase
+@click.option("--error", required=True, metavar="TEXT", help="What went wrong.")
+@click.option(
+    "--category",
+    type=click.Choice(FAILURE_CATEGORIES),
+    default="logic",
+    help="Decides whether it is tried again. [logic]",
+)
+def fail(phase: str | None, error: str, category: str, **given: Any) -> None:
+    """Say that a leaf's execution failed.
+
+    By policy another attempt is scheduled (next-retry-at), or the sprint blocks.
+    """
+    record(
+        "phase fail",
+        given,
+        lambda sprint, at: phases.fail_phase(
+            sprint, phase=phase, error=error, category=category, at=at
+        ),
+        arguments={"phase": phase, "error": error, "category": category},
+    )
+
+
+@command.command(epilog="Example: sprintlog phase block deploy --reason 'no access'")
+@with_phase
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
+def block(phase: str | None, reason: str, **given: Any) -> None:
+    """Declare a leaf stuck; the sprint blocks with it."""
+    record(
+        "phase block",
+        given,
+        lambda sprint, at: phases.block_phase(sprint, phase=phase, reason=reason),
+        arguments={"phase": phase, "reason": reason},
+    )
+
+
+@command.command(epilog="Example: sprintlog phase skip docs --reason 'nothing to write'")
+@with_phase
+@REASON
+def skip(phase: str | None, reason: str | None, **given: Any) -> None:
+    """Leave a leaf out on purpose."""
+    record(
+        "phase skip",
+        given,
+        lambda sprint, at: phases.skip_phase(sprint, phase=phase, reason=reason),
+        arguments={"phase": phase, "reason": reason},
+    )
+
+
+@command.command(epilog="Example: sprintlog phase retry build/step-0/implement")
+@with_phase
+@REASON
+def retry(phase: str | None, reason: str | None, **given: Any) -> None:
+    """Put a failed or blocked leaf back to be executed again."""
+    record(
+        "phase retry",
+        given,
+        lambda sprint, at: phases.retry_phase(sprint, phase=phase, reason=reason),
+        arguments={"phase": phase, "reason": reason},
+    )
+
+
+@command.command(epilog="Example: sprintlog phase reopen setup --reason 'wrong branch'")
+@click.argument("phase", metavar="PHASE/STEP/SUB-PHASE")
+@REASON
+@with_recording
+def reopen(phase: str, reason: str | None, **given: Any) -> None:
+    """Put a completed or skipped leaf back to be done again."""
+    record(
+        "phase reopen",
+        given,
+        lambda sprint, at: phases.reopen_phase(sprint, phase=phase, reason=reason),
+        arguments={"phase": phase, "reason": reason},
+    )

@@ -1,0 +1,38 @@
+"""`sprintlog schema`: the JSON Schema of a file or of the events."""
+
+import click
+
+from ..output import print_json
+
+
+@click.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
+@click.argument("what", type=click.Choice(["progress", "plan", "events"]))
+def command(what: str) -> None:
+    """Print the JSON Schema of PROGRESS.yaml, of a plan, or of every event's data."""
+    if what == "events":
+        print_json(events_schema())
+        return
+    from ..intake.progress_models import Plan, Progress
+
+    model = Progress if what == "progress" else Plan
+    schema = model.model_json_schema()
+    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+def events_schema() -> dict[str, object]:
+    """Return the schema of every event's data, by wire tag."""
+    import msgspec
+
+    from sprintlog.projections.catalogue import CODEC
+
+    facts = list(CODEC.facts.values())
+    schemas, components = msgspec.json.schema_components(
+        facts, ref_template="#/$defs/{name}"
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "sprintlog events",
+        "type": "object",
+        "properties": dict(zip(CODEC.facts, schemas, strict=True)),
+        "$defs": components,
+    }

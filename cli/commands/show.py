@@ -1,0 +1,50 @@
+"""`sprintlog show`: a state file or an event, as it is or was."""
+
+import click
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.projections.progress_yaml import render
+
+from ..output import envelope, print_bytes, print_json, print_text, visible
+from ..wiring import open_workspace, with_json, with_point, with_sprint
+
+
+@click.group("show")
+def command() -> None:
+    """Print a state file or an event, as it is or was."""
+
+
+@command.command(epilog="Example: sprintlog show progress --at iter:3")
+@with_point
+@with_sprint
+@with_json
+def progress(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Print PROGRESS.yaml: exactly the bytes that would be written."""
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        if not sprint.exists:
+            raise NotFoundError(f"there is no sprint {sprint.id}", sprint=sprint.id)
+        if as_json:
+            print_json(sprint.document)
+        else:
+            print_bytes(render(sprint))
+
+
+@command.command(epilog="Example: sprintlog show event 7")
+@click.argument("position", type=click.IntRange(1))
+@with_json
+def event(position: int, as_json: bool) -> None:
+    """Print one event with everything the log keeps about it."""
+    with open_workspace() as workspace:
+        found = next(workspace.log.read(after=position - 1, until=position), None)
+    if found is None:
+        raise NotFoundError(f"there is no position {position}", position=position)
+    whole = envelope(found)
+    if as_json:
+        print_json(whole)
+        return
+    data = found.payload.decode() if found.payload is not None else "(erased)"
+    width = max(map(len, whole))
+    for name, value in {**whole, "data": data}.items():
+        if value is not None:
+            print_text(f"{name.ljust(width)}  {visible(str(value))}")

@@ -1,0 +1,223 @@
+"""`sprintlog sprint …`: create a sprint and lead it through its life."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.sprint import lifecycle
+from sprintlog.engine.sprint.facts import Place
+from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
+
+from ..placing import place_in
+from ..recording import Options, act, answer, record, refresh
+from ..wiring import open_workspace, with_recording
+
+REASON = click.option("--reason", metavar="TEXT", help="Why.")
+
+
+@click.group("sprint")
+def command() -> None:
+    """Create a sprint and lead it through its life."""
+
+
+@command.command(epilog="Example: sprintlog sprint create auth --plan plan.yaml")
+@click.argument("new_id", metavar="ID")
+@click.option(
+    "--plan", required=True, type=click.Path(path_type=Path), help="A compiled plan."
+)
+@click.option(
+    "--sprint-dir",
+    type=click.Path(path_type=Path),
+    help="Where PROGRESS.yaml is written. [the plan's folder]",
+)
+@click.option("--max-iterations", type=click.IntRange(1), help="For stats.max-iterations.")
+@with_recording
+def create(
+    new_id: str,
+    plan: Path,
+    sprint_dir: Path | None,
+    max_iterations: int | None,
+    **given: Any,
+) -> None:
+    """Take in a compiled plan in which nothing has happened yet.
+
+    The plan has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
+    out.
+    """
+    from ..intake.progress import read_bytes, read_plan
+
+    check_sprint_id(new_id, field="ID")
+    document = read_plan(read_bytes(plan), file=str(plan))
+    options = Options(given)
+    with open_workspace() as workspace:
+        place: Place | None = place_in(workspace.location, sprint_dir or plan.parent)
+        outcome = act(
+            workspace,
+            new_id,
+            "sprint create",
+            lambda sprint, at: create_sprint(
+                sprint,
+                plan=document,
+                place=place,
+                source=plan.name,
+                max_iterations=max_iterations,
+            ),
+            options,
+            {"id": new_id, "plan": document, "max": max_iterations},
+        )
+        answer(outcome, as_json=options.as_json)
+        refresh(workspace, new_id)
+
+
+@command.command(epilog="Example: sprintlog sprint start")
+@with_recording
+def start(**given: Any) -> None:
+    """Begin to execute."""
+    record(
+        "sprint start",
+        given,
+        lambda sprint, at: lifecycle.start_sprint(sprint),
+        arguments={},
+    )
+
+
+@command.command(epilog="Example: sprintlog sprint heartbeat")
+@with_recording
+def heartbeat(**given: Any) -> None:
+    """Say that the loop is alive."""
+    record(
+        "sprint heartbeat",
+        given,
+        lambda sprint, at: lifecycle.beat(sprint),
+        arguments={},
+    )
+
+
+@command.command(epilog="Example: sprintlog sprint pause --reason 'lunch'")
+@REASON
+@with_recording
+def pause(reason: str | None, **given: Any) -> None:
+    """Pause at a person's wish."""
+    record(
+        "sprint pause",
+        given,
+        lambda sprint, at: lifecycle.pause_sprint(sprint, reason=reason),
+        arguments={"reason": reason},
+    )
+
+
+@command.command(epilog="Example: sprintlog sprint interrupt --reason SIGTERM")
+@REASON
+@with_recording
+def interrupt(reason: str | None, **given: Any) -> None:
+    """Say that the loop was stopped from outside."""
+    record(
+        "sprint interrupt",
+        given,
+        lambda sprint, at: lifecycle.interrupt_sprint(sprint, reason=reason),
+        arguments={"reason": reason},
+    )
+
+
+@command.command(epilog="Example: sprintlog sprint resume --by ana --why 'pinned foo'")
+@click.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
+@click.option("--why", metavar="TEXT", help="Why it can go on.")
+@with_recording
+def resume(by: str | None, why: str | None, **given: Any) -> None:
+    """Go on after a pause, a breakpoint, an interruption or a block.
+
+    After `blocked` and `needs-human` somebody says who resolved it (--by) and why.
+    """
+    actor = str(given["actor"])
+    who = by or (actor.removeprefix("operator:") if actor.startswith("operator:") else None)
+    record(
+        "sprint resume",
+        given,
+        lambda sprint, at: lifecycle.resume_sprint(sprint, by=who, why=why),
+        arguments={"by": who, "why": why},
+    )
+
+
+@command.command(epilog="Example: sprintlog sprint block --reason 'no credentials'")
+@click.option("--reason", required=True, metavar="TEXT", help="Why.")
+@with_recording
+def block(reason: str, **given: Any) -> None:
+    """Say that the sprint cannot go on."""
+    record(
+        "sprint block",
+        given,
+        lambda sprint, at: lifecycle.block_sprint(sprint, reason=reason),
+        arguments={"reason": reason},
+    )
+
+
+@command.command(
+    "needs-human", epilog="Example: sprintlog sprint needs-human --reason 'which key?'"
+)
+@click.option("--reason", required=True, metavar="TEXT", help="What a person must decide.")
+@click.option("--details", metavar="TEXT", help="What helps to decide it.")
+@click.option("--error", metavar="TEXT", help="The error that led here. [the reason]")
+@click.option("--phase", metavar="ADDRESS", help="Which leaf. [the pointer's]")
+@with_recording
+def needs_human(
+    reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
+) -> None:
+    """Wait for a person at a leaf."""
+    record(
+        "sprint needs-human",
+        given,
+        lambda sprint, at: lifecycle.need_human(
+            sprint, reason=reason, details=details, error=error, phase=phase
+        ),
+        arguments={"reason": reason, "details": details, "error": error, "phase": phase},
+    )
+
+
+@command.command(epilog="Example: sprintlog sprint complete --summary 'merged'")
+@click.option("--summary", metavar="TEXT", help="What was reached.")
+@with_recording
+def complete(summary: str | None, **given: Any) -> None:
+    """Close the sprint once every leaf is completed or skipped."""
+    record(
+        "sprint complete",
+        given,
+        lambda sprint, at: lifecycle.complete_sprint(sprint, summary=summary),
+        arguments={"summary": summary},
+    )
+
+
+@command.command(epilog="Example: sprintlog sprint reopen --sprint auth")
+@REASON
+@with_recording
+def reopen(reason: str | None, **given: Any) -> None:
+    """Open a completed sprint again."""
+    record(
+        "sprint reopen",
+        given,
+        lambda sprint, at: lifecycle.reopen_sprint(sprint, reason=reason),
+        arguments={"reason": reason},
+    )
+
+
+@command.command("list", epilog="Example: sprintlog sprint list --json")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+def list_(as_json: bool) -> None:
+    """List the sprints of this log."""
+    from ..output import print_json, print_text, table
+
+    with open_workspace() as workspace:
+        rows = [
+            (name, workspace.status_of(name, version), str(version))
+            for name, version in workspace.sprints().items()
+        ]
+    if as_json:
+        keys = ("sprint", "status", "version")
+        print_json(
+            [{**dict(zip(keys, r, strict=True)), "version": int(r[2])} for r in rows]
+        )
+    elif rows:
+        print_text(table(rows))
+    else:
+        raise NotFoundError("there is no sprint in this log yet")

@@ -1,0 +1,120 @@
+"""`sprintlog status`: where a sprint stands."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.times import from_milliseconds, parse
+from sprintlog.engine.sprint.transitions import check_exists
+from sprintlog.engine.sprint.tree import Node
+
+from ..output import coloured, print_json, print_styled, visible
+from ..wiring import open_workspace, with_json, with_point, with_sprint
+
+STALE_AFTER_SECONDS = 15 * 60
+MARKS = {
+    "completed": ("✓", "green"),
+    "in-progress": ("▶", "yellow"),
+    "failed": ("✗", "red"),
+    "blocked": ("■", "red"),
+    "skipped": ("-", None),
+    "pending": ("·", None),
+}
+
+
+@click.command("status", epilog="Example: sprintlog status --json")
+@with_point
+@with_sprint
+@with_json
+def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Show where a sprint stands: status, pointer, figures, phases."""
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        check_exists(sprint)
+        stale = at is None and is_stale(sprint, now=from_milliseconds(workspace.clock()))
+    if as_json:
+        print_json(_answer(sprint, stale))
+        return
+    print_styled("\n".join(_lines(sprint, stale)))
+
+
+def is_stale(sprint: Sprint, *, now: str) -> bool:
+    """Tell whether a running sprint was silent for more than 15 minutes."""
+    last = sprint.document.get("last-activity")
+    if not sprint.is_running or not isinstance(last, str):
+        return False
+    return (parse(now) - parse(last)).total_seconds() > STALE_AFTER_SECONDS
+
+
+def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
+    document = sprint.document
+    pointed = sprint.plan.pointed()
+    return {
+        "sprint": sprint.id,
+        "version": sprint.version,
+        "status": document.get("status"),
+        "stale": stale,
+        "pointer": pointed.address if pointed else None,
+        "current": document.get("current"),
+        "stats": document.get("stats"),
+        "last_activity": document.get("last-activity"),
+        "phases": [
+            {
+                "address": node.address,
+                "status": node.status,
+                "error": node.data.get("error"),
+            }
+            for node in dict.fromkeys(sprint.plan.tree.nodes.values())
+        ],
+    }
+
+
+def _lines(sprint: Sprint, stale: bool) -> list[str]:
+    document, plan = sprint.document, sprint.plan
+    stats = document.get("stats") or {}
+    status = str(document.get("status"))
+    silent = " (stale: silent for more than 15 minutes)" if stale else ""
+    lines = [f"{visible(sprint.id)}  {status}{silent}  version {sprint.version}"]
+    lines.append(_figures(stats))
+    pointed = plan.pointed()
+    for phase in plan.tree.root.children:
+        lines.extend(_tree_lines(phase, pointed, "  "))
+    for node in plan.tree.leaves:
+        if needed := node.data.get("human-needed"):
+            reason, details = needed.get("reason"), needed.get("details")
+            lines.append(visible(f"needs a person at {node.address}: {reason}"))
+            if details:
+                lines.append(visible(f"  {details}"))
+    if sprint.is_running and plan.tree.leaves and plan.tree.open_leaf() is None:
+        lines.append("everything is finished: `sprintlog sprint complete` closes it")
+    return lines
+
+
+def _figures(stats: dict[str, Any]) -> str:
+    text = f"phases {stats.get('completed-phases')}/{stats.get('total-phases')}"
+    if "total-steps" in stats:
+        text += f"  steps {stats.get('completed-steps')}/{stats['total-steps']}"
+    if "current-iteration" in stats:
+        text += f"  iteration {stats['current-iteration']}"
+        if "max-iterations" in stats:
+            text += f" of {stats['max-iterations']}"
+    if stats.get("elapsed"):
+        text += f"  elapsed {stats['elapsed']}"
+    return visible(text)
+
+
+def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
+    mark, colour = MARKS[node.status]
+    text = node.address.rsplit("/", 1)[-1]
+    if node.status in ("failed", "blocked") and node.data.get("error"):
+        text += f": {str(node.data['error'])[:80]}"
+    if node.data.get("next-retry-at"):
+        text += f" (retry due {node.data['next-retry-at']})"
+    here = "  ◀" if node is pointed and node.status not in ("completed", "skipped") else ""
+    lines = [f"{indent}{coloured(mark, colour)} {visible(text)}{here}"]
+    # What is finished or not begun is one line; what is under way is shown whole.
+    if node.status not in ("completed", "skipped", "pending"):
+        for child in node.children:
+            lines.extend(_tree_lines(child, pointed, indent + "  "))
+    return lines

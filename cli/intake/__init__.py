@@ -1,0 +1,1 @@
+"""What strangers hand in: read, checked with the path of the bad field, never changed."""

@@ -1,0 +1,116 @@
+"""Read a PROGRESS.yaml or a compiled plan from a stranger and check it field by field."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.sprint.plan import check_id, check_sprint_id
+from sprintlog.engine.sprint.tree import CHILDREN
+from sprintlog.projections.yaml_reader import load
+
+from .progress_models import Plan, Progress
+
+Document = dict[str, Any]
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's bytes; raise `NotFoundError` or `InvalidInputError`."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{path}: there is no such file", file=str(path)) from error
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot be read: {error.strerror}", file=str(path)
+        ) from error
+
+
+def read_progress(content: bytes, *, file: str) -> Document:
+    """Return a PROGRESS.yaml as data, exactly as it stands there."""
+    document = _mapping(content, file)
+    if "sprint-id" not in document or "status" not in document:
+        raise InvalidInputError(
+            "this is not a PROGRESS.yaml of a sprint: `sprint-id` and `status` are needed",
+            file=file,
+            field="sprint-id" if "sprint-id" not in document else "status",
+            hint="another schema of the same file name cannot be imported",
+        )
+    _validate(Progress, document, file)
+    _check_ids(document, file)
+    _check_pointer(document, file)
+    return document
+
+
+def read_plan(content: bytes, *, file: str) -> Document:
+    """Return a compiled plan as data."""
+    document = _mapping(content, file)
+    _validate(Plan, document, file)
+    _check_ids(document, file)
+    return document
+
+
+def _mapping(content: bytes, file: str) -> Document:
+    document = load(content, file=file)
+    if not isinstance(document, dict):
+        raise InvalidInputError("is not a mapping of fields at the top", file=file, line=1)
+    return document
+
+
+def _validate(model: type[Plan], document: Document, file: str) -> None:
+    try:
+        model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise InvalidInputError(
+            str(first["msg"]), file=file, field=_path(first["loc"])
+        ) from error
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _check_ids(document: Document, file: str) -> None:
+    try:
+        if "sprint-id" in document:
+            check_sprint_id(document["sprint-id"])
+        _check_ids_below(document, "", level=0)
+    except RefusedError as error:
+        raise InvalidInputError(
+            error.message.partition(": ")[2], file=file, field=error.fields.get("field")
+        ) from error
+
+
+def _check_ids_below(data: Document, prefix: str, *, level: int) -> None:
+    if level >= len(CHILDREN):
+        return
+    key = CHILDREN[level]
+    for index, child in enumerate(data.get(key) or ()):
+        where = f"{prefix}{key}[{index}]"
+        if child.get("id") is not None:
+            check_id(child["id"], field=f"{where}.id")
+        _check_ids_below(child, f"{where}.", level=level + 1)
+
+
+def _check_pointer(document: Document, file: str) -> None:
+    """Refuse indices that point nowhere; one past the end is what other tools write."""
+    pointer, holder = document.get("current"), document
+    if not isinstance(pointer, dict):
+        return
+    for field, key in zip(("phase", "step", "sub-phase"), CHILDREN, strict=True):
+        index = pointer.get(field)
+        if index is None:
+            return
+        children = holder.get(key) or []
+        if index > len(children):
+            raise InvalidInputError(
+                f"{index} is out of range: allowed are 0 to {len(children)}",
+                file=file,
+                field=f"current.{field}",
+            )
+        holder = children[index] if index < len(children) else {}

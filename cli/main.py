@@ -1,0 +1,106 @@
+"""The entry point: a group that imports a command only when it is typed."""
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import SprintlogError
+
+from .output import print_error
+
+COMMANDS = {
+    "init": "Make a log for this work tree.",
+    "demo": "Play a small sprint in a fresh folder and show every command.",
+    "import": "Take in what other tools left behind.",
+    "status": "Show where a sprint stands.",
+    "log": "List the events.",
+    "show": "Print a state file or an event, as it is or was.",
+    "replay": "Play a sprint's history and show what each event changed.",
+    "rebuild": "Write the state files anew from the log.",
+    "rollback": "Go back to the state of an earlier point.",
+    "undo": "Take back the latest rollback.",
+    "verify": "Check the log, its payloads and the state files.",
+    "append": "Record facts by their type, one or a stream of JSON lines.",
+    "note": "Leave a remark in the log.",
+    "schema": "Print the JSON Schema of a file or of the events.",
+    "sprint": "Create a sprint and lead it through its life.",
+    "phase": "Record what happens to a phase, step or sub-phase.",
+    "iteration": "Record the iterations of the loop.",
+    "completion": "Print the completion script of a shell.",
+}
+"""Every command with its one line; the module of the same name holds it."""
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and imports the one that is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        name = f"{cmd_name}_" if cmd_name == "import" else cmd_name
+        module = import_module(f".commands.{name}", __package__)
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table without importing a single command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
+    epilog="Try `sprintlog demo`; every command has -h with an example.",
+)
+@click.version_option(package_name="sprintlog", prog_name="sprintlog")
+def cli() -> None:
+    """Record what happens in a sprint once; compute its files from that."""
+
+
+def main() -> None:
+    """Run the command line; the only place where every error ends."""
+    try:
+        cli.main(standalone_mode=False)
+    except SprintlogError as error:
+        sys.exit(print_error(error, as_json="--json" in sys.argv))
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        sys.exit(_print_usage(error))
+    except BrokenPipeError:
+        _close_stdout()
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("SPRINTLOG_DEBUG"):
+            raise
+        unexpected = SprintlogError(
+            f"{type(error).__name__}: {error}",
+            hint="this is a defect of sprintlog; SPRINTLOG_DEBUG=1 shows where",
+        )
+        sys.exit(print_error(unexpected, as_json="--json" in sys.argv))
+
+
+def _print_usage(error: click.ClickException) -> int:
+    hint = None
+    context: Any = getattr(error, "ctx", None)
+    if context is not None:
+        hint = f"`{context.command_path} -h` shows how"
+    wrapped = SprintlogError(error.format_message(), hint=hint)
+    print_error(wrapped, as_json="--json" in sys.argv)
+    return 2
+
+
+def _close_stdout() -> None:
+    """Point stdout elsewhere, so that the interpreter's last flush does not fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,157 @@
+"""How answers are printed: one write each, as text for people or as JSON for scripts."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import (
+    ConflictError,
+    NotFoundError,
+    SprintlogError,
+    UnreadableError,
+)
+from sprintlog.engine.log.envelope import Recorded
+
+REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT = 1, 2, 3, 4, 5
+"""Exit codes (DESIGN.md section 8); 0 is done."""
+
+
+def exit_code(error: SprintlogError) -> int:
+    """Return the exit code of an error."""
+    match error:
+        case NotFoundError():
+            return NOT_FOUND
+        case UnreadableError():
+            return INTEGRITY
+        case _ if error.kind == ConflictError.kind:
+            return CONFLICT
+        case _:
+            return REFUSED
+
+
+def print_error(error: SprintlogError, *, as_json: bool) -> int:
+    """Print an error for people or scripts on stderr; return its exit code."""
+    if as_json:
+        answer = {
+            "error": error.kind,
+            "message": error.message,
+            "hint": error.hint,
+            **{k: v for k, v in error.fields.items() if v is not None},
+        }
+        _write(sys.stderr.fileno(), msgspec.json.encode(answer, enc_hook=str) + b"\n")
+    else:
+        text = f"error: {visible(error.message)}\n"
+        if error.hint:
+            text += f"hint: {visible(error.hint)}\n"
+        _write(sys.stderr.fileno(), text.encode(errors="backslashreplace"))
+    return exit_code(error)
+
+
+def warn(text: str) -> None:
+    """Tell the person at the terminal something that is not an answer."""
+    _write(sys.stderr.fileno(), f"warning: {visible(text)}\n".encode())
+
+
+def print_json(answer: Any) -> None:
+    """Print one JSON document on one line, in one write."""
+    _write(sys.stdout.fileno(), msgspec.json.encode(answer) + b"\n")
+
+
+def print_text(text: str) -> None:
+    """Print text for people; control characters from outside become visible."""
+    lines = [visible(line) for line in text.split("\n")]
+    _write(sys.stdout.fileno(), ("\n".join(lines) + "\n").encode())
+
+
+def print_styled(text: str) -> None:
+    """Print text whose parts went through `visible` and may be coloured."""
+    _write(sys.stdout.fileno(), f"{text}\n".encode())
+
+
+def print_bytes(content: bytes) -> None:
+    """Print exactly these bytes, like those of a state file."""
+    _write(sys.stdout.fileno(), content)
+
+
+def visible(text: str) -> str:
+    """Return text whose control and direction characters cannot act on a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char == "\t" else _escape(char) for char in text
+    )
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def coloured(text: str, colour: str | None) -> str:
+    """Return text in a colour where stdout is a terminal that wants it.
+
+    The text must be visible already: the colour itself is written as it is.
+    """
+    return click.style(text, fg=colour) if colour and wants_colour() else text
+
+
+def wants_colour() -> bool:
+    """Tell whether stdout is a terminal and NO_COLOR is not set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> str:
+    """Return rows as columns; the last column is as long as it likes."""
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)] if shown else []
+    lines = []
+    for row in shown:
+        cells = [
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def reference(event: Recorded) -> dict[str, Any]:
+    """Return what a recording command answers for an event."""
+    return {
+        "position": event.position,
+        "stream": event.stream,
+        "version": event.version,
+        "id": event.id,
+        "type": event.type,
+        "hash": event.hash.hex(),
+    }
+
+
+def envelope(event: Recorded) -> dict[str, Any]:
+    """Return a whole event with its data, as `log --json` prints it."""
+    return {
+        **reference(event),
+        "schema_version": event.schema_version,
+        "at": event.at,
+        "recorded_at": event.recorded_at,
+        "actor": event.actor,
+        "correlation_id": event.correlation_id,
+        "causation_id": event.causation_id,
+        "key": event.key,
+        "key_digest": event.key_digest.hex() if event.key_digest else None,
+        "remaining": event.remaining,
+        "observed": event.observed,
+        "salt": event.salt.hex() if event.salt is not None else None,
+        "payload_digest": event.payload_digest.hex(),
+        "data": msgspec.Raw(event.payload) if event.payload is not None else None,
+    }
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    """Write all of it, in one call wherever the system takes it in one."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,29 @@
+"""Where a sprint's state file belongs: a path relative to the work tree."""
+
+from pathlib import Path
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.facts import Place
+from sprintlog.projections.location import Location
+
+PROGRESS = "PROGRESS.yaml"
+
+
+def place_in(location: Location, folder: Path) -> Place:
+    """Return the place of PROGRESS.yaml in a folder, which must be in the work tree."""
+    place = place_of(location, folder / PROGRESS)
+    if place is None:
+        raise InvalidInputError(
+            f"{folder} is not below {location.root}, where state files are written",
+            field="--sprint-dir",
+            hint="give a folder of this work tree with --sprint-dir",
+        )
+    return place
+
+
+def place_of(location: Location, file: Path) -> Place | None:
+    """Return a file's place in the work tree, or None when it is outside."""
+    root, absolute = location.root.resolve(), file.resolve()
+    if not absolute.is_relative_to(root):
+        return None
+    return Place(absolute.relative_to(root).as_posix(), location.worktree)

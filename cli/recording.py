@@ -1,0 +1,142 @@
+"""What all recording commands do: decide, append, answer, refresh the state file."""
+
+from collections.abc import Mapping
+from copy import copy
+from hashlib import sha256
+from typing import Any, Self
+
+import click
+import msgspec
+
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.port import Expected
+from sprintlog.projections.workspace import Decide, Outcome, Workspace
+
+from .output import print_json, print_text, reference, warn
+from .wiring import open_workspace
+
+ACTORS = ("agent:", "operator:", "import:")
+
+
+class Options:
+    """The options of a recording command, as click hands them over."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.sprint_id: str | None = given.get("sprint_id")
+        self.actor: str = check_actor(given["actor"])
+        self.at: str | None = given["at"]
+        self.key: str | None = given["key"]
+        self.expect: Expected | None = given["expect"]
+        self.correlation_id: str | None = given["correlation_id"]
+        self.causation_id: str | None = given["causation_id"]
+        self.as_json: bool = given["as_json"]
+
+    def with_values(self, **values: Any) -> Self:
+        """Return the options with some of them replaced."""
+        changed = copy(self)
+        for name, value in values.items():
+            setattr(changed, name, value)
+        return changed
+
+
+def check_actor(actor: str) -> str:
+    """Return the actor; raise `click.UsageError` for a form that has no meaning."""
+    if actor == "runtime" or (actor.startswith(ACTORS) and actor[-1] != ":"):
+        return actor
+    raise click.UsageError(
+        f"--actor {actor[:40]!r}: give runtime, agent:NAME, operator:NAME or import:NAME"
+    )
+
+
+def key_digest(command: str, arguments: Mapping[str, Any]) -> bytes:
+    """Return what an idempotency key stands for: the command and its arguments."""
+    return sha256(msgspec.json.encode([command, dict(arguments)], order="sorted")).digest()
+
+
+def record(
+    command: str,
+    given: Mapping[str, Any],
+    decide: Decide,
+    *,
+    arguments: Mapping[str, Any],
+) -> None:
+    """Run one recording command from its options to its answer."""
+    options = Options(given)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome = act(workspace, sprint_id, command, decide, options, arguments)
+        answer(outcome, as_json=options.as_json)
+        refresh(workspace, sprint_id)
+
+
+def act(
+    workspace: Workspace,
+    sprint_id: str,
+    command: str,
+    decide: Decide,
+    options: Options,
+    arguments: Mapping[str, Any],
+    *,
+    observed: bool = False,
+) -> Outcome:
+    """Let the workspace act with a command's options."""
+    return workspace.act(
+        sprint_id,
+        decide,
+        actor=options.actor,
+        at=options.at,
+        key=options.key,
+        key_digest=key_digest(command, arguments) if options.key else None,
+        expect=options.expect,
+        correlation_id=options.correlation_id,
+        causation_id=options.causation_id,
+        observed=observed,
+    )
+
+
+def answer(outcome: Outcome, *, as_json: bool) -> None:
+    """Print what was recorded, in one write; the events are durable by now."""
+    if as_json:
+        print_json(answer_of(outcome))
+        return
+    sprint = outcome.sprint
+    if not outcome.events:
+        print_text(f"{sprint.id}: nothing to record, it is so already")
+        return
+    last = outcome.events[-1]
+    said = ", ".join(_described(event) for event in outcome.events)
+    before = " (recorded before under this key)" if outcome.duplicate else ""
+    print_text(
+        f"{sprint.id}: {said}{before}  [position {last.position}, version {last.version}]"
+    )
+
+
+def _described(event: Recorded) -> str:
+    """Return an event's type and what it is about, in a few words."""
+    data = msgspec.json.decode(event.payload) if event.payload else {}
+    for field in ("phase", "number", "to", "next_retry_at"):
+        if field in data:
+            return f"{event.type} {data[field]}"
+    return event.type
+
+
+def answer_of(outcome: Outcome) -> Any:
+    """Return what a recording command answers as JSON."""
+    references = [reference(event) for event in outcome.events]
+    if outcome.duplicate:
+        references = [{**found, "duplicate": True} for found in references]
+    if not references:
+        sprint = outcome.sprint
+        return {
+            "unchanged": True,
+            "stream": f"sprint/{sprint.id}",
+            "version": sprint.version,
+        }
+    return references[0] if len(references) == 1 else references
+
+
+def refresh(workspace: Workspace, sprint_id: str) -> None:
+    """Bring the sprint's state file up to date, and say what was found there."""
+    refreshed = workspace.refresh(sprint_id)
+    if refreshed.problem:
+        warn(refreshed.problem)

@@ -1,0 +1,103 @@
+"""The one place where the environment is read and things are put together."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.log.port import Expect, Expected
+from sprintlog.projections.workspace import Workspace
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def here() -> Path:
+    """Return the folder the command runs in, links resolved."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise InvalidInputError("the current folder no longer exists") from error
+
+
+def log_folder() -> str | None:
+    """Return SPRINTLOG_DIR, where it is set."""
+    return os.environ.get("SPRINTLOG_DIR") or None
+
+
+def open_workspace() -> Workspace:
+    """Open the log that this folder belongs to."""
+    return Workspace.open(here(), folder=log_folder())
+
+
+def with_json(function: Function) -> Function:
+    """Add `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")(function)
+
+
+def with_sprint(function: Function) -> Function:
+    """Add `--sprint`."""
+    return click.option(
+        "--sprint",
+        "sprint_id",
+        envvar="SPRINTLOG_SPRINT",
+        metavar="ID",
+        help="Which sprint; needed only when several are unfinished. [SPRINTLOG_SPRINT]",
+    )(function)
+
+
+def with_point(function: Function) -> Function:
+    """Add `--at` for reading."""
+    return click.option(
+        "--at",
+        metavar="POINT",
+        help="As of position:N, version:N, iter:N, start, an ISO time, or '2h ago'.",
+    )(function)
+
+
+def with_recording(function: Function) -> Function:
+    """Add the options that every recording command has."""
+    options = [
+        click.option(
+            "--actor",
+            envvar="SPRINTLOG_ACTOR",
+            default="runtime",
+            metavar="WHO",
+            help="runtime, agent:…, operator:… or import:…. [SPRINTLOG_ACTOR; runtime]",
+        ),
+        click.option("--at", metavar="TIME", help="When it happened, ISO 8601. [now]"),
+        click.option("--key", metavar="KEY", help="Idempotency key: record only once."),
+        click.option(
+            "--expect",
+            metavar="N",
+            callback=_expected,
+            help="Refuse unless the stream is at version N, or none, exists, any.",
+        ),
+        click.option("--correlation-id", metavar="ID", help="The work this belongs to."),
+        click.option("--causation-id", metavar="ID", help="The event that caused this."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return with_sprint(with_json(function))
+
+
+def _expected(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Expected | None:
+    return parse_expected(value)
+
+
+def parse_expected(value: str | None) -> Expected | None:
+    """Return an expected version from its text; raise `click.UsageError` otherwise."""
+    if value is None:
+        return None
+    if value.isascii() and value.isdigit() and len(value) < 19:
+        return int(value)
+    try:
+        return Expect(value)
+    except ValueError as error:
+        raise click.UsageError(
+            f"--expect {value[:40]!r}: give a version, none, exists or any"
+        ) from error

@@ -1,0 +1,106 @@
+"""What can go wrong: a rule said no, somebody was first, or stored bytes are unreadable."""
+
+from typing import Any, ClassVar
+
+
+class SprintlogError(Exception):
+    """The root of every error this package raises; `fields` is what `--json` prints."""
+
+    kind: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str | None = None, **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.fields = fields
+
+
+class RefusedError(SprintlogError):
+    """A rule said no; nothing was recorded."""
+
+    kind = "refused"
+
+
+class NotFoundError(RefusedError):
+    """What the command names does not exist."""
+
+    kind = "not-found"
+
+
+class InvalidInputError(RefusedError):
+    """Something handed in is not what is allowed; names the file and the field or line."""
+
+    kind = "invalid"
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        field: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        place = file or ""
+        if line is not None:
+            place = f"{place}:{line}" if place else f"line {line}"
+        parts = [part for part in (place, field) if part]
+        super().__init__(
+            ": ".join([*parts, problem]),
+            hint=hint,
+            file=file,
+            line=line,
+            field=field,
+            problem=problem,
+        )
+
+
+class ConflictError(SprintlogError):
+    """Somebody was first: the stream is not where the caller expected it."""
+
+    kind = "conflict"
+
+    def __init__(
+        self, *, stream: str, expected: int | str, actual: int, hint: str | None = None
+    ) -> None:
+        super().__init__(
+            f"stream {stream} is at version {actual}, expected {expected}",
+            hint=hint or "read the sprint again and decide anew",
+            stream=stream,
+            expected=expected,
+            actual=actual,
+        )
+
+
+class KeyConflictError(SprintlogError):
+    """An idempotency key was used before for something else."""
+
+    kind = "conflict"
+
+    def __init__(self, *, key: str, position: int) -> None:
+        super().__init__(
+            f"key {key!r} was already used at position {position} for another command",
+            hint="use a new key for a new command",
+            key=key,
+            position=position,
+        )
+
+
+class BusyError(SprintlogError):
+    """The log was held by another process for longer than we wait."""
+
+    kind = "conflict"
+
+
+class UnreadableError(SprintlogError):
+    """Stored bytes that no reader of this version understands, or a broken chain."""
+
+    kind = "unreadable"
+
+    def __init__(
+        self, problem: str, *, position: int | None = None, hint: str | None = None
+    ) -> None:
+        where = "" if position is None else f"position {position}: "
+        super().__init__(
+            f"{where}{problem}", hint=hint, position=position, problem=problem
+        )

@@ -1,0 +1,1 @@
+"""The append-only log: envelope, hash chain, port and stores. It knows no sprint."""

@@ -1,0 +1,237 @@
+"""From drafts to events with a place: limits, stamps and chain, the same in every store."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from ..errors import ConflictError, InvalidInputError, KeyConflictError
+from .chain import encode_header, event_hash, payload_digest
+from .envelope import DOCUMENT_BYTES_MAX, Draft, Head, Recorded
+from .port import STREAM_CHARS_MAX, Clock, Entropy, Expect, Expected
+
+APPEND_EVENTS_MAX = 10_000
+NAME_CHARS_MAX = 128
+SALT_BYTES = 16
+UUID_BYTES = 10
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (its text is wanted without an offset)
+_SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII).fullmatch
+_read_json = msgspec.json.Decoder(msgspec.Raw).decode
+_VARIANTS: Final = "89ab"
+
+
+class Stamps(msgspec.Struct, frozen=True):
+    """What an append takes from the clock and from chance."""
+
+    recorded_at: str
+    ids: list[str]
+    salts: list[bytes]
+
+
+def stamp(count: int, *, clock: Clock, entropy: Entropy) -> Stamps:
+    """Return the stamps of an append; clock and entropy are asked once each."""
+    milliseconds = clock()
+    if count == 1:
+        chance = entropy(UUID_BYTES + SALT_BYTES)
+        id_, salt = uuid7(milliseconds, chance[:UUID_BYTES]), chance[UUID_BYTES:]
+        return Stamps(instant(milliseconds), [id_], [salt])
+    each = UUID_BYTES + SALT_BYTES
+    chance = entropy(count * each)
+    starts = range(0, count * each, each)
+    return Stamps(
+        instant(milliseconds),
+        [uuid7(milliseconds, chance[at : at + UUID_BYTES]) for at in starts],
+        [chance[at + UUID_BYTES : at + each] for at in starts],
+    )
+
+
+def instant(milliseconds: int) -> str:
+    """Return milliseconds since 1970 as ISO 8601 in UTC."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=8)
+def _second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
+def uuid7(milliseconds: int, chance: bytes) -> str:
+    """Return the UUIDv7 (RFC 9562) of a moment and ten random bytes."""
+    rest = chance.hex()
+    variant = _VARIANTS[chance[9] & 3]
+    return f"{_uuid_time(milliseconds)}-7{rest[:3]}-{variant}{rest[3:6]}-{rest[6:18]}"
+
+
+@lru_cache(maxsize=8)
+def _uuid_time(milliseconds: int) -> str:
+    time = f"{milliseconds & 0xFFFF_FFFF_FFFF:012x}"
+    return f"{time[:8]}-{time[8:]}"
+
+
+def place(
+    stream: str,
+    drafts: Sequence[Draft],
+    *,
+    head: Head,
+    version: int,
+    stamps: Stamps,
+    key: str | None,
+    key_digest: bytes | None,
+) -> list[Recorded]:
+    """Return the drafts as the events that follow a head and a stream's version."""
+    position, previous = head.position, head.hash
+    remaining = len(drafts)
+    first = stamps.ids[0]
+    recorded_at = stamps.recorded_at
+    events: list[Recorded] = []
+    for draft, id_, salt in zip(drafts, stamps.ids, stamps.salts, strict=True):
+        position += 1
+        version += 1
+        remaining -= 1
+        header = (
+            position,
+            stream,
+            version,
+            id_,
+            draft.type,
+            draft.schema_version,
+            draft.at,
+            recorded_at,
+            draft.actor,
+            draft.correlation_id or first,
+            draft.causation_id or first,
+            key,
+            key_digest,
+            remaining,
+            draft.observed,
+        )
+        digest = payload_digest(salt, draft.payload)
+        previous = event_hash(previous, encode_header(header), digest)
+        events.append(Recorded(*header, salt, draft.payload, digest, previous))
+        key = key_digest = None
+    return events
+
+
+def meets(expect: Expected, version: int) -> bool:
+    """Return whether a stream at this version is as expected."""
+    if expect is Expect.ANY:
+        return True
+    if expect is Expect.NONE:
+        return version == 0
+    if expect is Expect.EXISTS:
+        return version > 0
+    return expect == version
+
+
+def check_expected(stream: str, *, expect: Expected, actual: int) -> None:
+    """Raise `ConflictError` unless the stream is as expected."""
+    if not meets(expect, actual):
+        expected = expect.value if isinstance(expect, Expect) else expect
+        raise ConflictError(stream=stream, expected=expected, actual=actual)
+
+
+def check_key(first: Recorded, key_digest: bytes | None) -> None:
+    """Raise `KeyConflictError` unless a key used before stood for the same command."""
+    if first.key_digest != key_digest:
+        raise KeyConflictError(key=str(first.key), position=first.position)
+
+
+def check_limits(
+    stream: str,
+    drafts: Sequence[Draft],
+    *,
+    key: str | None,
+    key_digest: bytes | None,
+) -> None:
+    """Raise `InvalidInputError` for anything a log does not take, naming the field."""
+    _check_stream(stream)
+    if key is not None:
+        _check_text("key", key, NAME_CHARS_MAX)
+    if key_digest is not None and (key is None or not 0 < len(key_digest) <= 64):
+        raise InvalidInputError("belongs to a key, 1 to 64 bytes", field="key_digest")
+    if not 0 < len(drafts) <= APPEND_EVENTS_MAX:
+        raise InvalidInputError(
+            f"an append holds 1 to {APPEND_EVENTS_MAX} events, not {len(drafts)}",
+            field="events",
+        )
+    for draft in drafts:
+        _check_names(draft.type, draft.schema_version, draft.actor)
+        if draft.correlation_id is not None:
+            _check_text("correlation_id", draft.correlation_id, NAME_CHARS_MAX)
+        if draft.causation_id is not None:
+            _check_text("causation_id", draft.causation_id, NAME_CHARS_MAX)
+        _check_instant(draft.at)
+        _check_payload(draft)
+
+
+# What passed is remembered: the same few names come with every append, and a cold look
+# at each costs as much as the hash. What is refused is looked at again.
+@lru_cache(maxsize=256)
+def _check_stream(stream: str) -> None:
+    _check_text("stream", stream, STREAM_CHARS_MAX)
+
+
+@lru_cache(maxsize=256)
+def _check_names(type_: str, schema_version: int, actor: str) -> None:
+    _check_text("type", type_, NAME_CHARS_MAX)
+    _check_text("actor", actor, NAME_CHARS_MAX)
+    if not 0 < schema_version < 2**31:
+        raise InvalidInputError("must be positive", field="schema_version")
+
+
+def _check_text(field: str, text: str, chars_max: int) -> None:
+    # isprintable() also refuses line breaks, bidi overrides and lone surrogates.
+    if not (0 < len(text) <= chars_max and text.isprintable()):
+        raise InvalidInputError(
+            f"must be 1 to {chars_max} printable characters", field=field
+        )
+
+
+def _check_instant(at: str) -> None:
+    rest = at[19:]
+    if not _is_second(at[:19]) or (
+        rest != "Z"
+        and not (
+            rest[:1] == "."
+            and rest[-1:] == "Z"
+            and len(rest) <= 11
+            and rest.isascii()
+            and rest[1:-1].isdecimal()
+        )
+    ):
+        raise InvalidInputError(
+            "must be a moment in UTC such as 2026-01-30T12:00:00Z", field="at"
+        )
+
+
+@lru_cache(maxsize=256)
+def _is_second(text: str) -> bool:
+    try:
+        return bool(_SECOND(text) and datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _check_payload(draft: Draft) -> None:
+    payload = draft.payload
+    bytes_max = draft.payload_bytes_max
+    if len(payload) > bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
+        raise InvalidInputError(
+            f"{draft.type} holds {len(payload)} bytes, at most "
+            f"{min(bytes_max, DOCUMENT_BYTES_MAX)} are allowed",
+            field="payload",
+        )
+    try:
+        # Raw skips over the JSON without building it: an event that nobody could
+        # ever read must not get in.
+        _read_json(payload)
+        if payload[:1] == b"{" and (payload.isascii() or payload.decode()):
+            return
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    raise InvalidInputError("must be a JSON object in UTF-8", field="payload")

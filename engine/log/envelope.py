@@ -1,0 +1,77 @@
+"""What the log keeps around every payload, before and after it has a place."""
+
+import msgspec
+
+PAYLOAD_BYTES_MAX = 1024 * 1024
+DOCUMENT_BYTES_MAX = 8 * 1024 * 1024
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """An event before the log has given it a place."""
+
+    type: str
+    """The fact's wire tag, in kebab case."""
+    payload: bytes
+    """The fact as JSON; at most `PAYLOAD_BYTES_MAX`, or what its fact allows."""
+    at: str
+    """When it happened: ISO 8601 in UTC, ending in `Z`, given by the caller."""
+    actor: str
+    """Who caused it: `runtime`, `agent:…`, `operator:…` or `import:…`."""
+    schema_version: int = 1
+    """The shape of the payload; raised only when an upcast is needed."""
+    correlation_id: str | None = None
+    """The work this belongs to; the append's first event when nothing is given."""
+    causation_id: str | None = None
+    """The event that caused this one; the append's first event when nothing is given."""
+    observed: bool = False
+    """True when another tool says it happened and our rules were not asked."""
+    payload_bytes_max: int = PAYLOAD_BYTES_MAX
+    """What its fact allows; never more than `DOCUMENT_BYTES_MAX`."""
+
+
+class Recorded(msgspec.Struct, frozen=True, gc=False):
+    """An event in the log, exactly as it is stored; its fields are the columns."""
+
+    position: int
+    """Place in the log: 1, 2, 3 … without gaps."""
+    stream: str
+    version: int
+    """Place in the stream: 1, 2, 3 … without gaps."""
+    id: str
+    """UUIDv7."""
+    type: str
+    schema_version: int
+    at: str
+    recorded_at: str
+    """When it was appended, by the store's clock; no projection reads it."""
+    actor: str
+    correlation_id: str
+    causation_id: str
+    key: str | None
+    """Idempotency key; only on the first event of its append."""
+    key_digest: bytes | None
+    """What the key stood for: sha256 of command and arguments."""
+    remaining: int
+    """How many events of the same append follow; 0 on its last."""
+    observed: bool
+    salt: bytes | None
+    """Random bytes that make the payload's digest unguessable; erased with it."""
+    payload: bytes | None
+    """The fact as JSON; None once redacted."""
+    payload_digest: bytes
+    hash: bytes
+    """The chain: sha256 over the hash before, the header and the payload's digest."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The end of the log: its last position and that event's hash."""
+
+    position: int
+    hash: bytes
+
+
+class Appended(msgspec.Struct, frozen=True):
+    """The answer to an append: its events, and whether they had been there before."""
+
+    events: list[Recorded]
+    duplicate: bool = False

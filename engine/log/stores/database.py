@@ -1,0 +1,151 @@
+"""Making and opening the database file: modes, pragmas, and no trust in what is found."""
+
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+
+from ...errors import NotFoundError, RefusedError
+from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
+from .schema import APPLICATION_ID, check_schema, migrate
+from .sqlite_errors import explained, is_cannot_open
+
+BUSY_MILLISECONDS = 250
+"""How long SQLite itself waits; longer waits are ours, so that they can be interrupted."""
+
+
+def head_path(path: Path) -> Path:
+    """Return where the head file of a database lies."""
+    return path.with_name(f"{path.name}-head")
+
+
+def wal_path(path: Path) -> Path:
+    """Return where SQLite keeps the write-ahead log of a database."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def create_database(path: Path) -> None:
+    """Make an empty log; it appears under its name only when it is complete."""
+    try:
+        path.parent.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _not_created(path, error) from error
+    try:
+        # Two creators at once would otherwise replace one another's log.
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        _refuse_leftovers(path)
+        draft = path.with_name(f"{path.name}-new")
+        _remove(draft)
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        draft.chmod(0o600)
+        _fill(draft)
+        draft.rename(path)
+        os.fsync(folder)
+    except OSError as error:
+        raise _not_created(path, error) from error
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+    finally:
+        os.close(folder)
+
+
+def open_database(path: Path, *, readonly: bool) -> tuple[sqlite3.Connection, JournalMode]:
+    """Return a connection to an existing log whose schema is exactly ours."""
+    if not path.exists():
+        raise NotFoundError(f"there is no log at {path}", path=str(path))
+    mode = choose_journal_mode(path.parent)
+    try:
+        connection = _connect_readonly(path) if readonly else _connect(path, "mode=rw")
+        try:
+            pending = check_schema(connection)
+            if not readonly:
+                set_journal_mode(connection, mode)
+                if pending:
+                    migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+    return connection, mode
+
+
+def _fill(draft: Path) -> None:
+    connection = _connect(draft, "mode=rw")
+    try:
+        connection.execute("PRAGMA synchronous=EXTRA")
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        migrate(connection)
+        set_journal_mode(connection, choose_journal_mode(draft.parent))
+    finally:
+        connection.close()
+
+
+def _connect(path: Path, query: str) -> sqlite3.Connection:
+    # A URI, because a plain name would make the file where it is missing.
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{query}",
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_MILLISECONDS / 1000,
+    )
+    try:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA recursive_triggers=ON")
+        # The first statement that touches the file.
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_readonly(path: Path) -> sqlite3.Connection:
+    try:
+        return _connect(path, "mode=ro")
+    except sqlite3.OperationalError as error:
+        # In a folder that cannot be written SQLite fails to share its write-ahead
+        # log; where there is none, the file is all there is to read.
+        wal = wal_path(path)
+        if not is_cannot_open(error) or (wal.exists() and wal.stat().st_size):
+            raise
+        return _connect(path, "mode=ro&immutable=1")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        return
+    # The umask may have taken away even our own rights.
+    folder.chmod(0o700)
+
+
+def _refuse_leftovers(path: Path) -> None:
+    if os.path.lexists(path):
+        raise RefusedError(
+            f"{path} exists: a log is never created over another", path=str(path)
+        )
+    for name in (wal_path(path), path.with_name(f"{path.name}-journal"), head_path(path)):
+        if os.path.lexists(name):
+            # SQLite would play another log's journal into the new one.
+            raise RefusedError(
+                f"{name} is left of a log that is gone",
+                hint="restore that log, or move the file away to begin a new one",
+                path=str(name),
+            )
+
+
+def _remove(draft: Path) -> None:
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+
+
+def _not_created(path: Path, error: OSError) -> RefusedError:
+    return RefusedError(
+        f"{path} cannot be created: {error.strerror}",
+        hint="check the permissions of the folder, and the room on its disk",
+        path=str(path),
+    )

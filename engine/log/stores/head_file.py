@@ -1,0 +1,82 @@
+"""The second head: position and hash of the last event, in a small file of its own.
+
+Neither a hash chain nor SQLite notices a cut tail; a head file that is ahead of the log
+tells. It is written after each commit without waiting for the disk, so behind the log it
+may be. One line of fixed length: `sprintlog-head`, position, hash and their CRC-32.
+"""
+
+import os
+import re
+from binascii import crc32
+from collections.abc import Callable
+from pathlib import Path
+
+from ...errors import UnreadableError
+from ..envelope import Head
+
+_LINE = re.compile(rb"(sprintlog-head (\d{20}) ([0-9a-f]{64})) ([0-9a-f]{8})\n").fullmatch
+_LINE_BYTES = 110
+
+
+class HeadFile:
+    """The head file of one log."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def write(self, head: Head) -> None:
+        """Replace the head in one write; a failure is borne, the event is durable."""
+        text = b"sprintlog-head %020d %s" % (head.position, head.hash.hex().encode())
+        try:
+            if self._descriptor is None:
+                flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+                self._descriptor = os.open(self.path, flags, 0o600)
+                os.fchmod(self._descriptor, 0o600)
+            os.pwrite(self._descriptor, b"%s %08x\n" % (text, crc32(text)), 0)
+        except OSError:
+            # A head file behind the log is harmless, and refusing now would deny an
+            # event that is already in the log.
+            return
+
+    def read(self) -> Head | None:
+        """Return the head it holds; None when it is absent, torn or damaged."""
+        try:
+            with self.path.open("rb") as file:
+                line = file.read(_LINE_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        found = _LINE(line)
+        if found is None or int(found[4], 16) != crc32(found[1]):
+            return None
+        return Head(int(found[2]), bytes.fromhex(found[3].decode()))
+
+    def close(self) -> None:
+        """Give back the descriptor."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def check_head(known: Head | None, hash_at: Callable[[int], bytes | None]) -> None:
+    """Raise `UnreadableError` when the log does not hold the head once written down.
+
+    `known` must have been read before the log: else every append in between would look
+    like damage.
+    """
+    if known is None or known.position == 0:
+        return
+    found = hash_at(known.position)
+    if found == known.hash:
+        return
+    problem = (
+        f"the log ends before position {known.position}, which was acknowledged: "
+        "its end is lost"
+        if found is None
+        else "the event is not the one that was acknowledged here"
+    )
+    raise UnreadableError(
+        problem,
+        position=known.position,
+        hint="restore a backup; if the log was set back on purpose, remove its head file",
+    )

@@ -1,0 +1,103 @@
+"""Write-ahead log or rollback journal: which one is safe where the log lies, and why."""
+
+import re
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ...errors import UnreadableError
+
+WAL_BYTES_MAX = 4 * 1024 * 1024
+"""A write-ahead log larger than this is carried over into the database."""
+
+# WAL needs memory shared by all who have the log open; on a network file system, or
+# one that a virtual machine shares with its host, it corrupts silently.
+LOCAL: Final = frozenset(
+    {
+        *("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2"),
+        *("overlay", "ramfs", "reiserfs", "tmpfs", "xfs", "zfs"),
+    }
+)
+_MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+class JournalMode(msgspec.Struct, frozen=True):
+    """The mode chosen for a log, with the reason in words."""
+
+    wal: bool
+    reason: str
+
+
+def choose_journal_mode(folder: Path) -> JournalMode:
+    """Return WAL where the folder's file system is known to be local."""
+    try:
+        mounts = _MOUNTS.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return JournalMode(False, "the file system cannot be told on this system")
+    kind = file_system(folder.resolve(), mounts)
+    if kind in LOCAL:
+        return JournalMode(True, f"{kind} is a local file system")
+    return JournalMode(False, f"{kind or 'this'} is not known as a local file system")
+
+
+def file_system(path: Path, mounts: str) -> str | None:
+    """Return the type of the file system a path lies on, from the text of mountinfo."""
+    best, kind = -1, None
+    for line in mounts.splitlines():
+        fields, _, rest = line.partition(" - ")
+        parts = fields.split(" ")
+        if len(parts) < 5 or not rest:
+            continue
+        point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), parts[4])
+        # Of equal mount points the later one hides the earlier.
+        if len(point) >= best and path.is_relative_to(point):
+            best, kind = len(point), rest.split(" ")[0]
+    return kind
+
+
+def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
+    """Bring the database into the mode, as durable as that mode can be."""
+    wanted = "wal" if mode.wal else "delete"
+    (current,) = connection.execute("PRAGMA journal_mode").fetchone()
+    if current != wanted:
+        try:
+            connection.execute(f"PRAGMA journal_mode={wanted}")
+            current = wanted
+        except sqlite3.OperationalError:
+            # Others have the log open. The rollback journal is safe anywhere and may
+            # stay; a write-ahead log that must not be here may not.
+            if current == "wal":
+                raise
+    # Without EXTRA the folder is not synced after the journal is gone, and a power
+    # cut could bring the journal back and take an acknowledged event with it.
+    connection.execute(f"PRAGMA synchronous={'FULL' if current == 'wal' else 'EXTRA'}")
+    # SQLite before 3.44.6, 3.50.7 and 3.51.3 can damage the file when automatic
+    # checkpoints of two processes meet; TRUNCATE takes the writer's lock.
+    connection.execute("PRAGMA wal_autocheckpoint=0")
+
+
+def checkpoint_if_large(connection: sqlite3.Connection, wal: Path) -> None:
+    """Carry a large write-ahead log over into the database, if nobody is in the way."""
+    try:
+        if wal.stat().st_size < WAL_BYTES_MAX:
+            return
+    except FileNotFoundError:
+        return
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout=0")
+    try:
+        _, pages, carried = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError:
+        # Somebody reads or writes: the next append tries again.
+        return
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={patience}")
+    if carried > pages:
+        raise UnreadableError(
+            "SQLite carried over more pages than its write-ahead log held: the file "
+            "is damaged",
+            hint="restore a backup, and use SQLite 3.51.3 or newer",
+        )

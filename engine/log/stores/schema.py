@@ -1,0 +1,165 @@
+"""The database's tables as text: created by it, and compared with it at every opening."""
+
+import sqlite3
+
+from ...errors import UnreadableError
+
+APPLICATION_ID = 0x73706C67
+"""`splg`, in the database's header: what `file` and we know a log by."""
+
+EVENTS = (
+    # Explicit positions: an implicit rowid or a sequence would leave gaps.
+    """CREATE TABLE events (
+  position INTEGER PRIMARY KEY CHECK (position > 0),
+  stream TEXT NOT NULL,
+  version INTEGER NOT NULL CHECK (version > 0),
+  id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  schema_version INTEGER NOT NULL,
+  at TEXT NOT NULL,
+  recorded_at TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  correlation_id TEXT NOT NULL,
+  causation_id TEXT NOT NULL,
+  key TEXT,
+  key_digest BLOB,
+  remaining INTEGER NOT NULL CHECK (remaining >= 0),
+  observed INTEGER NOT NULL CHECK (observed IN (0, 1)),
+  salt BLOB,
+  payload TEXT,
+  payload_digest BLOB NOT NULL CHECK (length(payload_digest) = 32),
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
+  UNIQUE (stream, version)
+)""",
+    "CREATE UNIQUE INDEX events_key ON events (key) WHERE key IS NOT NULL",
+    # The next place is the only free one. This also stops REPLACE where a connection
+    # has recursive_triggers off and the deletion it implies would go unseen.
+    """CREATE TRIGGER events_are_appended BEFORE INSERT ON events
+WHEN NEW.position IS NOT 1 + coalesce((SELECT max(position) FROM events), 0)
+  OR NEW.version IS NOT
+    1 + coalesce((SELECT max(version) FROM events WHERE stream = NEW.stream), 0)
+  OR (NEW.key IS NOT NULL AND EXISTS (SELECT 1 FROM events WHERE key = NEW.key))
+BEGIN
+  SELECT raise(ABORT, 'events are only appended: position, version or key is taken');
+END""",
+    """CREATE TRIGGER events_never_change BEFORE UPDATE ON events
+BEGIN
+  SELECT raise(ABORT, 'events are never changed');
+END""",
+    """CREATE TRIGGER events_never_go BEFORE DELETE ON events
+BEGIN
+  SELECT raise(ABORT, 'events are never deleted');
+END""",
+)
+
+# Owned by the projections and created here so that one text is checked: everything in
+# these tables can be thrown away and comes back from the events.
+CACHES = (
+    """CREATE TABLE checkpoints (
+  stream TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  format INTEGER NOT NULL,
+  state BLOB NOT NULL,
+  PRIMARY KEY (stream, version)
+) WITHOUT ROWID""",
+    """CREATE TABLE state_files (
+  path TEXT PRIMARY KEY,
+  stream TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  size INTEGER NOT NULL,
+  mtime_ns INTEGER NOT NULL,
+  inode INTEGER NOT NULL
+) WITHOUT ROWID""",
+    """CREATE TABLE written (
+  path TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  version INTEGER NOT NULL,
+  PRIMARY KEY (path, digest)
+) WITHOUT ROWID""",
+    """CREATE TABLE statuses (
+  stream TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  status TEXT NOT NULL
+) WITHOUT ROWID""",
+)
+
+MIGRATIONS = (("events", EVENTS), ("caches", CACHES))
+"""Name and statements of every step, in order; a published step is never edited."""
+
+# sqlite-utils keeps its list of applied steps here. We create the table, so that its
+# text does not depend on the version of sqlite-utils at hand.
+_APPLIED = (
+    """CREATE TABLE _sqlite_migrations (
+  id INTEGER PRIMARY KEY,
+  migration_set TEXT,
+  name TEXT,
+  applied_at TEXT
+)""",
+    """CREATE UNIQUE INDEX idx__sqlite_migrations_migration_set_name
+ON _sqlite_migrations (migration_set, name)""",
+)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Apply every pending step, all or nothing."""
+    # Only here: importing sqlite-utils costs more than a whole recording command.
+    from sqlite_utils import Database, Migrations
+
+    steps = Migrations("sprintlog")
+    for version, (name, statements) in enumerate(MIGRATIONS, start=1):
+
+        def step(
+            database: Database,
+            statements: tuple[str, ...] = statements,
+            version: int = version,
+        ) -> None:
+            for statement in statements:
+                database.conn.execute(statement)
+            database.conn.execute(f"PRAGMA user_version = {version}")
+
+        steps(name=name)(step)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _texts(connection):
+            for statement in _APPLIED:
+                connection.execute(statement)
+        steps.apply(Database(connection, execute_plugins=False))
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def check_schema(connection: sqlite3.Connection) -> bool:
+    """Return whether steps are pending; raise `UnreadableError` for a foreign schema."""
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application_id != APPLICATION_ID:
+        raise UnreadableError(
+            "this database is not a sprintlog log", hint="check the path of the log"
+        )
+    if version > len(MIGRATIONS):
+        raise UnreadableError(
+            f"the log has schema {version}, this sprintlog knows up to {len(MIGRATIONS)}",
+            hint="the log was written by a newer sprintlog: upgrade this one",
+        )
+    expected = set(_APPLIED)
+    for _, statements in MIGRATIONS[:version]:
+        expected.update(statements)
+    if _texts(connection) != expected:
+        raise UnreadableError(
+            "the log's tables and triggers are not the ones sprintlog made",
+            hint="somebody changed the schema: restore a backup, and keep your own "
+            "tables and views in another database",
+        )
+    return bool(version < len(MIGRATIONS))
+
+
+def _texts(connection: sqlite3.Connection) -> set[str]:
+    # Automatic indexes have no text; sqlite_stat tables are what ANALYZE leaves.
+    rows = connection.execute(
+        "SELECT sql FROM sqlite_master"
+        " WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_stat[0-9]'"
+    )
+    return {sql for (sql,) in rows}

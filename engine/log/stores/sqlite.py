@@ -1,0 +1,250 @@
+"""The log in a SQLite database: one file, many processes, one INSERT an append."""
+
+import sqlite3
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Self
+
+import msgspec
+
+from ...errors import RefusedError
+from ..append import Stamps, check_expected, check_key, check_limits, meets, place, stamp
+from ..chain import START
+from ..envelope import Appended, Draft, Head, Recorded
+from ..port import Clock, Entropy, Expected
+from .database import create_database, head_path, open_database, wal_path
+from .head_file import HeadFile, check_head
+from .journal_mode import JournalMode, checkpoint_if_large
+from .sqlite_errors import explained, is_busy
+from .sqlite_reading import SqliteReading
+
+WAIT_SECONDS = 30.0
+ROWS_PER_INSERT = 64
+EVENTS_PER_CHECKPOINT_LOOK = 256
+
+_fields = msgspec.structs.astuple
+_WRITTEN = [
+    "CAST(? AS TEXT)" if name == "payload" else "?" for name in Recorded.__struct_fields__
+]
+_ROW: Final = f"({', '.join(_WRITTEN)})"
+
+
+class SqliteLog(SqliteReading):
+    """A log in a SQLite database; belongs to the thread and process that opened it."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        readonly: bool,
+        check_head: bool,
+        wait_seconds: float,
+    ) -> None:
+        self.readonly = readonly
+        self._clock = clock
+        self._head_file = HeadFile(head_path(path))
+        self._head: Head | None = None
+        self._versions: dict[str, int] = {}
+        self._events_since_look = 0
+        known = self._head_file.read() if check_head else None
+        connection, journal_mode = open_database(path, readonly=readonly)
+        super().__init__(path, connection, entropy=entropy, wait_seconds=wait_seconds)
+        self.journal_mode: JournalMode = journal_mode
+        """The journal mode chosen for this place, and why."""
+        try:
+            self._check_head(known)
+        except BaseException:
+            self.connection.close()
+            raise
+
+    @classmethod
+    def create(cls, path: str | Path, *, clock: Clock, entropy: Entropy) -> Self:
+        """Make a new log and return it open; raise `RefusedError` where one exists."""
+        create_database(Path(path))
+        log = cls.open(path, clock=clock, entropy=entropy)
+        log._head_file.write(START)
+        return log
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        readonly: bool = False,
+        check_head: bool = True,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> Self:
+        """Return an existing log.
+
+        Raise `UnreadableError` for a database that is not ours, or whose end is lost;
+        `check_head=False` opens the latter too, for those who look into the damage.
+        """
+        return cls(
+            Path(path),
+            clock=clock,
+            entropy=entropy,
+            readonly=readonly,
+            check_head=check_head,
+            wait_seconds=wait_seconds,
+        )
+
+    def append(
+        self,
+        stream: str,
+        drafts: Sequence[Draft],
+        *,
+        expect: Expected,
+        key: str | None = None,
+        key_digest: bytes | None = None,
+    ) -> Appended:
+        """Append all drafts or none, as the port says; on return they are on the disk."""
+        if self.readonly:
+            raise RefusedError("nothing recorded: the log was opened for reading only")
+        if self.connection.in_transaction:
+            raise RuntimeError("an append inside another transaction is not durable")
+        check_limits(stream, drafts, key=key, key_digest=key_digest)
+        stamps = stamp(len(drafts), clock=self._clock, entropy=self._entropy)
+        version = self._versions.get(stream)
+        if (
+            self._head is not None
+            and version is not None
+            and len(drafts) <= ROWS_PER_INSERT
+            and meets(expect, version)
+        ):
+            events = place(
+                stream,
+                drafts,
+                head=self._head,
+                version=version,
+                stamps=stamps,
+                key=key,
+                key_digest=key_digest,
+            )
+            if self._insert_at_once(events):
+                return self._recorded(events)
+        return self._append_locked(
+            stream, drafts, expect=expect, stamps=stamps, key=key, key_digest=key_digest
+        )
+
+    def _insert_at_once(self, events: list[Recorded]) -> bool:
+        """Insert behind the remembered head; False when others were here or are."""
+        try:
+            self._insert(events)
+        except sqlite3.IntegrityError:
+            return False
+        except sqlite3.Error as error:
+            self._forget()
+            if is_busy(error):
+                return False
+            raise explained(error, self.path) from error
+        return True
+
+    def _append_locked(
+        self,
+        stream: str,
+        drafts: Sequence[Draft],
+        *,
+        expect: Expected,
+        stamps: Stamps,
+        key: str | None,
+        key_digest: bytes | None,
+    ) -> Appended:
+        """Look first and append then, with nobody else writing in between."""
+        self._forget()
+        self._begin()
+        try:
+            if key is not None and (before := self.find_key(key)):
+                check_key(before[0], key_digest)
+                self.connection.rollback()
+                return Appended(before, duplicate=True)
+            version = self.version(stream)
+            check_expected(stream, expect=expect, actual=version)
+            events = place(
+                stream,
+                drafts,
+                head=self.head(),
+                version=version,
+                stamps=stamps,
+                key=key,
+                key_digest=key_digest,
+            )
+            for start in range(0, len(events), ROWS_PER_INSERT):
+                self._insert(events[start : start + ROWS_PER_INSERT])
+            self._commit()
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise explained(error, self.path) from error
+        except BaseException:
+            self._roll_back()
+            raise
+        return self._recorded(events)
+
+    def _insert(self, events: list[Recorded]) -> None:
+        values = [value for event in events for value in _fields(event)]
+        self.connection.execute(_insert_sql(len(events)), values)
+
+    def _begin(self) -> None:
+        # Immediate: a transaction that reads first and writes then is refused at once
+        # when somebody else wrote in between, however long we would wait.
+        self._rows("BEGIN IMMEDIATE")
+
+    def _commit(self) -> None:
+        # With a rollback journal readers can hold up the commit; it can be repeated.
+        self._rows("COMMIT")
+
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.rollback()
+
+    def _recorded(self, events: list[Recorded]) -> Appended:
+        """Remember the new end and answer; the events are durable already."""
+        last = events[-1]
+        self._head = Head(last.position, last.hash)
+        self._versions[last.stream] = last.version
+        self._head_file.write(self._head)
+        self._events_since_look += len(events)
+        if self._events_since_look >= EVENTS_PER_CHECKPOINT_LOOK:
+            self._events_since_look = 0
+            checkpoint_if_large(self.connection, wal_path(self.path))
+        return Appended(events)
+
+    def _forget(self) -> None:
+        self._head = None
+        self._versions.clear()
+
+    def read_head_file(self) -> Head | None:
+        """Return the head kept beside the database; None when absent or damaged."""
+        return self._head_file.read()
+
+    def check_head_file(self) -> None:
+        """Raise `UnreadableError` when the log lacks an event once acknowledged."""
+        self._check_head(self._head_file.read())
+
+    def close(self) -> None:
+        """Give back the file; the last to close lets SQLite tidy up under its lock."""
+        try:
+            if not self.readonly:
+                checkpoint_if_large(self.connection, wal_path(self.path))
+        except sqlite3.ProgrammingError:
+            # Closing twice changes nothing.
+            return
+        finally:
+            self._head_file.close()
+            self.connection.close()
+
+    def _check_head(self, known: Head | None) -> None:
+        def hash_at(position: int) -> bytes | None:
+            rows = self._rows("SELECT hash FROM events WHERE position = ?", (position,))
+            return rows[0][0] if rows else None
+
+        check_head(known, hash_at)
+
+
+@lru_cache(maxsize=ROWS_PER_INSERT)
+def _insert_sql(rows: int) -> str:
+    return f"INSERT INTO events VALUES {', '.join([_ROW] * rows)}"

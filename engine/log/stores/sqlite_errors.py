@@ -1,0 +1,79 @@
+"""What SQLite's errors mean to somebody who keeps a log, and how long we wait."""
+
+import sqlite3
+import time
+from pathlib import Path
+
+from ...errors import BusyError, RefusedError, SprintlogError, UnreadableError
+from ..port import Entropy
+
+# The primary codes; 3.11's sqlite3 has names for them, older SQLite has not all.
+_PERM, _BUSY, _LOCKED, _READONLY, _IOERR = 3, 5, 6, 8, 10
+_CORRUPT, _FULL, _CANTOPEN, _FORMAT, _NOTADB = 11, 13, 14, 24, 26
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether the error only says that somebody else has the database."""
+    return _code(error) in (_BUSY, _LOCKED)
+
+
+def is_cannot_open(error: sqlite3.Error) -> bool:
+    """Return whether SQLite could not open the database or a file beside it."""
+    return _code(error) == _CANTOPEN
+
+
+def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
+    """Return the error in the words of this package, on one line."""
+    code, text = _code(error), " ".join(str(error).split())
+    if code in (_BUSY, _LOCKED):
+        return BusyError(
+            f"{path} is held by another process",
+            hint="wait for it to finish, or end it, and repeat the command",
+        )
+    if code == _FULL:
+        return RefusedError(
+            f"nothing recorded: the disk of {path} is full",
+            hint="make room and repeat the command",
+        )
+    if code in (_READONLY, _PERM):
+        return RefusedError(
+            f"nothing recorded: {path} cannot be written ({text})",
+            hint="check the permissions of the log's folder and files",
+        )
+    if code == _CANTOPEN:
+        return RefusedError(
+            f"{path} cannot be opened ({text})",
+            hint="check the permissions of the log's folder and files",
+        )
+    if code == _IOERR:
+        return SprintlogError(
+            f"the disk of {path} failed ({text}): an event being recorded may be in the "
+            "log or not",
+            hint="repeat the command with the same key: it answers what was recorded",
+        )
+    if code in (_CORRUPT, _FORMAT, _NOTADB) or "decode to UTF-8" in text:
+        return UnreadableError(
+            f"{path} is damaged or not a log ({text})", hint="restore a backup"
+        )
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in text:
+        return RefusedError("the log is closed")
+    return SprintlogError(f"SQLite failed on {path} ({text})")
+
+
+class Patience:
+    """A bounded wait for a database that others hold, in jittered steps."""
+
+    def __init__(self, wait_seconds: float, *, entropy: Entropy, path: Path) -> None:
+        self._until = time.monotonic() + wait_seconds
+        self._entropy = entropy
+        self._path = path
+
+    def after(self, error: sqlite3.Error) -> None:
+        """Wait a moment; raise for good when it is over or waiting would not help."""
+        if not is_busy(error) or time.monotonic() >= self._until:
+            raise explained(error, self._path) from error
+        time.sleep((1 + self._entropy(1)[0] % 32) / 1000)
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

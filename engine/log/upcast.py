@@ -1,0 +1,29 @@
+"""Pure steps from a stored shape to the next one; the only place that knows old shapes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Upcast = Callable[[dict[str, Any]], dict[str, Any]]
+Upcasts = Mapping[tuple[str, int], Upcast]
+"""(tag, stored version) to the step that gives the next version."""
+
+UPCASTS: Upcasts = {}
+"""Empty as long as every change so far was a field with a default."""
+
+
+def check_upcasts(today: Mapping[str, int], upcasts: Upcasts) -> None:
+    """Raise `ValueError` unless every older version of every tag has its step."""
+    needed = {(tag, v) for tag, version in today.items() for v in range(1, version)}
+    if missing := sorted(needed - upcasts.keys()):
+        raise ValueError(f"no upcast from {missing}")
+    if extra := sorted(upcasts.keys() - needed):
+        raise ValueError(f"upcast from a shape that never was: {extra}")
+
+
+def upcast(
+    upcasts: Upcasts, tag: str, shape: dict[str, Any], *, since: int, to: int
+) -> dict[str, Any]:
+    """Return the stored shape carried through every step to today's version."""
+    for version in range(since, to):
+        shape = upcasts[tag, version](shape)
+    return shape

@@ -1,0 +1,1 @@
+"""The sprint: its facts, its rules and how facts change its state. Pure."""

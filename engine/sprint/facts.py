@@ -1,0 +1,255 @@
+"""Every fact of a sprint: what happened, in the past participle, with its wire tag.
+
+The tag and the field names are the contract; a class may be renamed freely. A new
+field needs a default; anything else needs a step in `engine/log/upcast.py`.
+"""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from ..log.fact import Fact, Kind
+from ..log.port import DOCUMENT_BYTES_MAX
+
+
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a sprint's PROGRESS.yaml lives: only that work tree writes it."""
+
+    path: str
+    """Relative to the work tree's root, with forward slashes."""
+    worktree: str = ""
+    """Name of the linked git work tree; empty for the main one."""
+
+
+class SprintCompiled(Fact, frozen=True):
+    """A whole plan came in, every phase pending."""
+
+    type: ClassVar[str] = "sprint-compiled"
+    payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
+    document: dict[str, Any]
+    place: Place | None = None
+    source: str | None = None
+
+
+class SprintImported(Fact, frozen=True):
+    """Another tool's document came in: whole, or as the JSON Patch to its next version."""
+
+    type: ClassVar[str] = "sprint-imported"
+    payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
+    source: str
+    document: dict[str, Any] | None = None
+    patch: list[dict[str, Any]] | None = None
+    iteration: int = 0
+    """The document's own current iteration, so that its number is never given again."""
+    place: Place | None = None
+
+
+class SprintStarted(Fact, frozen=True):
+    """Execution began."""
+
+    type: ClassVar[str] = "sprint-started"
+
+
+class SprintPaused(Fact, frozen=True):
+    """A person wished to pause."""
+
+    type: ClassVar[str] = "sprint-paused"
+    reason: str | None = None
+
+
+class BreakpointReached(Fact, frozen=True):
+    """A phase with `break: true` completed; the sprint waits for a review."""
+
+    type: ClassVar[str] = "breakpoint-reached"
+    phase: str
+
+
+class SprintBlocked(Fact, frozen=True):
+    """The sprint cannot go on."""
+
+    type: ClassVar[str] = "sprint-blocked"
+    reason: str
+
+
+class HumanNeeded(Fact, frozen=True):
+    """A leaf cannot go on without a person (R140, P38)."""
+
+    type: ClassVar[str] = "human-needed"
+    phase: str
+    reason: str
+    details: str | None = None
+    error: str | None = None
+
+
+class SprintInterrupted(Fact, frozen=True):
+    """The loop that drove the sprint was stopped from outside."""
+
+    type: ClassVar[str] = "sprint-interrupted"
+    reason: str | None = None
+
+
+class SprintResumed(Fact, frozen=True):
+    """Execution goes on; after `blocked` and `needs-human` with who and why."""
+
+    type: ClassVar[str] = "sprint-resumed"
+    by: str | None = None
+    why: str | None = None
+
+
+class SprintCompleted(Fact, frozen=True):
+    """Every leaf is completed or skipped and the sprint was closed."""
+
+    type: ClassVar[str] = "sprint-completed"
+    summary: str | None = None
+
+
+class SprintReopened(Fact, frozen=True):
+    """A completed sprint was opened again."""
+
+    type: ClassVar[str] = "sprint-reopened"
+    reason: str | None = None
+
+
+class ActivitySeen(Fact, frozen=True):
+    """The heartbeat of a running loop."""
+
+    type: ClassVar[str] = "activity-seen"
+
+
+class PhaseStarted(Fact, frozen=True):
+    """A leaf began to execute; `phase` is its address."""
+
+    type: ClassVar[str] = "phase-started"
+    phase: str
+    model: str | None = None
+
+
+class PhaseCompleted(Fact, frozen=True):
+    """A leaf finished successfully."""
+
+    type: ClassVar[str] = "phase-completed"
+    phase: str
+    summary: str | None = None
+
+
+class PhaseFailed(Fact, frozen=True):
+    """A leaf's execution failed."""
+
+    type: ClassVar[str] = "phase-failed"
+    phase: str
+    error: str
+    category: str = "logic"
+
+
+class RetryScheduled(Fact, frozen=True):
+    """The policy allows another attempt, not before this time."""
+
+    type: ClassVar[str] = "retry-scheduled"
+    phase: str
+    next_retry_at: str
+
+
+class PhaseBlocked(Fact, frozen=True):
+    """Somebody declared a leaf stuck."""
+
+    type: ClassVar[str] = "phase-blocked"
+    phase: str
+    reason: str
+
+
+class PhaseSkipped(Fact, frozen=True):
+    """A leaf is left out on purpose."""
+
+    type: ClassVar[str] = "phase-skipped"
+    phase: str
+    reason: str | None = None
+
+
+class PhaseRetried(Fact, frozen=True):
+    """A failed or blocked leaf waits to be executed again."""
+
+    type: ClassVar[str] = "phase-retried"
+    phase: str
+    reason: str | None = None
+
+
+class PhaseReopened(Fact, frozen=True):
+    """A completed or skipped leaf is to be done again."""
+
+    type: ClassVar[str] = "phase-reopened"
+    phase: str
+    reason: str | None = None
+
+
+class IterationStarted(Fact, frozen=True):
+    """A loop iteration began; numbers are never given twice."""
+
+    type: ClassVar[str] = "iteration-started"
+    number: int
+    max_iterations: int | None = None
+
+
+class RolledBack(Fact, frozen=True):
+    """Execution facts after `to` no longer count; nothing is deleted."""
+
+    type: ClassVar[str] = "rolled-back"
+    kind: ClassVar[Kind] = Kind.CONTROL
+    to: int
+    """The version of this stream whose state is in force again."""
+    reason: str | None = None
+    undoes: int | None = None
+    """The version of the rollback that this one takes back."""
+
+
+class EditObserved(Fact, frozen=True):
+    """Somebody else changed a state file; this changes nothing but is kept."""
+
+    type: ClassVar[str] = "edit-observed"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    path: str
+    digest: str
+    """sha256 of their bytes, in hexadecimal."""
+    kept: str
+    """Name of the copy of their bytes in the log's `edits` folder."""
+    since: int
+    """The version whose file they changed; 0 when it is not known."""
+    changes: list[dict[str, Any]] | None = None
+    """JSON Patch from our document to theirs; None when theirs cannot be read."""
+    problem: str | None = None
+
+
+class NoteAdded(Fact, frozen=True):
+    """A remark for whoever reads the log."""
+
+    type: ClassVar[str] = "note-added"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    text: str
+    phase: str | None = None
+
+
+FACTS: tuple[type[Fact], ...] = (
+    SprintCompiled,
+    SprintImported,
+    SprintStarted,
+    SprintPaused,
+    BreakpointReached,
+    SprintBlocked,
+    HumanNeeded,
+    SprintInterrupted,
+    SprintResumed,
+    SprintCompleted,
+    SprintReopened,
+    ActivitySeen,
+    PhaseStarted,
+    PhaseCompleted,
+    PhaseFailed,
+    RetryScheduled,
+    PhaseBlocked,
+    PhaseSkipped,
+    PhaseRetried,
+    PhaseReopened,
+    IterationStarted,
+    RolledBack,
+    EditObserved,
+    NoteAdded,
+)

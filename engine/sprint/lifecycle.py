@@ -1,0 +1,208 @@
+"""The sprint's own life: start, pause, stop, resume, complete, reopen; rules and evolve."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import RefusedError
+from ..log.fact import Fact
+from .facts import (
+    ActivitySeen,
+    BreakpointReached,
+    HumanNeeded,
+    SprintBlocked,
+    SprintCompleted,
+    SprintInterrupted,
+    SprintPaused,
+    SprintReopened,
+    SprintResumed,
+    SprintStarted,
+)
+from .state import Plan, Sprint
+from .transitions import check_exists, check_phase, check_sprint, find_leaf
+from .tree import put
+from .words import (
+    BLOCKED,
+    COMPLETED,
+    IN_PROGRESS,
+    INTERRUPTED,
+    NEEDS_HUMAN,
+    NOT_STARTED,
+    PAUSED,
+    PAUSED_AT_BREAKPOINT,
+)
+
+
+def start_sprint(sprint: Sprint) -> list[Fact]:
+    """Begin to execute."""
+    return _wish(sprint, "start", SprintStarted(), IN_PROGRESS)
+
+
+def pause_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+    """Pause at a person's wish."""
+    return _wish(sprint, "pause", SprintPaused(reason), PAUSED)
+
+
+def block_sprint(sprint: Sprint, *, reason: str) -> list[Fact]:
+    """Declare that the sprint cannot go on."""
+    return _wish(sprint, "block", SprintBlocked(reason), BLOCKED)
+
+
+def interrupt_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+    """Say that the loop was stopped from outside."""
+    return _wish(sprint, "interrupt", SprintInterrupted(reason), INTERRUPTED)
+
+
+def need_human(
+    sprint: Sprint,
+    *,
+    reason: str,
+    details: str | None = None,
+    error: str | None = None,
+    phase: str | None = None,
+) -> list[Fact]:
+    """Wait for a person at a leaf, the pointer's when none is named (R140, P38)."""
+    leaf = find_leaf(sprint, phase)
+    fact = HumanNeeded(leaf.address, reason, details, error)
+    if sprint.plan.status == NEEDS_HUMAN and sprint.plan.was_said("", fact):
+        return []
+    check_sprint(sprint, "needs-human")
+    if leaf.status != BLOCKED:
+        check_phase(leaf, "block")
+    return [fact]
+
+
+def resume_sprint(
+    sprint: Sprint, *, by: str | None = None, why: str | None = None
+) -> list[Fact]:
+    """Go on; after `blocked` and `needs-human` somebody says who resolved it and why.
+
+    After a breakpoint on the last phase nothing is left to do and the sprint completes.
+    """
+    fact = SprintResumed(by, why)
+    if sprint.plan.status == IN_PROGRESS and sprint.plan.was_said("", fact):
+        return []
+    check_sprint(sprint, "resume")
+    status = sprint.plan.status
+    if status in (BLOCKED, NEEDS_HUMAN) and not (by and why):
+        raise RefusedError(
+            f"sprint {sprint.id} is {status}: resuming needs who resolved it and why",
+            hint="`sprintlog sprint resume --by NAME --why TEXT`",
+            state=status,
+            wish="resume",
+        )
+    if status == PAUSED_AT_BREAKPOINT and sprint.plan.tree.open_leaf() is None:
+        return [fact, SprintCompleted()]
+    return [fact]
+
+
+def complete_sprint(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
+    """Close the sprint once every leaf is completed or skipped."""
+    fact = SprintCompleted(summary)
+    if sprint.plan.status == COMPLETED and sprint.plan.was_said("", fact):
+        return []
+    check_sprint(sprint, "complete")
+    leaf = sprint.plan.tree.open_leaf()
+    if leaf is not None:
+        raise RefusedError(
+            f"sprint {sprint.id} is not finished: phase {leaf.address} is {leaf.status}",
+            hint="complete or skip what is open first",
+            phase=leaf.address,
+            state=leaf.status,
+            wish="complete",
+        )
+    return [fact]
+
+
+def reopen_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+    """Open a completed sprint again."""
+    return _wish(sprint, "reopen", SprintReopened(reason), IN_PROGRESS)
+
+
+def beat(sprint: Sprint) -> list[Fact]:
+    """Record that the loop is alive (R93); every heartbeat is a fact of its own."""
+    check_exists(sprint)
+    if sprint.plan.status in (NOT_STARTED, COMPLETED):
+        raise RefusedError(
+            f"sprint {sprint.id} is {sprint.plan.status}: there is no loop to be alive",
+            state=sprint.plan.status,
+            wish="heartbeat",
+        )
+    return [ActivitySeen()]
+
+
+def _wish(sprint: Sprint, wish: str, fact: Fact, result: str) -> list[Fact]:
+    # Saying the same thing twice changes nothing: agents retry (P33).
+    if sprint.plan.status == result and sprint.plan.was_said("", fact):
+        return []
+    check_sprint(sprint, wish)
+    return [fact]
+
+
+def _evolve_started(plan: Plan, fact: Any, at: str) -> None:
+    plan.set_status(IN_PROGRESS)
+    put(plan.stats, "started-at", at)
+    plan.stats.setdefault("completed-at", None)
+
+
+def _evolve_completed(plan: Plan, fact: Any, at: str) -> None:
+    plan.set_status(COMPLETED)
+    plan.stats["completed-at"] = at
+
+
+def _evolve_reopened(plan: Plan, fact: Any, at: str) -> None:
+    plan.set_status(IN_PROGRESS)
+    plan.stats["completed-at"] = None
+
+
+def _evolve_human_needed(plan: Plan, fact: HumanNeeded, at: str) -> None:
+    plan.set_status(NEEDS_HUMAN)
+    node = plan.tree.find(fact.phase)
+    if node is None:
+        return
+    needed = {"reason": fact.reason}
+    if fact.details is not None:
+        needed["details"] = fact.details
+    put(node.data, "error", fact.error or fact.reason)
+    put(node.data, "human-needed", needed)
+    plan.tree.set_status(node, BLOCKED, at)
+
+
+def _becomes(status: str) -> Callable[[Plan, Any, str], None]:
+    def evolve(plan: Plan, fact: Any, at: str) -> None:
+        plan.set_status(status)
+
+    return evolve
+
+
+def _evolve_activity(plan: Plan, fact: ActivitySeen, at: str) -> None:
+    """Change nothing: the time of the last fact is kept for every fact."""
+
+
+def _evolves(
+    change: Callable[[Plan, Any, str], None],
+) -> Callable[[Plan, Any, str], None]:
+    """Return the evolve of a sprint's fact, which also keeps what was said."""
+
+    def evolve(plan: Plan, fact: Any, at: str) -> None:
+        change(plan, fact, at)
+        plan.say("", fact)
+
+    return evolve
+
+
+_CHANGES: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    SprintStarted: _evolve_started,
+    SprintPaused: _becomes(PAUSED),
+    BreakpointReached: _becomes(PAUSED_AT_BREAKPOINT),
+    SprintBlocked: _becomes(BLOCKED),
+    HumanNeeded: _evolve_human_needed,
+    SprintInterrupted: _becomes(INTERRUPTED),
+    SprintResumed: _becomes(IN_PROGRESS),
+    SprintCompleted: _evolve_completed,
+    SprintReopened: _evolve_reopened,
+}
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    ActivitySeen: _evolve_activity,
+    **{fact: _evolves(change) for fact, change in _CHANGES.items()},
+}

@@ -1,0 +1,267 @@
+"""The life of a leaf (a phase, step or sub-phase without children): rules and evolve."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import RefusedError
+from ..log.fact import Fact
+from .facts import (
+    BreakpointReached,
+    PhaseBlocked,
+    PhaseCompleted,
+    PhaseFailed,
+    PhaseReopened,
+    PhaseRetried,
+    PhaseSkipped,
+    PhaseStarted,
+    RetryScheduled,
+    SprintBlocked,
+)
+from .retry import next_retry_at
+from .state import Plan, Sprint
+from .times import elapsed
+from .transitions import check_phase, check_running, find_leaf
+from .tree import Node, gate_is_open, put
+from .words import (
+    BLOCKED,
+    COMPLETED,
+    FAILED,
+    FAILURE_CATEGORIES,
+    FINISHED,
+    IN_PROGRESS,
+    MODELS,
+    PENDING,
+    SKIPPED,
+)
+
+
+def start_phase(
+    sprint: Sprint, *, phase: str | None = None, model: str | None = None
+) -> list[Fact]:
+    """Begin to execute a leaf."""
+    check_word("model", model, MODELS)
+    leaf = find_leaf(sprint, phase)
+    fact = PhaseStarted(leaf.address, model)
+    if _is_again(sprint, leaf, fact, IN_PROGRESS):
+        return []
+    _check(sprint, leaf, "start")
+    return [fact]
+
+
+def complete_phase(
+    sprint: Sprint, *, phase: str | None = None, summary: str | None = None
+) -> list[Fact]:
+    """Finish a leaf successfully; a phase with `break: true` then pauses the sprint."""
+    leaf = find_leaf(sprint, phase)
+    fact = PhaseCompleted(leaf.address, summary)
+    if _is_again(sprint, leaf, fact, COMPLETED):
+        return []
+    _check(sprint, leaf, "complete")
+    if gate_is_open(leaf.data):
+        raise RefusedError(
+            f"phase {leaf.address} has a gate that has not passed: cannot complete it",
+            hint="its gate's check must pass first",
+            phase=leaf.address,
+            state=leaf.status,
+            wish="complete",
+        )
+    return [fact, *_breakpoint_after(leaf, COMPLETED)]
+
+
+def skip_phase(
+    sprint: Sprint, *, phase: str | None = None, reason: str | None = None
+) -> list[Fact]:
+    """Leave a leaf out on purpose."""
+    leaf = find_leaf(sprint, phase)
+    fact = PhaseSkipped(leaf.address, reason)
+    if _is_again(sprint, leaf, fact, SKIPPED):
+        return []
+    _check(sprint, leaf, "skip")
+    return [fact, *_breakpoint_after(leaf, SKIPPED)]
+
+
+def fail_phase(
+    sprint: Sprint,
+    *,
+    error: str,
+    at: str,
+    category: str = "logic",
+    phase: str | None = None,
+) -> list[Fact]:
+    """Say that a leaf's execution failed at this time.
+
+    The policy either schedules another attempt, or the sprint blocks (P34).
+    """
+    check_word("category", category, FAILURE_CATEGORIES)
+    leaf = find_leaf(sprint, phase)
+    fact = PhaseFailed(leaf.address, error, category)
+    if _is_again(sprint, leaf, fact, FAILED):
+        return []
+    _check(sprint, leaf, "fail")
+    due = next_retry_at(sprint.plan.document, leaf.data, category=category, at=at)
+    if due is not None:
+        return [fact, RetryScheduled(leaf.address, due)]
+    return [fact, SprintBlocked(f"phase {leaf.address} failed: {error}")]
+
+
+def block_phase(sprint: Sprint, *, reason: str, phase: str | None = None) -> list[Fact]:
+    """Declare a leaf stuck; the sprint blocks with it."""
+    leaf = find_leaf(sprint, phase)
+    fact = PhaseBlocked(leaf.address, reason)
+    if _is_again(sprint, leaf, fact, BLOCKED):
+        return []
+    _check(sprint, leaf, "block")
+    return [fact, SprintBlocked(f"phase {leaf.address} is blocked: {reason}")]
+
+
+def retry_phase(
+    sprint: Sprint, *, phase: str | None = None, reason: str | None = None
+) -> list[Fact]:
+    """Put a failed or blocked leaf back to be executed again."""
+    leaf = find_leaf(sprint, phase)
+    fact = PhaseRetried(leaf.address, reason)
+    if _is_again(sprint, leaf, fact, PENDING):
+        return []
+    _check(sprint, leaf, "retry")
+    return [fact]
+
+
+def reopen_phase(sprint: Sprint, *, phase: str, reason: str | None = None) -> list[Fact]:
+    """Put a completed or skipped leaf back to be done again."""
+    leaf = find_leaf(sprint, phase)
+    fact = PhaseReopened(leaf.address, reason)
+    if _is_again(sprint, leaf, fact, PENDING):
+        return []
+    _check(sprint, leaf, "reopen")
+    return [fact]
+
+
+def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
+    """Raise `RefusedError` unless the word is absent or one of those allowed."""
+    if word is not None and word not in allowed:
+        raise RefusedError(
+            f"{name} {word[:40]!r} is unknown; allowed: {', '.join(allowed)}",
+            allowed=list(allowed),
+        )
+
+
+def _check(sprint: Sprint, leaf: Node, wish: str) -> None:
+    check_running(sprint, f"{wish} phase {leaf.address}")
+    check_phase(leaf, wish)
+
+
+def _is_again(sprint: Sprint, leaf: Node, fact: Fact, status: str) -> bool:
+    """Tell whether the same wish came with the same content: agents retry (P33)."""
+    return leaf.status == status and sprint.plan.was_said(leaf.address, fact)
+
+
+def _breakpoint_after(leaf: Node, status: str) -> list[Fact]:
+    """Return the breakpoint that this leaf's end reaches, if it completes its phase."""
+    top = leaf
+    while top.level > 1 and top.parent is not None:
+        top = top.parent
+    if top.data.get("break") is not True or (top is not leaf and gate_is_open(top.data)):
+        return []
+    others = [node.status for node in _leaves_below(top) if node is not leaf]
+    if all(other in FINISHED for other in others) and COMPLETED in (*others, status):
+        return [BreakpointReached(top.address)]
+    return []
+
+
+def _leaves_below(node: Node) -> list[Node]:
+    if not node.children:
+        return [node]
+    return [leaf for child in node.children for leaf in _leaves_below(child)]
+
+
+def _drop(node: Node, *keys: str) -> None:
+    for key in keys:
+        node.data.pop(key, None)
+
+
+def _end(node: Node, at: str) -> None:
+    put(node.data, "completed-at", at)
+    if (duration := elapsed(node.data.get("started-at"), at)) is not None:
+        put(node.data, "elapsed", duration)
+
+
+def _started(plan: Plan, node: Node, fact: PhaseStarted, at: str) -> str:
+    put(node.data, "started-at", at)
+    if fact.model is not None:
+        put(node.data, "model", fact.model)
+    return IN_PROGRESS
+
+
+def _completed(plan: Plan, node: Node, fact: PhaseCompleted, at: str) -> str:
+    _end(node, at)
+    if fact.summary is not None:
+        put(node.data, "summary", fact.summary)
+    return COMPLETED
+
+
+def _failed(plan: Plan, node: Node, fact: PhaseFailed, at: str) -> str:
+    _end(node, at)
+    put(node.data, "error", fact.error)
+    return FAILED
+
+
+def _scheduled(plan: Plan, node: Node, fact: RetryScheduled, at: str) -> str:
+    put(node.data, "next-retry-at", fact.next_retry_at)
+    return node.status
+
+
+def _blocked(plan: Plan, node: Node, fact: PhaseBlocked, at: str) -> str:
+    put(node.data, "error", fact.reason)
+    return BLOCKED
+
+
+def _skipped(plan: Plan, node: Node, fact: PhaseSkipped, at: str) -> str:
+    _drop(node, "next-retry-at")
+    return SKIPPED
+
+
+def _retried(plan: Plan, node: Node, fact: PhaseRetried, at: str) -> str:
+    _drop(node, "error", "completed-at", "elapsed", "next-retry-at", "human-needed")
+    count = node.data.get("retry-count")
+    put(node.data, "retry-count", count + 1 if isinstance(count, int) else 1)
+    return PENDING
+
+
+def _reopened(plan: Plan, node: Node, fact: PhaseReopened, at: str) -> str:
+    _drop(node, "completed-at", "elapsed", "summary")
+    return PENDING
+
+
+_CHANGES: dict[type[Fact], Callable[[Plan, Node, Any, str], str]] = {
+    PhaseStarted: _started,
+    PhaseCompleted: _completed,
+    PhaseFailed: _failed,
+    RetryScheduled: _scheduled,
+    PhaseBlocked: _blocked,
+    PhaseSkipped: _skipped,
+    PhaseRetried: _retried,
+    PhaseReopened: _reopened,
+}
+
+
+def _evolves(
+    change: Callable[[Plan, Node, Any, str], str], *, is_wish: bool
+) -> Callable[[Plan, Any, str], None]:
+    """Return the evolve of a leaf's fact: its fields first, then its status upwards."""
+
+    def evolve(plan: Plan, fact: Any, at: str) -> None:
+        node = plan.tree.find(fact.phase)
+        # An observed fact may name a leaf that no plan of ours has.
+        if node is None or node.leaf < 0:
+            return
+        plan.tree.set_status(node, change(plan, node, fact, at), at)
+        if is_wish:
+            plan.say(node.address, fact)
+
+    return evolve
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    fact: _evolves(change, is_wish=fact is not RetryScheduled)
+    for fact, change in _CHANGES.items()
+}

@@ -1,0 +1,190 @@
+"""How a plan comes in, compiled and new or imported: rules and evolve."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import RefusedError
+from ..log.fact import Fact
+from .facts import Place, SprintCompiled, SprintImported
+from .patch import apply, diff
+from .state import Plan, Sprint
+from .tree import CHILDREN, Data
+from .words import NOT_STARTED, PENDING
+
+ID_CHARS_MAX = 128
+
+
+def create_sprint(
+    sprint: Sprint,
+    *,
+    plan: Data,
+    place: Place | None = None,
+    source: str | None = None,
+    max_iterations: int | None = None,
+) -> list[Fact]:
+    """Take in a compiled plan in which nothing has happened yet.
+
+    `plan` has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
+    out. Raise `RefusedError` when a phase is neither simple nor for-each, when siblings
+    share an id, or when the plan has already begun.
+    """
+    document = prepare(plan, sprint_id=sprint.id)
+    if max_iterations is not None:
+        document["stats"]["max-iterations"] = max_iterations
+    fact = SprintCompiled(document, place, source)
+    if not sprint.exists:
+        return [fact]
+    if sprint.version == 1 and not diff(sprint.document, document):
+        return []
+    raise RefusedError(
+        f"there is a sprint {sprint.id} already",
+        hint="give the new one another id",
+        sprint=sprint.id,
+        wish="create",
+    )
+
+
+def import_document(
+    sprint: Sprint, *, document: Data, source: str, place: Place | None = None
+) -> list[Fact]:
+    """Take in a document that another tool wrote: whole, or as the difference to ours.
+
+    Nothing in it is changed, contradictions and unknown keys included.
+    """
+    iteration = _iteration_of(document)
+    if not sprint.exists:
+        return [SprintImported(source, document=document, iteration=iteration, place=place)]
+    operations = diff(sprint.document, document)
+    if not operations:
+        return []
+    return [SprintImported(source, patch=operations, iteration=iteration)]
+
+
+def prepare(plan: Data, *, sprint_id: str) -> Data:
+    """Return the plan as a document with every status, the pointer and the figures."""
+    document: Data = {"sprint-id": sprint_id, "status": NOT_STARTED}
+    document.update({key: plan[key] for key in plan if key not in ("current", "stats")})
+    document["sprint-id"] = sprint_id
+    if document["status"] != NOT_STARTED:
+        raise _begun("status", document["status"])
+    phases = document.get("phases")
+    if not phases and document.get("mode") != "ralph":
+        raise RefusedError("phases: a plan needs at least one phase", field="phases")
+    if phases is not None:
+        document["phases"] = _prepare_all(phases, "phases", level=1)
+    document["current"] = {"phase": 0, "step": None, "sub-phase": None}
+    given = plan.get("stats")
+    document["stats"] = {
+        "started-at": None,
+        "completed-at": None,
+        "total-phases": 0,
+        "completed-phases": 0,
+        **(given if isinstance(given, dict) else {}),
+    }
+    settled = Plan()
+    settled.replace(document)
+    settled.touched = True
+    return settled.settle()
+
+
+def _prepare_all(nodes: list[Data], field: str, *, level: int) -> list[Data]:
+    seen: set[str] = set()
+    prepared = []
+    for index, node in enumerate(nodes):
+        where = f"{field}[{index}]"
+        identity = node.get("id")
+        check_id(identity, field=f"{where}.id")
+        if identity in seen:
+            raise RefusedError(
+                f"{where}.id: {identity!r} is the id of another one beside it",
+                hint="ids must be unique among siblings",
+                field=f"{where}.id",
+            )
+        seen.add(str(identity))
+        prepared.append(_prepare_one(node, where, level=level))
+    return prepared
+
+
+def _prepare_one(node: Data, where: str, *, level: int) -> Data:
+    status = node.get("status", PENDING)
+    if status != PENDING:
+        raise _begun(f"{where}.status", status)
+    key = CHILDREN[level] if level < len(CHILDREN) else None
+    has_prompt, has_children = "prompt" in node, key is not None and key in node
+    if level == 1 and has_prompt == has_children:
+        raise RefusedError(
+            f"{where}: a phase has either a prompt (simple) or steps (for-each)",
+            field=where,
+        )
+    if level != 1 and not has_prompt:
+        raise RefusedError(f"{where}.prompt: is missing", field=f"{where}.prompt")
+    document: Data = {"id": node["id"], "status": PENDING}
+    if level == 2:
+        document = {"id": node["id"], "prompt": node["prompt"], "status": PENDING}
+    document.update({k: v for k, v in node.items() if k not in document})
+    if key is not None and has_children:
+        document[key] = _prepare_all(node[key], f"{where}.{key}", level=level + 1)
+    return document
+
+
+def check_id(identity: object, *, field: str) -> None:
+    """Raise `RefusedError` unless this can be an id: 1 to 128 printable characters."""
+    problem = None
+    if not isinstance(identity, str) or not identity:
+        problem = "is missing or not text"
+    elif len(identity) > ID_CHARS_MAX:
+        problem = f"is longer than {ID_CHARS_MAX} characters"
+    elif not identity.isprintable():
+        problem = "holds a control character"
+    if problem:
+        raise RefusedError(
+            f"{field}: {problem}; an id is 1 to {ID_CHARS_MAX} printable characters",
+            field=field,
+        )
+
+
+def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
+    """Raise `RefusedError` unless this can name a sprint: an id that is safe in a path."""
+    check_id(identity, field=field)
+    text = str(identity)
+    if "/" in text or "\\" in text or text in (".", "..") or text.startswith("-"):
+        raise RefusedError(
+            f"{field}: {text!r} may not hold a slash, start with `-`, or be `.` or `..`",
+            field=field,
+        )
+
+
+def _begun(field: str, status: object) -> RefusedError:
+    return RefusedError(
+        f"{field}: {status!r} says that the plan has begun; a new plan is {NOT_STARTED} "
+        f"with every phase {PENDING}",
+        hint="`sprintlog import progress` takes in a sprint that has begun",
+        field=field,
+    )
+
+
+def _iteration_of(document: Data) -> int:
+    stats = document.get("stats")
+    number = stats.get("current-iteration") if isinstance(stats, dict) else None
+    return number if type(number) is int and number > 0 else 0
+
+
+def _evolve_compiled(plan: Plan, fact: SprintCompiled, at: str) -> None:
+    plan.replace(fact.document)
+    plan.place = fact.place
+    plan.touched = True
+
+
+def _evolve_imported(plan: Plan, fact: SprintImported, at: str) -> None:
+    if fact.document is not None:
+        plan.replace(fact.document)
+        plan.place = fact.place
+    else:
+        plan.replace(apply(plan.settle(), fact.patch or []))
+    plan.said.clear()
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    SprintCompiled: _evolve_compiled,
+    SprintImported: _evolve_imported,
+}

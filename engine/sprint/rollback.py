@@ -1,0 +1,121 @@
+"""Rollback arithmetic: which versions are in force at a version, and how to go back.
+
+The parent of a rollback is its target, the parent of any other fact the one before it.
+What lies on the path from a version to the root is in force there (DESIGN.md section 4).
+"""
+
+from collections.abc import Sequence
+
+from ..errors import NotFoundError, RefusedError
+from ..log.fact import Fact
+from .facts import RolledBack
+from .state import Record, Sprint
+from .transitions import check_exists
+
+Interval = tuple[int, int]
+"""First and last version of a stretch of the path, both in it."""
+
+
+def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
+    """Return the stretches of the path from the root to `version`, in order.
+
+    `rollbacks` are (version, target) in order of version. A rollback itself lies on the
+    path that it begins.
+    """
+    stretches: list[Interval] = []
+    last = version
+    for at, to in reversed(rollbacks):
+        if at <= last:
+            stretches.append((at, last))
+            last = to
+    stretches.append((1, last))
+    return [stretch for stretch in reversed(stretches) if stretch[0] <= stretch[1]]
+
+
+def lies_on(stretches: Sequence[Interval], version: int) -> bool:
+    """Tell whether a version lies on a path."""
+    return any(first <= version <= last for first, last in stretches)
+
+
+def iteration_end(record: Record, number: int, *, version: int) -> int:
+    """Return the last version of an iteration, as the stream stands at `version`.
+
+    An iteration ends where the next one starts or a rollback happens; iteration 0 is
+    what came before the first. Raise `NotFoundError` for a number never started.
+    """
+    started = [(n, at) for n, at in record.iterations if at <= version]
+    if number == 0:
+        begin = 0
+    else:
+        begin = next((at for n, at in started if n == number), 0)
+        if not begin:
+            known = ", ".join(str(n) for n, _ in started[-5:]) or "none"
+            raise NotFoundError(
+                f"iteration {number} was never started; started: {known}",
+                iteration=number,
+            )
+    ends = [at for _, at in started if at > begin]
+    ends += [at for at, _ in record.rollbacks if begin < at <= version]
+    return min(ends) - 1 if ends else version
+
+
+def roll_back(
+    sprint: Sprint, *, to: int, is_inside_append: bool, reason: str | None = None
+) -> list[Fact]:
+    """Go back to the state of an earlier version of this stream."""
+    check_exists(sprint)
+    if to == sprint.version:
+        return []
+    _check_target(sprint, to, is_inside_append=is_inside_append)
+    return [RolledBack(to, reason)]
+
+
+def undo_rollback(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+    """Take back the latest rollback in force that was not taken back before."""
+    check_exists(sprint)
+    target = rollback_to_undo(sprint)
+    if target is None:
+        raise RefusedError(
+            f"sprint {sprint.id} has no rollback in force to undo",
+            hint="`sprintlog log --type rolled-back` lists them",
+            wish="undo",
+        )
+    return [RolledBack(target - 1, reason, undoes=target)]
+
+
+def rollback_to_undo(sprint: Sprint) -> int | None:
+    """Return the version of the rollback that an undo would take back."""
+    record = sprint.record
+    stretches = path(record.rollbacks, sprint.version)
+    return next(
+        (
+            at
+            for at, _ in reversed(record.rollbacks)
+            if at not in record.undone and lies_on(stretches, at)
+        ),
+        None,
+    )
+
+
+def record_rollback(record: Record, fact: RolledBack, version: int) -> None:
+    """Keep a rollback; one that undoes another can itself not be undone."""
+    record.rollbacks.append((version, fact.to))
+    if fact.undoes is not None:
+        record.undone += [fact.undoes, version]
+
+
+def _check_target(sprint: Sprint, to: int, *, is_inside_append: bool) -> None:
+    if not 1 <= to < sprint.version:
+        raise RefusedError(
+            f"cannot roll back to version {to}: allowed are 1 to {sprint.version - 1}",
+            wish="rollback",
+            field="to",
+        )
+    if is_inside_append:
+        raise RefusedError(
+            f"cannot roll back to version {to}: it lies inside one append, whose facts "
+            "belong together",
+            hint="choose the version before or after that append (`sprintlog log`)",
+            wish="rollback",
+            field="to",
+        )

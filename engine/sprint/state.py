@@ -1,0 +1,202 @@
+"""The state of one sprint: its Plan (what is to be done and how far it is) and its Record.
+
+The Plan is kept in the shape of its document, ordered and with unknown keys in place.
+A fold owns the state it changes; everybody else reads.
+"""
+
+from typing import Any
+
+import msgspec
+
+from ..log.fact import Fact
+from .facts import Place
+from .times import elapsed
+from .tree import Data, Node, Tree
+from .words import COMPLETED, IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
+
+STATE_FORMAT = 1
+"""Raise when a saved state of an older version must not be read again."""
+
+
+class Plan:
+    """Execution facts on the path, as a document."""
+
+    __slots__ = ("_tree", "document", "last_at", "place", "said", "touched")
+
+    def __init__(self) -> None:
+        self.document: Data = {}
+        self.place: Place | None = None
+        self.said: dict[str, tuple[str, Data]] = {}
+        """What was said last of each address (the sprint itself is ""): tag and fields."""
+        self.last_at: str | None = None
+        """When the last fact on the path happened."""
+        self.touched = False
+        """Whether facts of our own came after the last imported document."""
+        self._tree: Tree | None = None
+
+    @property
+    def tree(self) -> Tree:
+        """Return the index over the document."""
+        if self._tree is None:
+            self._tree = Tree(self.document)
+        return self._tree
+
+    @property
+    def status(self) -> str:
+        """Return the sprint's status word."""
+        status = self.document.get("status")
+        return status if status in SPRINT_STATUSES else NOT_STARTED
+
+    @property
+    def stats(self) -> Data:
+        """Return the document's figures; missing ones are made."""
+        stats = self.document.get("stats")
+        if not isinstance(stats, dict):
+            stats = self.document["stats"] = {}
+        return stats
+
+    def replace(self, document: Data) -> None:
+        """Take another document as the state; its derived fields are left as they are."""
+        self.document = document
+        self.touched = False
+        self._tree = None
+
+    def set_status(self, status: str) -> None:
+        """Give the sprint a status."""
+        self.document["status"] = status
+
+    def say(self, address: str, fact: Fact) -> None:
+        """Keep what was said of an address, to know the same wish again."""
+        self.said[address] = (fact.type, msgspec.to_builtins(fact))
+
+    def was_said(self, address: str, fact: Fact) -> bool:
+        """Tell whether exactly this was the last thing said of the address."""
+        return self.said.get(address) == (fact.type, msgspec.to_builtins(fact))
+
+    def settle(self) -> Data:
+        """Return the document as readers see it: with pointer and figures derived.
+
+        They are functions of the state alone and stay out of it, so it makes no
+        difference when or how often this is called. A document that was imported and
+        not touched since is returned as it came.
+        """
+        if not self.touched:
+            return self.document
+        if self.status != NOT_STARTED:
+            self.tree.settle_empty()
+        view = {**self.document, "current": self._pointer(), "stats": self._figures()}
+        if self.last_at is not None and view["stats"].get("started-at"):
+            view["last-activity"] = self.last_at
+        return view
+
+    def pointed(self) -> Node | None:
+        """Return the leaf that the pointer stands on; None when there is no leaf."""
+        leaves = self.tree.leaves
+        return self.tree.open_leaf() or (leaves[-1] if leaves else None)
+
+    def _pointer(self) -> Data:
+        leaf = self.pointed()
+        place: tuple[int | None, ...] = leaf.place if leaf else (0,)
+        phase, step, sub_phase = (*place, None, None)[:3]
+        return {"phase": phase, "step": step, "sub-phase": sub_phase}
+
+    def _figures(self) -> Data:
+        tree, figures = self.tree, dict(self.stats)
+        figures["total-phases"] = len(tree.root.children)
+        figures["completed-phases"] = tree.root.tally[COMPLETED]
+        steps = sum(tree.steps.values())
+        if steps or "total-steps" in figures:
+            figures["total-steps"] = steps
+            figures["completed-steps"] = tree.steps[COMPLETED]
+        ended = figures.get("completed-at") or self.last_at
+        if (duration := elapsed(figures.get("started-at"), ended)) is not None:
+            figures["elapsed"] = duration
+        return figures
+
+
+class Record(msgspec.Struct):
+    """Knowledge and counters: never voided by a rollback."""
+
+    rollbacks: list[tuple[int, int]] = []
+    """Every rollback so far: its version and its target."""
+    iterations: list[tuple[int, int]] = []
+    """Every iteration ever started: its number and the version that started it."""
+    iteration_max: int = 0
+    """The highest iteration number ever given, imported ones included."""
+    imported_at: int = 0
+    """The version of the newest imported document."""
+    undone: list[int] = []
+    """Versions of the rollbacks that were taken back."""
+
+
+class Sprint:
+    """One sprint as it is at a version of its stream."""
+
+    __slots__ = ("id", "plan", "record", "version")
+
+    def __init__(self, sprint_id: str) -> None:
+        self.id = sprint_id
+        self.version = 0
+        self.plan = Plan()
+        self.record = Record()
+
+    @property
+    def exists(self) -> bool:
+        """Tell whether a plan ever came in."""
+        return bool(self.plan.document)
+
+    @property
+    def document(self) -> Data:
+        """Return PROGRESS.yaml as data, settled."""
+        return self.plan.settle()
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether the sprint is in progress."""
+        return self.plan.status == IN_PROGRESS
+
+
+class _Saved(msgspec.Struct, array_like=True):
+    """A state as a checkpoint keeps it."""
+
+    id: str
+    version: int
+    document: dict[str, Any]
+    place: Place | None
+    said: dict[str, tuple[str, dict[str, Any]]]
+    last_at: str | None
+    touched: bool
+    record: Record
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Saved)
+
+
+def pack(sprint: Sprint) -> bytes:
+    """Return the state as bytes that `unpack` reads again."""
+    plan = sprint.plan
+    return _encoder.encode(
+        _Saved(
+            sprint.id,
+            sprint.version,
+            plan.document,
+            plan.place,
+            plan.said,
+            plan.last_at,
+            plan.touched,
+            sprint.record,
+        )
+    )
+
+
+def unpack(saved: bytes) -> Sprint:
+    """Return the state saved by `pack`; raise `msgspec.DecodeError` for anything else."""
+    state = _decoder.decode(saved)
+    sprint = Sprint(state.id)
+    sprint.version = state.version
+    sprint.record = state.record
+    plan = sprint.plan
+    plan.document, plan.place, plan.said = state.document, state.place, state.said
+    plan.last_at, plan.touched = state.last_at, state.touched
+    return sprint

@@ -1,0 +1,63 @@
+"""Times as ISO 8601 text in UTC, and the arithmetic the state files need."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from ..errors import InvalidInputError
+
+_SHAPE = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})",
+    re.ASCII,
+)
+
+
+def parse(text: str) -> datetime:
+    """Return the moment; raise `InvalidInputError` unless it is ISO 8601 with a zone."""
+    if not _SHAPE.fullmatch(text):
+        raise InvalidInputError(
+            f"{text[:40]!r} is not a time; give ISO 8601 with a zone, "
+            "like 2026-01-15T09:00:00Z"
+        )
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{text[:40]!r} is not a time: {error}") from error
+
+
+def to_text(moment: datetime) -> str:
+    """Return ISO 8601 in UTC with `Z`, and milliseconds only where there are any."""
+    moment = moment.astimezone(UTC)
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    milliseconds = moment.microsecond // 1000
+    return f"{text}.{milliseconds:03d}Z" if milliseconds else f"{text}Z"
+
+
+def from_milliseconds(milliseconds: int) -> str:
+    """Return the text of a wall clock's milliseconds since 1970."""
+    return to_text(datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds))
+
+
+def normalise(text: str) -> str:
+    """Return any accepted time in the one form the log keeps."""
+    return to_text(parse(text))
+
+
+def later(text: str, *, milliseconds: int) -> str:
+    """Return the time that many milliseconds after `text`."""
+    return to_text(parse(text) + timedelta(milliseconds=milliseconds))
+
+
+def elapsed(started: object, ended: object) -> str | None:
+    """Return `HH:MM:SS` between two times: whole seconds, never negative (P35).
+
+    Hours may pass 24. None when either is missing or unreadable, as in documents that
+    other tools left behind.
+    """
+    if not isinstance(started, str) or not isinstance(ended, str):
+        return None
+    try:
+        seconds = int((parse(ended) - parse(started)).total_seconds())
+    except InvalidInputError:
+        return None
+    seconds = max(0, seconds)
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"

@@ -1,0 +1,248 @@
+"""The index over a plan's document: nodes by address, leaves in order, derived parents.
+
+The document stays the truth and is changed in place; the index is built from it when
+it is first needed and holds nothing that the document does not say. A node without id
+or status is inert: it keeps its place but takes no part (DESIGN.md section 7).
+"""
+
+from typing import Any
+
+from .times import elapsed
+from .words import (
+    BLOCKED,
+    COMPLETED,
+    FAILED,
+    FINISHED,
+    IN_PROGRESS,
+    PENDING,
+    PHASE_STATUSES,
+    SKIPPED,
+)
+
+Data = dict[str, Any]
+CHILDREN = ("phases", "steps", "phases")
+"""The key that holds the children at each level: sprint, top phase, step."""
+
+
+def escape(segment: str) -> str:
+    """Return an id as an address writes it: `~` as `~0`, `/` as `~1`."""
+    return segment.replace("~", "~0").replace("/", "~1")
+
+
+class Node:
+    """One phase, step or sub-phase that takes part, or the root above them."""
+
+    __slots__ = (
+        "address",
+        "children",
+        "data",
+        "leaf",
+        "level",
+        "parent",
+        "place",
+        "tally",
+    )
+
+    def __init__(
+        self, data: Data, *, address: str, place: tuple[int, ...], parent: "Node | None"
+    ) -> None:
+        self.data = data
+        self.address = address
+        self.place = place
+        """Indices from the root: phase, step, sub-phase."""
+        self.level = len(place)
+        self.parent = parent
+        self.children: list[Node] = []
+        self.tally = dict.fromkeys(PHASE_STATUSES, 0)
+        """How many children have each status."""
+        self.leaf = -1
+        """Place among the leaves, -1 for a parent."""
+
+    @property
+    def status(self) -> str:
+        """Return the node's status word."""
+        return self.data["status"]  # type: ignore[no-any-return]
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether this is a for-each phase without any step (P31)."""
+        return (
+            self.level == 1 and self.data.get("steps") == [] and "prompt" not in self.data
+        )
+
+
+class Tree:
+    """All nodes of a document by address, and its leaves in order."""
+
+    def __init__(self, document: Data) -> None:
+        self.root = Node(document, address="", place=(), parent=None)
+        self.nodes: dict[str, Node] = {}
+        self.inert: set[str] = set()
+        self.leaves: list[Node] = []
+        self.empty: list[tuple[Node, int]] = []
+        """For-each phases without steps, with the number of leaves before each."""
+        self.steps = dict.fromkeys(PHASE_STATUSES, 0)
+        self._cursor = 0
+        self._gather(document, self.root, "", ())
+
+    def find(self, address: str) -> Node | None:
+        """Return the node that takes part under this address, if there is one."""
+        return self.nodes.get(address)
+
+    def open_leaf(self) -> Node | None:
+        """Return the first leaf that is not finished; None when all are.
+
+        A phase whose gate is open is held at its last leaf.
+        """
+        leaves = self.leaves
+        while self._cursor < len(leaves) and not self._stays_at(self._cursor):
+            self._cursor += 1
+        return leaves[self._cursor] if self._cursor < len(leaves) else None
+
+    def set_status(self, node: Node, status: str, at: str) -> None:
+        """Give a node a status and derive its parents' from their children."""
+        old = node.status
+        node.data["status"] = status
+        if 0 <= node.leaf < self._cursor and status not in FINISHED:
+            self._cursor = node.leaf
+        self._carry_up(node, old, status, at)
+
+    def settle_empty(self) -> None:
+        """Complete the for-each phases without steps that the pointer has passed (P31)."""
+        self.open_leaf()
+        for node, before in self.empty:
+            status = COMPLETED if self._cursor >= before else PENDING
+            if node.status != status:
+                self._count(self.root, node, node.status, status)
+                node.data["status"] = status
+
+    def _carry_up(self, node: Node, old: str, new: str, at: str) -> None:
+        parent = node.parent
+        while parent is not None:
+            self._count(parent, node, old, new)
+            if parent is self.root:
+                return
+            node, old, new = parent, parent.status, derived_status(parent)
+            if old == new:
+                return
+            node.data["status"] = new
+            _note_times(node.data, new, at)
+            parent = node.parent
+
+    def _count(self, parent: Node, node: Node, old: str, new: str) -> None:
+        parent.tally[old] -= 1
+        parent.tally[new] += 1
+        if node.level == 2:
+            self.steps[old] -= 1
+            self.steps[new] += 1
+
+    def _stays_at(self, index: int) -> bool:
+        leaf = self.leaves[index]
+        if leaf.status not in FINISHED:
+            return True
+        top = leaf if leaf.level == 1 else self._top_of(leaf)
+        if not gate_is_open(top.data) and not gate_is_open(leaf.data):
+            return False
+        behind = self.leaves[index + 1] if index + 1 < len(self.leaves) else None
+        return behind is None or self._top_of(behind) is not top
+
+    def _top_of(self, node: Node) -> Node:
+        while node.parent is not None and node.parent is not self.root:
+            node = node.parent
+        return node
+
+    def _gather(self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]) -> None:
+        """Index the children of `data`; `owner` is the nearest node that takes part."""
+        key = CHILDREN[len(place)] if len(place) < len(CHILDREN) else None
+        children = data.get(key) if key else None
+        for index, child in enumerate(children if isinstance(children, list) else ()):
+            if isinstance(child, dict):
+                self._gather_one(child, owner, prefix, (*place, index))
+
+    def _gather_one(
+        self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]
+    ) -> None:
+        by_index = f"{prefix}#{place[-1]}"
+        identity = data.get("id")
+        address = by_index
+        if isinstance(identity, str) and identity:
+            by_id = prefix + escape(identity)
+            address = by_index if by_id in self.nodes else by_id
+        if not takes_part(data):
+            self.inert.update((address, by_index))
+            self._gather(data, owner, f"{address}/", place)
+            return
+        node = Node(data, address=address, place=place, parent=owner)
+        self.nodes[address] = self.nodes[by_index] = node
+        owner.children.append(node)
+        owner.tally[node.status] += 1
+        if node.level == 2:
+            self.steps[node.status] += 1
+        if node.is_empty:
+            self.empty.append((node, len(self.leaves)))
+            return
+        # The place among the leaves is kept free before the children are gathered.
+        before = len(self.leaves)
+        self._gather(data, node, f"{address}/", place)
+        if len(self.leaves) == before:
+            node.leaf = before
+            self.leaves.append(node)
+
+
+def takes_part(data: Data) -> bool:
+    """Tell whether a node has both an id and a status word of the specification."""
+    identity = data.get("id")
+    return (
+        isinstance(identity, str)
+        and identity != ""
+        and data.get("status") in PHASE_STATUSES
+    )
+
+
+def gate_is_open(data: Data) -> bool:
+    """Tell whether the node has a gate that has not passed (R50)."""
+    if not isinstance(data.get("gate"), dict):
+        return False
+    tracking = data.get("gate-tracking")
+    return not (isinstance(tracking, dict) and tracking.get("status") == "passed")
+
+
+def derived_status(node: Node) -> str:
+    """Return a parent's status from its children's (DESIGN.md section 7)."""
+    tally, total = node.tally, len(node.children)
+    if tally[BLOCKED]:
+        return BLOCKED
+    if tally[FAILED]:
+        return FAILED
+    if tally[COMPLETED] + tally[SKIPPED] == total:
+        if gate_is_open(node.data):
+            return IN_PROGRESS
+        return SKIPPED if tally[SKIPPED] == total else COMPLETED
+    return PENDING if tally[PENDING] == total else IN_PROGRESS
+
+
+def put(data: Data, key: str, value: Any) -> None:
+    """Set a key; a new one goes before a list of children that stands last."""
+    if key in data or not data:
+        data[key] = value
+        return
+    last = next(reversed(data))
+    if last in ("steps", "phases"):
+        children = data.pop(last)
+        data[key] = value
+        data[last] = children
+    else:
+        data[key] = value
+
+
+def _note_times(data: Data, status: str, at: str) -> None:
+    """Keep a parent's times in step with its derived status."""
+    if status == IN_PROGRESS and not data.get("started-at"):
+        put(data, "started-at", at)
+    if status == COMPLETED:
+        put(data, "completed-at", at)
+        if (duration := elapsed(data.get("started-at"), at)) is not None:
+            put(data, "elapsed", duration)
+    else:
+        data.pop("completed-at", None)
+        data.pop("elapsed", None)

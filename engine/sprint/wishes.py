@@ -1,0 +1,114 @@
+"""From a fact somebody wants recorded to the command that would have caused it.
+
+So `append` obeys the same rules as every other way of recording.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ..errors import NotFoundError, RefusedError
+from ..log.fact import Fact
+from . import facts as f
+from . import lifecycle, notes, phases
+from .loop import start_iteration
+from .plan import create_sprint, import_document
+from .rollback import roll_back
+from .state import Sprint
+
+BY_TAG = {fact.type: fact for fact in f.FACTS}
+
+_ONLY_CAUSED = {
+    f.BreakpointReached.type: "a phase with `break: true` causes it when it completes",
+    f.RetryScheduled.type: "`phase-failed` causes it by the retry policy",
+    f.EditObserved.type: "sprintlog records it when it finds a state file edited",
+}
+
+
+def to_fact(tag: str, data: object) -> Fact:
+    """Return the fact of a tag from its data as JSON gives it.
+
+    Raise `NotFoundError` for an unknown tag, `RefusedError` naming a field that is
+    missing, unknown or of the wrong type.
+    """
+    if tag not in BY_TAG:
+        raise NotFoundError(
+            f"there is no event type {tag!r}",
+            hint=f"known: {', '.join(BY_TAG)}",
+            field="type",
+        )
+    kind = BY_TAG[tag]
+    if not isinstance(data, dict):
+        raise RefusedError(f"data of {tag} must be an object", field="data")
+    known = kind.__struct_fields__
+    if extra := [name for name in data if name not in known]:
+        raise RefusedError(
+            f"data.{extra[0]}: {tag} has no such field; "
+            f"allowed: {', '.join(known) or 'none'}",
+            field=f"data.{extra[0]}",
+            allowed=list(known),
+        )
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        problem, _, where = str(error).partition(" - at `$")
+        field = f"data{where.rstrip('`')}"
+        raise RefusedError(f"{field}: {problem}", field=field) from error
+
+
+def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> list[Fact]:
+    """Return what the command behind a fact decides.
+
+    `is_inside_append` is asked of the log for the target of a rollback.
+    """
+    given: dict[str, Any] = {name: getattr(fact, name) for name in fact.__struct_fields__}
+    match fact:
+        case f.SprintCompiled():
+            return create_sprint(
+                sprint, plan=fact.document, place=fact.place, source=fact.source
+            )
+        case f.SprintImported(document=dict() as document):
+            return import_document(
+                sprint, document=document, source=fact.source, place=fact.place
+            )
+        case f.RolledBack():
+            return roll_back(
+                sprint, to=fact.to, is_inside_append=is_inside_append, reason=fact.reason
+            )
+        case f.PhaseFailed():
+            return phases.fail_phase(sprint, at=at, **given)
+        case _ if command := _COMMANDS.get(type(fact)):
+            return command(sprint, **given)
+        case _:
+            return _refuse(fact)
+
+
+def _refuse(fact: Fact) -> list[Fact]:
+    why = _ONLY_CAUSED.get(fact.type, "give a whole document")
+    raise RefusedError(
+        f"{fact.type} cannot be wished for: {why}",
+        hint="--observed records what another tool says happened",
+        wish=fact.type,
+    )
+
+
+_COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
+    f.SprintStarted: lifecycle.start_sprint,
+    f.SprintPaused: lifecycle.pause_sprint,
+    f.SprintBlocked: lifecycle.block_sprint,
+    f.HumanNeeded: lifecycle.need_human,
+    f.SprintInterrupted: lifecycle.interrupt_sprint,
+    f.SprintResumed: lifecycle.resume_sprint,
+    f.SprintCompleted: lifecycle.complete_sprint,
+    f.SprintReopened: lifecycle.reopen_sprint,
+    f.ActivitySeen: lifecycle.beat,
+    f.PhaseStarted: phases.start_phase,
+    f.PhaseCompleted: phases.complete_phase,
+    f.PhaseBlocked: phases.block_phase,
+    f.PhaseSkipped: phases.skip_phase,
+    f.PhaseRetried: phases.retry_phase,
+    f.PhaseReopened: phases.reopen_phase,
+    f.IterationStarted: start_iteration,
+    f.NoteAdded: notes.add_note,
+}

@@ -1,0 +1,38 @@
+"""The closed word lists of PROGRESS.yaml (REQUIREMENTS.md R6, R9, R82-R84, R96)."""
+
+NOT_STARTED = "not-started"
+IN_PROGRESS = "in-progress"
+COMPLETED = "completed"
+BLOCKED = "blocked"
+PAUSED = "paused"
+PAUSED_AT_BREAKPOINT = "paused-at-breakpoint"
+NEEDS_HUMAN = "needs-human"
+INTERRUPTED = "interrupted"
+
+PENDING = "pending"
+SKIPPED = "skipped"
+FAILED = "failed"
+
+SPRINT_STATUSES = (
+    NOT_STARTED,
+    IN_PROGRESS,
+    COMPLETED,
+    BLOCKED,
+    PAUSED,
+    PAUSED_AT_BREAKPOINT,
+    NEEDS_HUMAN,
+    INTERRUPTED,
+)
+PHASE_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED, SKIPPED, FAILED)
+FINISHED = frozenset({COMPLETED, SKIPPED})
+
+MODELS = ("sonnet", "opus", "haiku")
+MODES = ("standard", "ralph")
+GATE_STATUSES = ("pending", "running", "passed", "retrying", "failed", "blocked")
+PRIORITIES = ("critical", "high", "medium", "low")
+REQUEST_TYPES = ("bug", "improvement", "refactor", "test", "docs", "security")
+REQUEST_STATUSES = ("pending", "approved", "rejected", "deferred", "backlog")
+DECISIONS = ("approve", "reject", "defer", "backlog")
+DEFERRALS = ("end-of-phase", "end-of-sprint", "next-sprint")
+HOOK_TASK_STATUSES = ("spawned", "running", "completed", "failed")
+FAILURE_CATEGORIES = ("network", "rate-limit", "timeout", "validation", "logic")

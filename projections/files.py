@@ -1,0 +1,162 @@
+"""State files on disk: written whole or not at all, and edits by others noticed and kept.
+
+A file is compared by digest, never by parsing: one whose bytes we ever wrote is merely
+stale, any other was edited by somebody else (DESIGN.md section 5, drift).
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from sprintlog.engine.errors import RefusedError
+
+from .location import Location
+
+CHECKSUM_SUFFIX = ".checksum"
+EDITS = "edits"
+LOCK = "files.lock"
+
+
+class Seen(NamedTuple):
+    """What stands at a state file's path now."""
+
+    content: bytes | None
+    """None when there is no file."""
+    digest: bytes
+    since: int | None
+    """The version whose bytes these are; None when we never wrote them."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Tell whether somebody else wrote these bytes."""
+        return self.content is not None and self.since is None
+
+
+class StateFiles:
+    """The state files of one work tree, and the digests of all we ever wrote."""
+
+    def __init__(self, location: Location, connection: sqlite3.Connection) -> None:
+        self._location = location
+        self._connection = connection
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the one lock under which state files are compared and written."""
+        descriptor = os.open(
+            self._location.folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def resolve(self, path: str) -> Path:
+        """Return where a state file is; raise `RefusedError` outside the work tree."""
+        root = self._location.root.resolve()
+        target = (root / path).resolve()
+        if not target.is_relative_to(root):
+            raise RefusedError(
+                f"{path}: leads out of the work tree {root}", file=path, field="path"
+            )
+        return target
+
+    def look(self, path: str) -> Seen:
+        """Return what stands at a path, and whether we wrote it."""
+        try:
+            content = self.resolve(path).read_bytes()
+        except FileNotFoundError:
+            return Seen(None, b"", None)
+        except OSError as error:
+            raise RefusedError(
+                f"{path}: cannot be read: {error.strerror}", file=path
+            ) from error
+        digest = sha256(content).digest()
+        row = self._connection.execute(
+            "SELECT version FROM written WHERE path = ? AND digest = ?", (path, digest)
+        ).fetchone()
+        return Seen(content, digest, row[0] if row else None)
+
+    def newest(self, path: str) -> int:
+        """Return the newest version ever written to a path; 0 when there is none."""
+        row = self._connection.execute(
+            "SELECT max(version) FROM written WHERE path = ?", (path,)
+        ).fetchone()
+        return row[0] or 0
+
+    def know(self, path: str, digest: bytes, *, version: int) -> None:
+        """Keep the digest of bytes that stand for a version, before they are written."""
+        self._connection.execute(
+            "INSERT INTO written (path, digest, version) VALUES (?, ?, ?)"
+            " ON CONFLICT (path, digest) DO UPDATE SET version = excluded.version",
+            (path, digest, version),
+        )
+
+    def write(self, path: str, content: bytes, *, version: int) -> None:
+        """Write a state file whole or not at all, and its checksum where one exists.
+
+        The digest is known first: a crash in between leaves a stale file, not an edit.
+        """
+        target = self.resolve(path)
+        try:
+            self.know(path, sha256(content).digest(), version=version)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(target, content)
+        except (OSError, sqlite3.OperationalError) as error:
+            raise RefusedError(
+                f"{path}: cannot be written: {error}",
+                hint="the events are safe in the log; `sprintlog rebuild` writes the file",
+                file=path,
+            ) from error
+        self.write_checksum(path, content)
+
+    def write_checksum(self, path: str, content: bytes) -> None:
+        """Bring the side file with the sha256 up to date, where one exists."""
+        target = self.resolve(path)
+        side = target.with_name(target.name + CHECKSUM_SUFFIX)
+        text = sha256(content).hexdigest().encode()
+        if side.is_file() and side.read_bytes().strip() != text:
+            replace_file(side, text)
+
+    def keep_edit(self, path: str, seen: Seen) -> str:
+        """Keep somebody else's bytes in the log's folder; return the copy's name."""
+        folder = self._location.folder / EDITS
+        folder.mkdir(mode=0o700, exist_ok=True)
+        name = f"{Path(path).stem}-{seen.digest.hex()[:16]}{Path(path).suffix}"
+        copy = folder / name
+        if not copy.exists():
+            replace_file(copy, seen.content or b"", mode=0o600)
+        return name
+
+
+def replace_file(target: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Put a file in place atomically: temp file, fsync, rename, fsync of the folder."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
+        try:
+            os.fchmod(descriptor, mode)
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, target)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,111 @@
+"""From the log to the state of a sprint at any version, by checkpoint and tail."""
+
+from collections.abc import Iterator
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.sprint.facts import RolledBack
+from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.rollback import lies_on, path
+from sprintlog.engine.sprint.state import Sprint
+
+from .catalogue import CODEC, sprint_stream
+from .checkpoints import EVERY, Checkpoints
+
+
+def events_of(recorded: Iterator[Recorded] | list[Recorded]) -> Iterator[Event]:
+    """Yield what the fold takes; raise `UnreadableError` at bytes nobody knows."""
+    for event in recorded:
+        yield event.version, event.at, CODEC.decode(event)
+
+
+class Reader:
+    """Reads sprints from a log, with the help of checkpoints."""
+
+    def __init__(self, log: Log, checkpoints: Checkpoints) -> None:
+        self._log = log
+        self._checkpoints = checkpoints
+
+    def at_head(self, sprint_id: str) -> Sprint:
+        """Return the sprint as the log has it now."""
+        for version in self._checkpoints.versions(sprint_stream(sprint_id)):
+            saved = self._checkpoints.load(sprint_stream(sprint_id), version)
+            if saved is not None:
+                return self.catch_up(saved)
+        return self.at_version(sprint_id, None)
+
+    def at_version(self, sprint_id: str, version: int | None) -> Sprint:
+        """Return the sprint at a version, folded from the newest checkpoint on the path.
+
+        Raise `NotFoundError` for a version the stream does not have.
+        """
+        stream = sprint_stream(sprint_id)
+        head = self._log.version(stream)
+        last = head if version is None else version
+        if not 0 <= last <= head:
+            raise NotFoundError(
+                f"sprint {sprint_id} has no version {last}; it has 1 to {head}",
+                sprint=sprint_id,
+            )
+        rollbacks = self._rollbacks(stream, head)
+        live = path([r for r in rollbacks if r[0] <= last], last)
+        sprint = self._checkpoint(sprint_id, last, live)
+        tail = self._log.read_stream(stream, after=sprint.version, until=last)
+        return fold(sprint, events_of(tail), live)
+
+    def from_nothing(self, sprint_id: str) -> Sprint:
+        """Return the sprint as the log has it now, without any checkpoint."""
+        stream = sprint_stream(sprint_id)
+        last = self._log.version(stream)
+        live = path(self._scan_rollbacks(stream, 0, last), last)
+        tail = self._log.read_stream(stream, until=last)
+        return fold(Sprint(sprint_id), events_of(tail), live)
+
+    def catch_up(self, sprint: Sprint) -> Sprint:
+        """Return a state brought to the head; the given one is used up.
+
+        A rollback in the tail sends the fold back to a checkpoint on the new path.
+        """
+        stream = sprint_stream(sprint.id)
+        tail = list(self._log.read_stream(stream, after=sprint.version))
+        if any(event.type == RolledBack.type for event in tail):
+            return self.at_version(sprint.id, None)
+        return fold(sprint, events_of(tail))
+
+    def save(self, sprint: Sprint, *, at_once: bool = False) -> None:
+        """Keep the state when its stream has grown enough since the last one kept."""
+        stream = sprint_stream(sprint.id)
+        newest = max(self._checkpoints.versions(stream), default=0)
+        grown = sprint.version - newest
+        if grown and (at_once or grown >= EVERY):
+            self._checkpoints.save(stream, sprint)
+
+    def _checkpoint(self, sprint_id: str, last: int, live: list[tuple[int, int]]) -> Sprint:
+        stream = sprint_stream(sprint_id)
+        for version in self._checkpoints.versions(stream):
+            if version <= last and lies_on(live, version):
+                saved = self._checkpoints.load(stream, version)
+                if saved is not None:
+                    return saved
+        return Sprint(sprint_id)
+
+    def _rollbacks(self, stream: str, head: int) -> list[tuple[int, int]]:
+        """Return every rollback up to the head: those of a checkpoint and of its tail."""
+        known: list[tuple[int, int]] = []
+        since = 0
+        for version in self._checkpoints.versions(stream):
+            saved = self._checkpoints.load(stream, version) if version <= head else None
+            if saved is not None:
+                known, since = saved.record.rollbacks, version
+                break
+        return [*known, *self._scan_rollbacks(stream, since, head)]
+
+    def _scan_rollbacks(self, stream: str, after: int, until: int) -> list[tuple[int, int]]:
+        found = []
+        for event in self._log.read_stream(stream, after=after, until=until):
+            if event.type == RolledBack.type:
+                fact = CODEC.decode(event)
+                assert isinstance(fact, RolledBack)
+                found.append((event.version, fact.to))
+        return found

@@ -1,0 +1,84 @@
+"""What the built archives hold: the wheel for users, the source for those who build."""
+
+import importlib.util
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from .tree import ROOMS, ROOT, relative
+
+IGNORED = {"__pycache__", ".DS_Store"}
+
+
+def build(target: str, folder: Path) -> Path:
+    """Build one archive into the folder, without a network, and return its path."""
+    if importlib.util.find_spec("hatchling") is None:
+        pytest.fail("hatchling is missing: install the dev extra (make test does)")
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    [archive] = folder.iterdir()
+    return archive
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Every name in a freshly built wheel."""
+    with zipfile.ZipFile(build("wheel", tmp_path_factory.mktemp("wheel"))) as archive:
+        return archive.namelist()
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Every name in a freshly built source archive, without the leading folder."""
+    with tarfile.open(build("sdist", tmp_path_factory.mktemp("sdist"))) as archive:
+        return [name.partition("/")[2] for name in archive.getnames()]
+
+
+def room_files() -> set[str]:
+    """Return every file of the rooms, as a path from the root."""
+    return {
+        relative(path)
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and not IGNORED & set(path.parts)
+    }
+
+
+def test_wheel_holds_the_rooms_and_nothing_else(wheel: list[str]) -> None:
+    """A wheel holds each room's files once, under sprintlog, and its own metadata."""
+    files = sorted(name for name in wheel if ".dist-info/" not in name)
+    assert files == sorted(f"sprintlog/{name}" for name in room_files())
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_wheel_marks_every_room_as_typed(wheel: list[str], room: str) -> None:
+    """Type checkers of users find `py.typed` in each room."""
+    assert f"sprintlog/{room}/py.typed" in wheel
+
+
+def test_sdist_holds_what_building_and_testing_need(sdist: list[str]) -> None:
+    """A source archive holds the rooms once, and what builds and tests them."""
+    needed = {
+        ".ci/run",
+        ".package/sprintlog/__init__.py",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "Makefile",
+        "README.md",
+        "pyproject.toml",
+        "tests/architecture/test_archives.py",
+    }
+    assert (needed | room_files()) - set(sdist) == set()
+    assert len(sdist) == len(set(sdist))
+    assert not [name for name in sdist if name.startswith(".package/sprintlog/engine")]

@@ -1,0 +1,64 @@
+"""Arrows between rooms, and names that rooms are imported by."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import grimp
+
+from .tree import PACKAGE_PATH, ROOMS, ROOT, dotted, modules, parse, relative
+
+LINT_IMPORTS = "from importlinter.cli import lint_imports_command as run; run()"
+
+
+def imported_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the dotted name of every absolute import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.lineno, node.module or ""
+
+
+def test_nothing_imports_a_bare_room() -> None:
+    """A room is imported as part of sprintlog: a second copy has other classes."""
+    bare = [
+        f"{relative(path)}:{line} imports {name}"
+        for path in modules(*ROOMS, "tests")
+        for line, name in imported_names(parse(path))
+        if name.split(".")[0] in ROOMS
+    ]
+    assert bare == []
+
+
+def test_imports_are_relative_inside_a_room() -> None:
+    """Inside a room imports are relative; absolute ones lead to another room."""
+    own = [
+        f"{relative(path)}:{line} imports {name}"
+        for room in ROOMS
+        for path in modules(room)
+        for line, name in imported_names(parse(path))
+        if f"{name}.".startswith(f"sprintlog.{room}.")
+    ]
+    assert own == []
+
+
+def test_import_contracts_hold() -> None:
+    """Every import contract of pyproject.toml is kept."""
+    done = subprocess.run(
+        [sys.executable, "-c", LINT_IMPORTS, "--no-cache", "--no-logo"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE_PATH)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_import_contracts_see_every_module() -> None:
+    """What the contracts are checked on is the whole package, not an empty one."""
+    graph = grimp.build_graph("sprintlog", cache_dir=None)
+    assert graph.modules == {"sprintlog", *map(dotted, modules(*ROOMS))}

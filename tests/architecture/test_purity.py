@@ -1,0 +1,33 @@
+"""What a pure module may not do, beyond what the import contracts can see."""
+
+import ast
+from collections.abc import Iterator
+
+from .tree import parse, pure_modules, relative
+
+FORBIDDEN_NAMES = {"open", "print", "input", "breakpoint", "__import__"}
+CLOCKS = {"now", "utcnow", "today"}
+CLOCK_OWNERS = {"datetime", "date"}
+
+
+def impure_calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of every call that reaches outside the program."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in FORBIDDEN_NAMES:
+                yield node.lineno, name
+            case ast.Attribute(
+                attr=method,
+                value=ast.Name(id=owner) | ast.Attribute(attr=owner),
+            ) if method in CLOCKS and owner in CLOCK_OWNERS:
+                yield node.lineno, f"{owner}.{method}"
+
+
+def test_pure_modules_reach_nothing_outside() -> None:
+    """A pure module opens no file, prints nothing and never asks what time it is."""
+    impure = [
+        f"{relative(path)}:{line} calls {name}"
+        for path in pure_modules()
+        for line, name in impure_calls(parse(path))
+    ]
+    assert impure == []

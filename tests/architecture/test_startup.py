@@ -1,0 +1,72 @@
+"""What is imported before a recording command does anything."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+from .tree import PACKAGE_PATH, ROOT
+
+SLOW = {"pydantic", "sqlite_utils", "structlog", "yaml"}
+HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main")
+RECORDING_COMMANDS = [
+    f"sprintlog.cli.commands.{noun}"
+    for noun in (
+        "append",
+        "entry",
+        "gate",
+        "goal",
+        "hook_task",
+        "iteration",
+        "learning",
+        "note",
+        "pattern",
+        "phase",
+        "queue",
+        "rules",
+        "sprint",
+        "step",
+    )
+]
+
+
+def exists(module: str) -> bool:
+    """Tell whether the module can be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def packages_imported_by(*names: str) -> set[str]:
+    """Return the top-level packages a fresh interpreter holds after the imports."""
+    lines = [*(f"import {name}" for name in names), "import sys"]
+    lines.append("print(*{name.split('.')[0] for name in sys.modules})")
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE_PATH)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module", HOT_PATH)
+def test_hot_path_starts_without_slow_libraries(module: str) -> None:
+    """Recording imports no pydantic, structlog, sqlite-utils or PyYAML at start-up."""
+    if not exists(module):
+        pytest.skip(f"{module} does not exist yet")
+    assert packages_imported_by(module) & SLOW == set()
+
+
+def test_recording_commands_start_without_slow_libraries() -> None:
+    """No recording command's module imports a slow library before it is called."""
+    commands = [name for name in RECORDING_COMMANDS if exists(name)]
+    if not commands:
+        pytest.skip("sprintlog.cli.commands has no recording command yet")
+    assert packages_imported_by(*commands) & SLOW == set()

@@ -1,0 +1,29 @@
+"""What no file of the project may say."""
+
+import re
+
+from .tree import texts
+
+UNFINISHED = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
+HOMES = "|".join(["builds", "root", "Users", "work"])
+MACHINE_PATH = re.compile(rf"(?<![\w.}}~*$-])/(?:(?:{HOMES})\b|home/(?!user\b))")
+
+
+def lines_with(pattern: re.Pattern[str]) -> list[str]:
+    """Return file, line and words of every match in the project."""
+    return [
+        f"{name}:{number}: {found.group()}"
+        for name, text in texts()
+        for number, line in enumerate(text.splitlines(), start=1)
+        if (found := pattern.search(line))
+    ]
+
+
+def test_nothing_is_marked_unfinished() -> None:
+    """Work that is left is written down in an issue, not in a file."""
+    assert lines_with(UNFINISHED) == []
+
+
+def test_no_file_names_a_folder_of_some_machine() -> None:
+    """A path that exists on one machine only has no place in any file."""
+    assert lines_with(MACHINE_PATH) == []

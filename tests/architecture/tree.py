@@ -1,0 +1,48 @@
+"""The checkout as a tree of files: where it is, and which modules and texts it has."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE_PATH = ROOT / ".package"
+ROOMS = ("engine", "projections", "cli")
+
+_TEXT_FOLDERS = (*ROOMS, "tests", "fixtures", "docs", ".ci", ".package")
+_EFFECTS = ("engine/outside/", "engine/log/stores/")
+
+
+def relative(path: Path) -> str:
+    """Return the path as it is written in messages, from the root and with slashes."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def modules(*folders: str) -> list[Path]:
+    """Return every Python file below the folders, in a fixed order."""
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def pure_modules() -> list[Path]:
+    """Return the engine's modules outside the two rooms that exist for effects."""
+    return [path for path in modules("engine") if not relative(path).startswith(_EFFECTS)]
+
+
+def dotted(path: Path) -> str:
+    """Return the name that a module of a room is imported by."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(["sprintlog", *(part for part in parts if part != "__init__")])
+
+
+def parse(path: Path) -> ast.Module:
+    """Return the syntax tree of a Python file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of every file that belongs to the project."""
+    paths = [path for path in ROOT.iterdir() if path.is_file()]
+    for folder in _TEXT_FOLDERS:
+        paths += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in sorted(paths):
+        if "__pycache__" not in path.parts and not path.name.startswith(".coverage"):
+            yield relative(path), path.read_bytes().decode(errors="replace")
