@@ -26,17 +26,16 @@ _LOOK_AHEAD_MAX = 1024
 _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
 _KEY_SHOWN_MAX = 40
 _WORD_MAX = 64
-# From these powers of ten on, upwards and downwards, JavaScript writes an exponent.
-_EXPONENT_FROM = 21
-_EXPONENT_FROM_BELOW = 7
+_KNOWN_MAX = 512
 
 _UNPRINTABLE = re.compile(
     "[^ -~\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
-_ASCII_MARKS = bytes(code if 32 <= code < 127 else 0 for code in range(128)).ljust(256)
+# Tables that turn every character which needs an escape into a zero byte.
+_LINE_MARKS = bytes(range(32, 127)).rjust(127, b"\0").ljust(256, b"\0")
+_BLOCK_MARKS = _LINE_MARKS[:10] + b"\n" + _LINE_MARKS[11:]
 _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NOT_FIRST = frozenset(" -?:,[]{}#&*!|=>'\"%@`")
-_NOT_LAST = frozenset(" :")
 # What YAML 1.1, YAML 1.2 or one of their readers takes for another type.
 _WORDS = frozenset(
     case
@@ -45,9 +44,9 @@ _WORDS = frozenset(
 )
 _NUMBER_FIRST = frozenset("0123456789+._")
 _NUMBER_OR_TIME = re.compile(
-    r"""[0-9][0-9]:[0-9][0-9]:[0-9][0-9]
-    | [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]
-      (?:T[0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:\.[0-9]+)?Z)?
+    r"""[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z
+    | [0-9][0-9]:[0-9][0-9]:[0-9][0-9]
+    | [0-9]{4}-[0-9]{2}-[0-9]{2}
     | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ ]+)
       [0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?
       (?:[ ]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?
@@ -58,11 +57,7 @@ _NUMBER_OR_TIME = re.compile(
     re.VERBOSE,
 )
 _SHORT_ESCAPES = dict(
-    zip(
-        '\0\a\b\t\n\v\f\r\x1b"\\\x85\xa0\u2028\u2029',
-        '0abtnvfre"\\N_LP',
-        strict=True,
-    )
+    zip('\0\a\b\t\n\v\f\r\x1b"\\\x85\xa0\u2028\u2029', '0abtnvfre"\\N_LP', strict=True)
 )
 _TO_ESCAPE = re.compile(rf'["\\]|{_UNPRINTABLE.pattern}')
 
@@ -81,10 +76,7 @@ def dump(document: Mapping[str, Any]) -> str:
 
 
 def dump_entry(key: str, value: object, *, indent: int = 0) -> str:
-    """Return one `key: value` of a mapping that stands `indent` columns in.
-
-    The entries of a document, joined, are its `dump`.
-    """
+    """Return one `key: value`; the entries of a document, joined, are its `dump`."""
     return _rendered({key: value}, indent=indent)
 
 
@@ -112,15 +104,12 @@ def field_path(parts: Iterable[str | int]) -> str:
 
 
 class _Page:
-    """The pieces of one text; each line break stands before its line, not behind.
-
-    Pieces are joined once: to join a head with its text would copy every text twice.
-    """
+    """The pieces of one text, joined only once; line breaks stand before their line."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.heads: dict[str, dict[str, str]] = {}
-        self.words: dict[str, str] = {}
+        self.words = {"": "''"}
 
     def collection(self, node: dict[Any, Any] | list[Any], lead: str, pad: str) -> None:
         """Add a collection's lines, which start with `pad`; the first with `lead`."""
@@ -143,12 +132,14 @@ class _Page:
                     raise _UnwritableError(f"a key must be a string, not {_named(key)}")
                 head = heads.get(key)
                 if head is None:
-                    head = heads[key] = _head(key, pad)
+                    head = heads[key] = _head(key, pad, words)
                 if lead:
                     head = lead + head[len(pad) :]
                     lead = ""
                 if type(value) is str:
-                    pieces += head, words.get(value) or self.text(value, below)
+                    block = "\n" in value
+                    text = _block(value, below) if block else _line(value, words)
+                    pieces += head, text
                 elif value and isinstance(value, (dict, list)):
                     if head.endswith(f"{pad}: "):
                         # Behind `? key` a collection starts on the line of its `:`.
@@ -170,7 +161,8 @@ class _Page:
             lead = ""
             try:
                 if type(value) is str:
-                    text = self.words.get(value) or self.text(value, below)
+                    block = "\n" in value
+                    text = _block(value, below) if block else _line(value, self.words)
                     self.pieces += head, text
                 elif value and isinstance(value, (dict, list)):
                     self.collection(value, head, below)
@@ -179,15 +171,6 @@ class _Page:
             except _UnwritableError as error:
                 error.path.append(index)
                 raise
-
-    def text(self, text: str, pad: str) -> str:
-        """Return text in the style it needs; remember words, as they come again."""
-        if "\n" in text:
-            return _block(text, pad)
-        line = _line(text)
-        if len(text) <= _WORD_MAX:
-            self.words[text] = line
-        return line
 
 
 def _rendered(
@@ -201,8 +184,9 @@ def _rendered(
         if isinstance(node, list):
             parts[:1] = path
         raise InvalidInputError(str(error), field=field_path(parts)) from None
+    page.pieces[0] = page.pieces[0][1:]
     page.pieces.append("\n")
-    return "".join(page.pieces)[1:]
+    return "".join(page.pieces)
 
 
 def _atom(value: object, pad: str) -> str:
@@ -212,9 +196,9 @@ def _atom(value: object, pad: str) -> str:
     if type(value) is bool:
         return "true" if value else "false"
     if type(value) is int:
-        if not INTEGER_MIN <= value <= INTEGER_MAX:
-            raise _UnwritableError("an integer must fit in 64 bits with its sign")
-        return str(value)
+        if INTEGER_MIN <= value <= INTEGER_MAX:
+            return str(value)
+        raise _UnwritableError("an integer must fit in 64 bits with its sign")
     if type(value) is float:
         return _float(value)
     if isinstance(value, (dict, list)):
@@ -224,62 +208,62 @@ def _atom(value: object, pad: str) -> str:
     raise _UnwritableError(f"YAML cannot hold {_named(value)}")
 
 
-def _head(key: str, pad: str) -> str:
+def _head(key: str, pad: str, known: dict[str, str]) -> str:
     """Return a key and its colon, or a `?` and a key that is too long for a line."""
-    text = _line(key)
-    if len(text) > _LOOK_AHEAD_MAX // 2 and _utf16_length(text) > _LOOK_AHEAD_MAX:
+    text = _line(key, known)
+    if len(text.encode("utf-16-le")) > 2 * _LOOK_AHEAD_MAX:
         return f"{pad}? {text}{pad}: "
     return f"{pad}{text}: "
 
 
-def _line(text: str) -> str:
-    """Return text without line breaks, or a key, in the plainest style that is safe."""
-    if not text:
-        return "''"
-    first = text[0]
+def _line(text: str, known: dict[str, str]) -> str:
+    """Return a line of text in the plainest style that is safe; remember words."""
+    line = known.get(text)
+    if line is not None:
+        return line
+    size, first = len(text), text[0]
     if first in _NUMBER_FIRST and _NUMBER_OR_TIME.fullmatch(text):
-        return f"'{text}'"
-    if not _is_printable(text):
-        return _quoted(text)
-    if (
+        line = f"'{text}'"
+    elif not ((size <= _WORD_MAX and text.isprintable()) or _is_printable(text)):
+        line = _quoted(text)
+    elif (
         first in _NOT_FIRST
-        or text[-1] in _NOT_LAST
+        or text[-1] in " :"
         or text in _WORDS
         # One character is found five times as fast as two.
         or (":" in text and ": " in text)
         or ("#" in text and " #" in text)
     ):
-        return "'" + text.replace("'", "''") + "'"
-    return text
+        line = "'" + text.replace("'", "''") + "'"
+    else:
+        line = text
+    if size <= _WORD_MAX and len(known) < _KNOWN_MAX:
+        known[text] = line
+    return line
 
 
-def _is_printable(text: str) -> bool:
+def _is_printable(text: str, marks: bytes = _LINE_MARKS) -> bool:
     """Tell whether text can stand unescaped; Python's own idea of it is narrower."""
-    if len(text) > _WORD_MAX and text.isascii():
-        return 0 not in text.encode().translate(_ASCII_MARKS)
+    if text.isascii():
+        return 0 not in text.encode().translate(marks)
+    if marks is _BLOCK_MARKS:
+        text = text.replace("\n", "")
     return text.isprintable() or _UNPRINTABLE.search(text) is None
 
 
 def _block(text: str, pad: str) -> str:
-    """Return text with line breaks as a literal block, indented by `pad`."""
+    """Return text with line breaks as a literal block, its lines starting with `pad`."""
+    if not _is_printable(text, _BLOCK_MARKS):
+        return _quoted(text)
     body = text.removesuffix("\n")
     lines = body.split("\n")
-    joined = "".join(lines)
-    if not _is_printable(joined):
+    indicator = str(len(_STEP)) if text.lstrip("\n")[:1] == " " else ""
+    if indicator and not text.rstrip("\n").rpartition("\n")[2].strip(" "):
+        # The `yaml` package loses the spaces that end such a block.
         return _quoted(text)
-    indicator = ""
-    if text.lstrip("\n")[:1] == " ":
-        indicator = str(len(_STEP))
-        if not _last_line(text).strip(" "):
-            # The `yaml` package loses the spaces that end such a block.
-            return _quoted(text)
     chomping = ("" if lines[-1] else "+") if body != text else "-"
-    body = "".join([pad + line if line else "\n" for line in lines])
-    return f"|{indicator}{chomping}{body}"
-
-
-def _last_line(text: str) -> str:
-    return text.rstrip("\n").rpartition("\n")[2]
+    indented = [pad + line if line else "\n" for line in lines]
+    return f"|{indicator}{chomping}{''.join(indented)}"
 
 
 def _quoted(text: str) -> str:
@@ -291,9 +275,8 @@ def _escape(match: re.Match[str]) -> str:
     code = ord(char)
     if 0xD800 <= code <= 0xDFFF:
         raise _UnwritableError("half a surrogate pair is not a character")
-    short = _SHORT_ESCAPES.get(char)
-    if short is not None:
-        return f"\\{short}"
+    if char in _SHORT_ESCAPES:
+        return f"\\{_SHORT_ESCAPES[char]}"
     return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}"
 
 
@@ -304,19 +287,15 @@ def _float(number: float) -> str:
     text = repr(number)
     if "e" not in text:
         return text
-    mantissa, _, power = text.partition("e")
+    mantissa, power = text.split("e")
     exponent = int(power)
-    sign = "-" if number < 0 else ""
-    digits = mantissa.lstrip("-").replace(".", "")
-    if 0 < exponent < _EXPONENT_FROM:
+    sign, digits = "-" if number < 0 else "", mantissa.lstrip("-").replace(".", "")
+    # JavaScript writes an exponent from 1e21 upwards and from 1e-7 downwards.
+    if 0 < exponent < 21:
         return f"{sign}{digits.ljust(exponent + 1, '0')}.0"
-    if -_EXPONENT_FROM_BELOW < exponent < 0:
+    if -7 < exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
     return f"{sign}{digits[0]}.{digits[1:] or '0'}e{exponent:+d}"
-
-
-def _utf16_length(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
 
 
 def _named(value: object) -> str:

@@ -10,9 +10,10 @@ from sprintlog.engine.sprint import lifecycle
 from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
 
+from ..output import print_json, print_text, table
 from ..placing import place_in
 from ..recording import Options, act, answer, record, refresh
-from ..wiring import open_workspace, with_recording
+from ..wiring import open_workspace, with_json, with_recording
 
 REASON = click.option("--reason", metavar="TEXT", help="Why.")
 
@@ -202,22 +203,21 @@ def reopen(reason: str | None, **given: Any) -> None:
 
 
 @command.command("list", epilog="Example: sprintlog sprint list --json")
-@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@with_json
 def list_(as_json: bool) -> None:
     """List the sprints of this log."""
-    from ..output import print_json, print_text, table
-
     with open_workspace() as workspace:
         rows = [
-            (name, workspace.status_of(name, version), str(version))
+            {
+                "sprint": name,
+                "status": workspace.status_of(name, version),
+                "version": version,
+            }
             for name, version in workspace.sprints().items()
         ]
     if as_json:
-        keys = ("sprint", "status", "version")
-        print_json(
-            [{**dict(zip(keys, r, strict=True)), "version": int(r[2])} for r in rows]
-        )
+        print_json(rows)
     elif rows:
-        print_text(table(rows))
+        print_text(table([[str(value) for value in row.values()] for row in rows]))
     else:
         raise NotFoundError("there is no sprint in this log yet")

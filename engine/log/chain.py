@@ -133,7 +133,8 @@ def _problems(
 
 def _wrong_type(event: Recorded) -> str | None:
     try:
-        msgspec.convert(msgspec.structs.asdict(event), Recorded)
+        # Bytes are named as known: text would otherwise pass for base64 of them.
+        msgspec.convert(msgspec.structs.asdict(event), Recorded, builtin_types=(bytes,))
     except msgspec.ValidationError as error:
         return str(error)
     return None

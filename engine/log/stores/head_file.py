@@ -2,11 +2,11 @@
 
 Neither a hash chain nor SQLite notices a cut tail; a head file that is ahead of the log
 tells. It is written after each commit without waiting for the disk, so behind the log it
-may be. One line of fixed length: `sprintlog-head`, position, hash and their CRC-32.
+may be. It holds 48 bytes: `slh1`, the position as eight bytes with the highest first, the
+hash, and the CRC-32 of all that as four bytes.
 """
 
 import os
-import re
 from binascii import crc32
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +14,8 @@ from pathlib import Path
 from ...errors import UnreadableError
 from ..envelope import Head
 
-_LINE = re.compile(rb"(sprintlog-head (\d{20}) ([0-9a-f]{64})) ([0-9a-f]{8})\n").fullmatch
-_LINE_BYTES = 110
+_MARK = b"slh1"
+_BYTES = 48
 
 
 class HeadFile:
@@ -27,13 +27,13 @@ class HeadFile:
 
     def write(self, head: Head) -> None:
         """Replace the head in one write; a failure is borne, the event is durable."""
-        text = b"sprintlog-head %020d %s" % (head.position, head.hash.hex().encode())
+        record = _MARK + head.position.to_bytes(8) + head.hash
         try:
             if self._descriptor is None:
                 flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
                 self._descriptor = os.open(self.path, flags, 0o600)
                 os.fchmod(self._descriptor, 0o600)
-            os.pwrite(self._descriptor, b"%s %08x\n" % (text, crc32(text)), 0)
+            os.pwrite(self._descriptor, record + crc32(record).to_bytes(4), 0)
         except OSError:
             # A head file behind the log is harmless, and refusing now would deny an
             # event that is already in the log.
@@ -43,13 +43,14 @@ class HeadFile:
         """Return the head it holds; None when it is absent, torn or damaged."""
         try:
             with self.path.open("rb") as file:
-                line = file.read(_LINE_BYTES + 1)
+                record = file.read(_BYTES + 1)
         except FileNotFoundError:
             return None
-        found = _LINE(line)
-        if found is None or int(found[4], 16) != crc32(found[1]):
+        if len(record) != _BYTES or crc32(record[:44]) != int.from_bytes(record[44:]):
             return None
-        return Head(int(found[2]), bytes.fromhex(found[3].decode()))
+        if not record.startswith(_MARK):
+            return None
+        return Head(int.from_bytes(record[4:12]), record[12:44])
 
     def close(self) -> None:
         """Give back the descriptor."""

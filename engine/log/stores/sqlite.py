@@ -28,6 +28,7 @@ _WRITTEN = [
     "CAST(? AS TEXT)" if name == "payload" else "?" for name in Recorded.__struct_fields__
 ]
 _ROW: Final = f"({', '.join(_WRITTEN)})"
+_INSERT_ONE = f"INSERT INTO events VALUES {_ROW}"
 
 
 class SqliteLog(SqliteReading):
@@ -49,6 +50,7 @@ class SqliteLog(SqliteReading):
         self._head: Head | None = None
         self._versions: dict[str, int] = {}
         self._events_since_look = 0
+        self._closed = False
         known = self._head_file.read() if check_head else None
         connection, journal_mode = open_database(path, readonly=readonly)
         super().__init__(path, connection, entropy=entropy, wait_seconds=wait_seconds)
@@ -105,21 +107,23 @@ class SqliteLog(SqliteReading):
         """Append all drafts or none, as the port says; on return they are on the disk."""
         if self.readonly:
             raise RefusedError("nothing recorded: the log was opened for reading only")
+        if self._closed:
+            raise RefusedError("nothing recorded: the log is closed")
         if self.connection.in_transaction:
             raise RuntimeError("an append inside another transaction is not durable")
         check_limits(stream, drafts, key=key, key_digest=key_digest)
         stamps = stamp(len(drafts), clock=self._clock, entropy=self._entropy)
-        version = self._versions.get(stream)
+        head, version = self._head, self._versions.get(stream)
         if (
-            self._head is not None
+            head is not None
             and version is not None
+            and (expect == version or meets(expect, version))
             and len(drafts) <= ROWS_PER_INSERT
-            and meets(expect, version)
         ):
             events = place(
                 stream,
                 drafts,
-                head=self._head,
+                head=head,
                 version=version,
                 stamps=stamps,
                 key=key,
@@ -134,7 +138,10 @@ class SqliteLog(SqliteReading):
     def _insert_at_once(self, events: list[Recorded]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""
         try:
-            self._insert(events)
+            if len(events) == 1:
+                self.connection.execute(_INSERT_ONE, _fields(events[0]))
+            else:
+                self._insert(events)
         except sqlite3.IntegrityError:
             return False
         except sqlite3.Error as error:
@@ -227,12 +234,12 @@ class SqliteLog(SqliteReading):
 
     def close(self) -> None:
         """Give back the file; the last to close lets SQLite tidy up under its lock."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             if not self.readonly:
                 checkpoint_if_large(self.connection, wal_path(self.path))
-        except sqlite3.ProgrammingError:
-            # Closing twice changes nothing.
-            return
         finally:
             self._head_file.close()
             self.connection.close()

@@ -1,0 +1,15 @@
+"""What a criterion answers."""
+
+from typing import NamedTuple
+
+
+class Skip(Exception):  # noqa: N818 - not an error
+    """A criterion cannot be judged here; the message says why."""
+
+
+class Verdict(NamedTuple):
+    """Whether a criterion holds, with its counts."""
+
+    passed: bool
+    counts: str
+    problems: list[str]

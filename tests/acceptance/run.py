@@ -1,0 +1,64 @@
+"""`make accept`: the long form of the checks, one PASS or FAIL line per criterion.
+
+Real documents are read from `../shared/data` (or `--data FOLDER`) where that exists. Ends
+with 1 when a criterion failed.
+"""
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+
+import documents  # noqa: E402 - the folder is no package
+import laws  # noqa: E402
+from criterion import Skip, Verdict  # noqa: E402
+
+Criterion = Callable[[Path, int], Verdict]
+
+CRITERIA: dict[str, Criterion] = {
+    "documents go in and come out": documents.come_back,
+    "js-yaml's own output comes out byte for byte": documents.same_bytes,
+    "Node reads our files the same": documents.read_by_node,
+    "lost files come back, in any environment": documents.rebuilt_anywhere,
+    "laws hold over many examples": laws.hold,
+    "the demo plays": laws.demo,
+}
+
+
+def main() -> int:
+    """Run the criteria and print a line for each; return 1 when one failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--only", default="", help="criteria whose name holds this")
+    options = parser.parse_args()
+    failed = 0
+    for name, criterion in CRITERIA.items():
+        if options.only not in name:
+            continue
+        began = time.monotonic()
+        try:
+            verdict = criterion(options.data, options.seed)
+        except Skip as reason:
+            print(f"SKIP  {name}: {reason}", flush=True)
+            continue
+        failed += not verdict.passed
+        word = "PASS" if verdict.passed else "FAIL"
+        seconds = time.monotonic() - began
+        print(
+            f"{word}  {name}: {verdict.counts}  [seed {options.seed}, {seconds:.0f} s]",
+            flush=True,
+        )
+        for line in verdict.problems[:20]:
+            print(f"      {line}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

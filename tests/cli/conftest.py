@@ -1,0 +1,113 @@
+"""A folder with a log of its own, and the command line called as a user calls it."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from sprintlog.cli.main import main
+from sprintlog.projections.yaml_reader import load
+
+PLAN = """\
+phases:
+  - id: setup
+    prompt: Make a branch
+  - id: build
+    steps:
+      - id: login
+        prompt: Let people log in
+        phases:
+          - id: implement
+            prompt: Write it
+          - id: check
+            prompt: Try it
+  - id: review
+    prompt: Read it all
+"""
+
+
+class Result(NamedTuple):
+    """What a command printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Return the answer of `--json`."""
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        """Return the answers of `--json`, one a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder in which commands run, free of the caller's settings."""
+    for name in ("SPRINTLOG_DIR", "SPRINTLOG_SPRINT", "SPRINTLOG_ACTOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Run:
+    """Return a function that runs one command line in this process."""
+
+    def call(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["sprintlog", *map(str, arguments)])
+        capfd.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+        out, err = capfd.readouterr()
+        return Result(code, out, err)
+
+    return call
+
+
+@pytest.fixture
+def done(run: Run) -> Run:
+    """Return a function that runs one command line, which must succeed."""
+
+    def call(*arguments: object) -> Result:
+        result = run(*arguments)
+        assert result.code == 0, (arguments, result)
+        return result
+
+    return call
+
+
+@pytest.fixture
+def sprint(folder: Path, done: Run) -> Path:
+    """Return a folder in which the sprint `auth` has started."""
+    (folder / "plan.yaml").write_text(PLAN)
+    done("init")
+    done("sprint", "create", "auth", "--plan", "plan.yaml", "--at", "2026-01-15T08:59:00Z")
+    done("sprint", "start", "--at", "2026-01-15T09:00:00Z")
+    return folder
+
+
+def read_state(folder: Path) -> Any:
+    """Return PROGRESS.yaml of a folder as data."""
+    return load((folder / "PROGRESS.yaml").read_bytes())
+
+
+@pytest.fixture
+def state(folder: Path) -> Callable[[], Any]:
+    """Return a function that reads PROGRESS.yaml as data."""
+    return lambda: read_state(folder)

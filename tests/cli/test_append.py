@@ -1,0 +1,98 @@
+"""`append`: facts by type, one or many lines, under the same rules."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from sprintlog.projections.yaml_reader import load
+
+
+def append_lines(folder: Path, *lines: object, arguments: tuple[str, ...] = ()) -> Any:
+    """Run `sprintlog append` with these lines on standard input."""
+    text = "".join(
+        (line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines
+    )
+    return subprocess.run(
+        [sys.executable, "-m", "sprintlog.cli", "append", *arguments],
+        cwd=folder,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_records_a_fact_by_its_type(sprint: Path, done: Any) -> None:
+    """`append TYPE` records what the command of that fact would have recorded."""
+    answer = done("append", "phase-started", "--data", '{"phase": "setup"}', "--json").json
+    assert (answer["type"], answer["version"]) == ("phase-started", 3)
+
+
+def test_obeys_the_rules(sprint: Path, run: Any) -> None:
+    """What the command would refuse, `append` refuses too."""
+    result = run("append", "phase-completed", "--data", '{"phase": "setup"}')
+    assert result.code == 1
+    assert "pending" in result.err
+
+
+def test_records_what_was_observed_against_the_rules(sprint: Path, done: Any) -> None:
+    """`--observed` records what the rules would refuse, and marks it."""
+    done("append", "phase-completed", "--data", '{"phase": "setup"}', "--observed")
+    event = done("log", "--last", "1", "--json").json
+    assert event["observed"] is True
+    assert (
+        load((sprint / "PROGRESS.yaml").read_bytes())["phases"][0]["status"] == "completed"
+    )
+
+
+def test_names_a_wrong_field(sprint: Path, run: Any) -> None:
+    """A field that the fact does not have is named, with those it has."""
+    result = run("append", "phase-started", "--data", '{"phse": "setup"}', "--json")
+    error = json.loads(result.err)
+    assert result.code == 1
+    assert error["field"] == "data.phse"
+    assert error["allowed"] == ["phase", "model"]
+
+
+def test_refuses_a_type_that_only_rules_cause(sprint: Path, run: Any) -> None:
+    """A fact that no command can wish for is refused with what causes it."""
+    result = run("append", "breakpoint-reached", "--data", '{"phase": "setup"}')
+    assert result.code == 1
+    assert "break: true" in result.err
+
+
+def test_answers_every_line_of_a_loop(sprint: Path) -> None:
+    """Every line on standard input is answered by one line; the file follows at the end."""
+    result = append_lines(
+        sprint,
+        {"type": "phase-started", "data": {"phase": "setup"}},
+        {"type": "phase-completed", "data": {"phase": "setup", "summary": "done"}},
+        {"type": "iteration-started", "data": {"number": 1}, "actor": "agent:loop"},
+    )
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.returncode == 0
+    assert [a["version"] for a in answers] == [3, 4, 5]
+    assert load((sprint / "PROGRESS.yaml").read_bytes())["stats"]["current-iteration"] == 1
+
+
+def test_goes_on_after_a_bad_line(sprint: Path) -> None:
+    """A line that is refused is answered with its error; the others are recorded."""
+    result = append_lines(
+        sprint,
+        "not json",
+        {"type": "phase-started", "data": {"phase": "nowhere"}},
+        {"type": "phase-started", "data": {"phase": "setup"}, "at": "yesterday"},
+        {"type": "phase-started", "data": {"phase": "setup"}},
+    )
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.returncode == 1
+    assert [a.get("error") for a in answers] == ["invalid", "not-found", "invalid", None]
+
+
+def test_records_a_repeated_line_once(sprint: Path) -> None:
+    """The same key on two lines is recorded once and answered twice."""
+    line = {"type": "note-added", "data": {"text": "hello"}, "key": "n1"}
+    first, second = map(json.loads, append_lines(sprint, line, line).stdout.splitlines())
+    assert second == {**first, "duplicate": True}

@@ -1,0 +1,71 @@
+"""Help, schema and completion: every command explains itself."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import pytest
+
+from sprintlog.cli.main import COMMANDS, cli
+
+
+def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield every command with its full name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{prefix}{name}", command
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{prefix}{name} ")
+
+
+ALL = dict(commands(cli))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_explains_itself(name: str) -> None:
+    """Every command has a sentence, and every leaf an example."""
+    command = ALL[name]
+    assert command.help
+    if not isinstance(command, click.Group):
+        assert command.epilog
+        assert "sprintlog " in command.epilog
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, c in ALL.items() if not isinstance(c, click.Group)]
+)
+def test_every_option_explains_itself(name: str) -> None:
+    """Every option says what it does; every command but a few answers with --json."""
+    options = [p for p in ALL[name].params if isinstance(p, click.Option)]
+    assert all(option.help for option in options), name
+    if name not in ("demo", "schema", "completion"):
+        assert any("--json" in option.opts for option in options), name
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_lists_every_command(done: Any, flag: str) -> None:
+    """The first screen names every command with its one line."""
+    out = done(flag).out
+    assert all(name in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completes_in_every_shell(done: Any, shell: str) -> None:
+    """There is a completion script for each of the three shells."""
+    assert "_SPRINTLOG_COMPLETE" in done("completion", shell).out
+
+
+def test_usage_errors_end_with_2(run: Any) -> None:
+    """A command line that makes no sense ends with 2, one line and a hint."""
+    result = run("phase", "strat")
+    assert result.code == 2
+    assert result.err.startswith("error: ")
+
+
+def test_publishes_json_schemas(done: Any) -> None:
+    """The schemas of the state file, of a plan and of the events are JSON Schema 2020-12."""
+    for what in ("progress", "plan", "events"):
+        assert "2020-12" in done("schema", what).json["$schema"]
+    assert "phase-completed" in done("schema", "events").json["properties"]

@@ -1,0 +1,127 @@
+"""Recording through the command line: what is answered, and what the files say."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+State = Callable[[], Any]
+
+
+def test_answers_with_the_recorded_events_place(sprint: Path, done: Any) -> None:
+    """With --json a recording command answers where its event stands in the log."""
+    answer = done("phase", "start", "setup", "--json").json
+    assert set(answer) == {"position", "stream", "version", "id", "type", "hash"}
+    assert (answer["position"], answer["version"]) == (3, 3)
+    assert (answer["stream"], answer["type"]) == ("sprint/auth", "phase-started")
+
+
+def test_answers_with_a_list_for_several_events(sprint: Path, done: Any) -> None:
+    """Several events of one action are answered as a list, in order."""
+    done("phase", "start", "setup")
+    answers = done("phase", "fail", "setup", "--error", "no", "--json").json
+    assert [a["type"] for a in answers] == ["phase-failed", "sprint-blocked"]
+
+
+def test_writes_the_state_file_after_recording(
+    sprint: Path, done: Any, state: State
+) -> None:
+    """After a recording command PROGRESS.yaml says what was recorded."""
+    done("phase", "start", "--model", "opus", "--at", "2026-01-15T09:05:00Z")
+    assert state()["phases"][0]["status"] == "in-progress"
+    assert state()["phases"][0]["model"] == "opus"
+    assert state()["last-activity"] == "2026-01-15T09:05:00Z"
+
+
+def test_takes_the_pointers_leaf_by_default(sprint: Path, done: Any, state: State) -> None:
+    """Without a name the leaf that the pointer stands on is meant."""
+    for _ in range(2):
+        done("phase", "start")
+        done("phase", "complete")
+    assert state()["current"] == {"phase": 1, "step": 0, "sub-phase": 1}
+
+
+def test_records_the_same_wish_only_once(sprint: Path, done: Any) -> None:
+    """The same command with the same content again is accepted and records nothing."""
+    done("phase", "start", "setup")
+    again = done("phase", "start", "setup", "--json").json
+    assert again == {"unchanged": True, "stream": "sprint/auth", "version": 3}
+
+
+def test_refuses_with_the_state_and_what_is_allowed(sprint: Path, run: Any) -> None:
+    """A refused wish ends with 1 and says the state and what is allowed; nothing changes."""
+    before = (sprint / "PROGRESS.yaml").read_bytes()
+    result = run("phase", "complete", "setup", "--json")
+    error = json.loads(result.err)
+    assert result.code == 1
+    assert (error["state"], error["wish"]) == ("pending", "complete")
+    assert error["allowed"] == ["start", "block", "skip"]
+    assert (sprint / "PROGRESS.yaml").read_bytes() == before
+    assert len(run("log", "--json").lines) == 2
+
+
+def test_answers_a_repeated_key_with_the_first_result(sprint: Path, done: Any) -> None:
+    """The same key and content answers with the first event, marked as a duplicate."""
+    arguments = ("note", "look here", "--key", "k1", "--json")
+    first, second = done(*arguments).json, done(*arguments).json
+    assert second == {**first, "duplicate": True}
+
+
+def test_refuses_a_key_for_something_else(sprint: Path, run: Any) -> None:
+    """A key used before for other content is a conflict, exit code 5."""
+    run("note", "look here", "--key", "k1")
+    result = run("note", "look there", "--key", "k1")
+    assert result.code == 5
+    assert "k1" in result.err
+
+
+def test_refuses_another_expected_version(sprint: Path, run: Any) -> None:
+    """A stream that is not at the expected version is a conflict with both versions."""
+    result = run("phase", "start", "--expect", "7", "--json")
+    error = json.loads(result.err)
+    assert result.code == 5
+    assert (error["expected"], error["actual"]) == ("7", 2)
+    assert run("phase", "start", "--expect", "2").code == 0
+
+
+def test_names_an_unknown_phase(sprint: Path, run: Any) -> None:
+    """An address that is not in the plan ends with 3 and suggests one that is."""
+    result = run("phase", "start", "implement")
+    assert result.code == 3
+    assert "did you mean build/login/implement?" in result.err
+
+
+def test_refuses_a_parents_address(sprint: Path, run: Any) -> None:
+    """A parent gets its status from its children; a leaf is suggested."""
+    result = run("phase", "start", "build/login")
+    assert result.code == 1
+    assert "build/login/implement" in result.err
+
+
+def test_asks_which_sprint_when_several_are_open(sprint: Path, run: Any) -> None:
+    """With several unfinished sprints a command is refused, listing them."""
+    run("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
+    result = run("phase", "start")
+    assert result.code == 1
+    assert "auth, other" in result.err
+    assert run("phase", "start", "--sprint", "auth").code == 0
+
+
+def test_resumes_a_blocked_sprint_with_who_and_why(sprint: Path, run: Any) -> None:
+    """After a block the sprint goes on only with who resolved it and why."""
+    run("sprint", "block", "--reason", "no credentials")
+    assert run("sprint", "resume").code == 1
+    assert run("sprint", "resume", "--by", "ana", "--why", "got them").code == 0
+    event = run("log", "--type", "sprint-resumed", "--json").lines[0]
+    assert event["data"] == {"by": "ana", "why": "got them"}
+
+
+def test_refuses_a_meaningless_actor(sprint: Path, run: Any) -> None:
+    """An actor is runtime, agent:…, operator:… or import:…; anything else is usage."""
+    assert run("phase", "start", "--actor", "somebody").code == 2
+
+
+def test_keeps_who_did_it(sprint: Path, done: Any) -> None:
+    """The actor of an event is the one that was named."""
+    done("phase", "start", "--actor", "agent:coder")
+    assert done("log", "--last", "1", "--json").json["actor"] == "agent:coder"

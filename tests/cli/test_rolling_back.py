@@ -1,0 +1,48 @@
+"""`rollback` and `undo` through the command line."""
+
+from pathlib import Path
+from typing import Any
+
+
+def test_goes_back_and_forth(sprint: Path, done: Any) -> None:
+    """A rollback gives the file of that version back, its undo the one before."""
+    done("phase", "start", "--at", "2026-01-15T09:01:00Z")
+    earlier = (sprint / "PROGRESS.yaml").read_bytes()
+    done("phase", "complete", "--at", "2026-01-15T09:02:00Z")
+    later = (sprint / "PROGRESS.yaml").read_bytes()
+    done("rollback", "--to", "version:3", "--reason", "went bad")
+    assert (sprint / "PROGRESS.yaml").read_bytes() == earlier
+    done("undo")
+    assert (sprint / "PROGRESS.yaml").read_bytes() == later
+    assert len(done("log", "--json").lines) == 6
+
+
+def test_goes_back_to_the_end_of_an_iteration(sprint: Path, done: Any) -> None:
+    """`--to iter:N` is the state in which iteration N ended; numbers go on."""
+    done("iteration", "start")
+    done("phase", "start")
+    before = (sprint / "PROGRESS.yaml").read_bytes()
+    done("iteration", "start")
+    done("phase", "complete")
+    done("rollback", "--to", "iter:1")
+    assert (sprint / "PROGRESS.yaml").read_bytes() == before
+    assert done("iteration", "start", "--json").code == 0
+    assert done("status", "--json").json["stats"]["current-iteration"] == 3
+
+
+def test_refuses_a_target_inside_one_append(sprint: Path, run: Any) -> None:
+    """Facts that were appended together are gone back over together."""
+    run("phase", "start")
+    run("phase", "fail", "--error", "no")
+    result = run("rollback", "--to", "version:4")
+    assert result.code == 1
+    assert "inside one append" in result.err
+
+
+def test_refuses_to_undo_nothing(sprint: Path, run: Any) -> None:
+    """Without a rollback in force there is nothing to undo."""
+    assert run("undo").code == 1
+    run("phase", "start")
+    run("rollback", "--to", "start")
+    assert run("undo").code == 0
+    assert run("undo").code == 1

@@ -1,0 +1,149 @@
+"""State files: lost and rebuilt, edited by others and kept, never torn."""
+
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.projections.yaml_reader import load
+
+PROGRESS = "PROGRESS.yaml"
+
+
+def edit(path: Path, old: str, new: str) -> bytes:
+    """Change a file by hand and return its new bytes."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return path.read_bytes()
+
+
+def test_comes_back_byte_for_byte(sprint: Path, done: Any) -> None:
+    """A deleted state file comes back with the same bytes by `rebuild`."""
+    done("phase", "start")
+    before = (sprint / PROGRESS).read_bytes()
+    (sprint / PROGRESS).unlink()
+    done("rebuild")
+    assert (sprint / PROGRESS).read_bytes() == before
+
+
+def test_comes_back_with_the_next_recording(sprint: Path, done: Any) -> None:
+    """A deleted state file is written by the next recording command, without an edit seen."""
+    (sprint / PROGRESS).unlink()
+    done("phase", "start")
+    assert (sprint / PROGRESS).exists()
+    assert done("log", "--type", "edit-observed").out == "no events\n"
+
+
+def test_keeps_an_edit_and_records_it(sprint: Path, done: Any) -> None:
+    """An edit is kept whole, recorded field by field, and does not become true."""
+    theirs = edit(sprint / PROGRESS, "status: in-progress", "status: completed")
+    result = done("phase", "start")
+    assert "was edited by somebody else" in result.err
+    fact = done("log", "--type", "edit-observed", "--json").json["data"]
+    assert fact["digest"] == sha256(theirs).hexdigest()
+    assert fact["changes"] == [{"op": "replace", "path": "/status", "value": "completed"}]
+    assert (sprint / ".sprintlog" / "edits" / fact["kept"]).read_bytes() == theirs
+    assert load((sprint / PROGRESS).read_bytes())["status"] == "in-progress"
+
+
+def test_compares_an_edit_with_the_version_it_was_made_on(sprint: Path, done: Any) -> None:
+    """The recorded changes are theirs alone, not what the log did since."""
+    old = (sprint / PROGRESS).read_bytes()
+    done("phase", "start", "--at", "2026-01-15T09:01:00Z")
+    edit(sprint / PROGRESS, "prompt: Make a branch", "prompt: Make two")
+    done("phase", "complete", "--at", "2026-01-15T09:02:00Z")
+    fact = done("log", "--type", "edit-observed", "--json").json["data"]
+    assert [c["path"] for c in fact["changes"]] == ["/phases/0/prompt"]
+    assert old != (sprint / PROGRESS).read_bytes()
+
+
+def test_records_one_edit_once(sprint: Path, done: Any) -> None:
+    """After an edit was kept and our file written, nothing more is observed."""
+    edit(sprint / PROGRESS, "Make a branch", "Make two")
+    done("sprint", "heartbeat")
+    done("sprint", "heartbeat")
+    assert len(done("log", "--type", "edit-observed", "--json").lines) == 1
+
+
+def test_keeps_a_file_that_is_not_yaml(sprint: Path, done: Any) -> None:
+    """A torn or foreign file is kept too, with the reason why it has no changes."""
+    (sprint / PROGRESS).write_bytes(b"status: [torn")
+    done("sprint", "heartbeat")
+    fact = done("log", "--type", "edit-observed", "--json").json["data"]
+    assert "changes" not in fact
+    assert "PROGRESS.yaml" in fact["problem"]
+    assert (sprint / ".sprintlog" / "edits" / fact["kept"]).read_bytes() == b"status: [torn"
+
+
+def test_takes_an_older_version_of_ours_as_stale(sprint: Path, done: Any) -> None:
+    """A file with bytes we once wrote is merely stale: no edit is recorded."""
+    old = (sprint / PROGRESS).read_bytes()
+    done("phase", "start")
+    new = (sprint / PROGRESS).read_bytes()
+    (sprint / PROGRESS).write_bytes(old)
+    done("rebuild")
+    assert (sprint / PROGRESS).read_bytes() == new
+    assert done("log", "--type", "edit-observed").out == "no events\n"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "state"),
+    [
+        (lambda path: path.unlink(), "missing"),
+        (lambda path: path.write_text("edited: true\n"), "edited"),
+    ],
+)
+def test_check_tells_and_writes_nothing(
+    sprint: Path, run: Any, spoil: Callable[[Path], Any], state: str
+) -> None:
+    """`rebuild --check` ends with 4 when a file differs, and changes nothing."""
+    assert run("rebuild", "--check").code == 0
+    spoil(sprint / PROGRESS)
+    before = (sprint / PROGRESS).read_bytes() if (sprint / PROGRESS).exists() else None
+    result = run("rebuild", "--check", "--json")
+    assert (result.code, result.json["state"]) == (4, state)
+    after = (sprint / PROGRESS).read_bytes() if (sprint / PROGRESS).exists() else None
+    assert before == after
+
+
+def test_maintains_a_checksum_where_one_exists(sprint: Path, done: Any) -> None:
+    """A `.checksum` beside the file follows it; none is made where there is none."""
+    side = sprint / (PROGRESS + ".checksum")
+    done("phase", "start")
+    assert not side.exists()
+    side.write_text("old")
+    done("phase", "complete")
+    assert side.read_text() == sha256((sprint / PROGRESS).read_bytes()).hexdigest()
+
+
+def test_leaves_unchanged_bytes_alone(sprint: Path, done: Any) -> None:
+    """A file whose bytes would not change is not written again."""
+    before = os.stat(sprint / PROGRESS)
+    done("note", "nothing to see")
+    done("rebuild")
+    after = os.stat(sprint / PROGRESS)
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_is_readable_by_others(sprint: Path) -> None:
+    """State files are 0644, what is in the log's folder is for its owner alone."""
+    assert (sprint / PROGRESS).stat().st_mode & 0o777 == 0o644
+    for path in (sprint / ".sprintlog").rglob("*"):
+        if path.name != ".gitignore":
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_refuses_a_folder_outside_the_work_tree(
+    sprint: Path, run: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """State files are written below the work tree only."""
+    outside = tmp_path_factory.mktemp("outside")
+    result = run(
+        "sprint", "create", "far", "--plan", "plan.yaml", "--sprint-dir", str(outside)
+    )
+    assert result.code == 1
+    assert not list(outside.iterdir())

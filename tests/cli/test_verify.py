@@ -1,0 +1,59 @@
+"""`verify`: sound, damaged, drifted."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_finds_a_sound_log_sound(sprint: Path, done: Any) -> None:
+    """An untouched log is sound, with its events counted."""
+    report = done("verify", "--json").json
+    assert (report["sound"], report["events"], report["findings"]) == (True, 2, [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE events SET payload = '{}' WHERE position = 1",
+        "UPDATE events SET actor = 'operator:eve' WHERE position = 2",
+        "UPDATE events SET at = '2020-01-01T00:00:00Z' WHERE position = 1",
+        "DELETE FROM events WHERE position = 1",
+        "DELETE FROM events WHERE position = 2",
+    ],
+)
+def test_finds_what_was_tampered_with(sprint: Path, run: Any, change: str) -> None:
+    """A changed or missing event is damage, exit code 4."""
+    database = sqlite3.connect(sprint / ".sprintlog" / "log.db")
+    triggers = database.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    ).fetchall()
+    for name, _ in triggers:
+        database.execute(f"DROP TRIGGER {name}")
+    database.execute(change)
+    for _, sql in triggers:
+        database.execute(sql)
+    database.commit()
+    database.close()
+    assert run("verify").code == 4
+
+
+def test_tells_drift_from_damage(sprint: Path, run: Any) -> None:
+    """A state file that somebody edited is drift, exit code 4; the log itself is sound."""
+    (sprint / "PROGRESS.yaml").write_text("status: completed\n")
+    result = run("verify", "--json")
+    assert result.code == 4
+    assert [f["severity"] for f in result.json["findings"]] == ["drift"]
+
+
+def test_remarks_on_imported_contradictions(folder: Path, done: Any) -> None:
+    """What an imported document contradicts is a remark and no damage."""
+    done("init")
+    (folder / "p.yaml").write_text(
+        "sprint-id: x\nstatus: in-progress\nphases: [{id: a, status: completed}]\n"
+        "current: {phase: 0, step: null, sub-phase: null}\nstats: {total-phases: 4}\n"
+    )
+    done("import", "progress", "p.yaml")
+    findings = done("verify", "--json").json["findings"]
+    assert {f["severity"] for f in findings} == {"remark"}

@@ -1,0 +1,136 @@
+"""What every store promises about reading."""
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sprintlog.engine.errors import RefusedError, SprintlogError
+from sprintlog.engine.log.chain import check_chain
+from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.port import Expect, Log
+
+DRAFT = Draft(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime")
+BOUNDS = [
+    (0, None, [1, 2, 3, 4]),
+    (2, None, [3, 4]),
+    (0, 2, [1, 2]),
+    (1, 3, [2, 3]),
+    (3, 3, []),
+    (3, 1, []),
+    (4, None, []),
+    (99, None, []),
+    (0, 99, [1, 2, 3, 4]),
+    (0, 0, []),
+    (-5, -1, []),
+    (-5, 1, [1]),
+]
+
+
+@pytest.mark.parametrize(("after", "until", "expected"), BOUNDS)
+def test_bounds_of_the_log(
+    log: Log, after: int, until: int | None, expected: list[int]
+) -> None:
+    """`after` is exclusive, `until` inclusive, and both may lie outside the log."""
+    log.append("a", [DRAFT, DRAFT], expect=0)
+    log.append("b", [DRAFT, DRAFT], expect=0)
+    assert [event.position for event in log.read(after=after, until=until)] == expected
+
+
+@pytest.mark.parametrize(("after", "until", "expected"), BOUNDS)
+def test_bounds_of_a_stream(
+    log: Log, after: int, until: int | None, expected: list[int]
+) -> None:
+    """A stream is read by version, with the same bounds."""
+    for version in range(4):
+        log.append("other", [DRAFT], expect=version)
+        log.append("a", [DRAFT], expect=version)
+    events = list(log.read_stream("a", after=after, until=until))
+    assert [event.version for event in events] == expected
+    assert {event.stream for event in events} <= {"a"}
+
+
+def test_unknown_stream_is_empty(log: Log) -> None:
+    """A stream that nobody wrote has version 0 and no events."""
+    log.append("a", [DRAFT], expect=0)
+    assert log.version("b") == 0
+    assert list(log.read_stream("b")) == []
+
+
+def test_streams_are_named_in_order_with_their_versions(log: Log) -> None:
+    """All streams are listed by name, each with its last version."""
+    assert log.streams() == {}
+    for stream, times in (("b", 1), ("ä", 1), ("a", 3), ("B", 2)):
+        log.append(stream, [DRAFT] * times, expect=0)
+    assert list(log.streams().items()) == [("B", 2), ("a", 3), ("b", 1), ("ä", 1)]
+    assert log.version("a") == 3
+
+
+def test_long_logs_are_read_whole(log: Log) -> None:
+    """Reading does not stop at the size of a page, whole or part."""
+    log.append("a", [DRAFT] * 1500, expect=0)
+    assert [event.position for event in log.read()] == list(range(1, 1501))
+    assert [event.version for event in log.read_stream("a", after=500)] == list(
+        range(501, 1501)
+    )
+
+
+def test_reader_in_the_middle_sees_the_end_it_began_with(log: Log) -> None:
+    """An append while somebody reads goes through, and that reading does not see it."""
+    log.append("a", [DRAFT] * 3, expect=0)
+    reading = log.read()
+    next(reading)
+    log.append("a", [DRAFT], expect=3)
+    assert [event.position for event in reading] == [2, 3]
+
+
+def test_closed_log_refuses(log: Log) -> None:
+    """After closing every call is an error; closing again is not."""
+    log.close()
+    log.close()
+    with pytest.raises(SprintlogError):
+        log.head()
+    with pytest.raises(RefusedError):
+        log.append("a", [DRAFT], expect=0)
+
+
+appends = st.tuples(
+    st.sampled_from(["a", "b", "c"]),
+    st.integers(1, 3),
+    st.one_of(st.integers(0, 4), st.sampled_from(Expect)),
+    st.sampled_from([None, None, "k1", "k2", "k3"]),
+    st.sampled_from([b"one", b"two"]),
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(appends, min_size=1, max_size=200))
+def test_stores_agree(
+    open_all: Callable[[Path], dict[str, Log]],
+    steps: list[tuple[str, int, int | Expect, str | None, bytes]],
+) -> None:
+    """Any sequence of appends gives every store the same answers and the same events."""
+    with TemporaryDirectory() as folder:
+        logs = open_all(Path(folder))
+        answers: dict[str, list[object]] = {name: [] for name in logs}
+        for name, log in logs.items():
+            for stream, count, expect, key, digest in steps:
+                try:
+                    appended = log.append(
+                        stream,
+                        [DRAFT] * count,
+                        expect=expect,
+                        key=key,
+                        key_digest=digest if key else None,
+                    )
+                    answers[name].append(appended)
+                except SprintlogError as error:
+                    answers[name].append((type(error), error.fields))
+            answers[name] += [*log.read(), log.streams(), log.head()]
+            assert list(check_chain(log.read())) == []
+            log.close()
+        first, *others = answers.values()
+        assert all(other == first for other in others)

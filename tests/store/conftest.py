@@ -1,0 +1,69 @@
+"""A log in a folder of its own, and raw connections beside it."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+DRAFT = Draft(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime")
+
+
+def entropy_of(seed: str) -> Callable[[int], bytes]:
+    """Return a source of bytes that is the same every time."""
+    calls = count()
+
+    def entropy(size: int) -> bytes:
+        block = sha256(f"{seed} {next(calls)}".encode()).digest()
+        return (block * (size // len(block) + 1))[:size]
+
+    return entropy
+
+
+@pytest.fixture
+def draft() -> Draft:
+    """Give a small draft."""
+    return DRAFT
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Give the place of a log that does not exist yet."""
+    return tmp_path / "sprintlog" / "log.db"
+
+
+@pytest.fixture
+def reopen(path: Path) -> Iterator[Callable[..., SqliteLog]]:
+    """Give a function that opens the log once more, each time with other chance."""
+    logs: list[SqliteLog] = []
+
+    def reopen(**options: bool | float) -> SqliteLog:
+        entropy = entropy_of(f"reopened {len(logs)}")
+        log = SqliteLog.open(path, clock=lambda: 0, entropy=entropy, **options)  # type: ignore[arg-type]
+        logs.append(log)
+        return log
+
+    yield reopen
+    for log in logs:
+        log.close()
+
+
+@pytest.fixture
+def log(path: Path) -> Iterator[SqliteLog]:
+    """Give a new, empty log."""
+    log = SqliteLog.create(path, clock=lambda: 0, entropy=entropy_of("created"))
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def raw(log: SqliteLog) -> Iterator[sqlite3.Connection]:
+    """Give a connection as any SQLite tool has it, with SQLite's own defaults."""
+    connection = sqlite3.connect(log.path, isolation_level=None)
+    yield connection
+    connection.close()

@@ -1,0 +1,109 @@
+"""Which journal a log gets, by the file system it lies on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.log.chain import check_chain
+from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.stores import journal_mode
+from sprintlog.engine.log.stores.journal_mode import (
+    WAL_BYTES_MAX,
+    JournalMode,
+    choose_journal_mode,
+    file_system,
+    set_journal_mode,
+)
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+MOUNTS = r"""
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+30 22 0:40 / /mnt rw - nfs4 server:/export rw
+31 30 0:41 / /mnt/fast\040disk rw shared:7 master:2 - xfs /dev/vdb rw
+32 22 0:42 / /over rw - tmpfs tmpfs rw
+33 22 0:43 / /over rw - fuse.sshfs host: rw
+a line that is not of this form
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home/user/project", "ext4"),
+        ("/mnt/project", "nfs4"),
+        ("/mnt", "nfs4"),
+        ("/mnt/fast disk/project", "xfs"),
+        ("/mnt/fast disks", "nfs4"),
+        ("/mntx", "ext4"),
+        ("/over/project", "fuse.sshfs"),
+    ],
+)
+def test_file_system_is_that_of_the_nearest_mount(path: str, kind: str) -> None:
+    """The longest mount point above a path says its file system, the later of equals."""
+    assert file_system(Path(path), MOUNTS) == kind
+
+
+def test_without_mounts_nothing_is_known() -> None:
+    """Where no mount point matches there is no answer."""
+    assert file_system(Path("/home"), "") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "wal"),
+    [("ext4", True), ("overlay", True), ("nfs4", False), ("9p", False), ("new", False)],
+)
+def test_only_file_systems_known_as_local_get_wal(
+    kind: str, wal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write-ahead log is used where it is known to be safe and nowhere else."""
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"22 1 0:1 / / rw - {kind} none rw\n")
+    monkeypatch.setattr(journal_mode, "_MOUNTS", mounts)
+    mode = choose_journal_mode(tmp_path)
+    assert mode.wal is wal
+    assert kind in mode.reason
+
+
+def test_system_without_mountinfo_gets_the_rollback_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the file system cannot be told nothing is risked."""
+    monkeypatch.setattr(journal_mode, "_MOUNTS", tmp_path / "absent")
+    assert not choose_journal_mode(tmp_path).wal
+
+
+def test_rollback_journal_keeps_the_same_log(
+    log: SqliteLog, reopen: Callable[..., SqliteLog], draft: Draft
+) -> None:
+    """A log works in either mode and survives the change; the folder is synced too."""
+    log.append("a", [draft], expect=0)
+    log.close()
+    again = reopen()
+    set_journal_mode(again.connection, JournalMode(False, "for this test"))
+    assert again.connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    assert again.connection.execute("PRAGMA synchronous").fetchone() == (3,)
+    again.append("a", [draft] * 100, expect=1)
+    again.append("b", [draft], expect=0)
+    assert list(check_chain(again.read())) == []
+    assert not again.path.with_name("log.db-wal").exists()
+
+
+def test_wal_is_full_and_never_carried_over_by_sqlite_itself(log: SqliteLog) -> None:
+    """Commits wait for the disk, and only our own checkpoints carry pages over."""
+    if not log.journal_mode.wal:
+        pytest.skip("this folder is not on a local file system")
+    assert log.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert log.connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert log.connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
+
+
+def test_write_ahead_log_stays_bounded(log: SqliteLog, draft: Draft) -> None:
+    """A large write-ahead log is carried over into the database while appending."""
+    if not log.journal_mode.wal:
+        pytest.skip("this folder is not on a local file system")
+    wal = log.path.with_name("log.db-wal")
+    for version in range(0, 20_000, 2_000):
+        log.append("a", [draft] * 2_000, expect=version)
+        assert wal.stat().st_size < 2 * WAL_BYTES_MAX
+    assert log.path.stat().st_size > WAL_BYTES_MAX
