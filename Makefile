@@ -34,7 +34,7 @@ bench: $(VENV)/.installed-bench ## measure, as ratios to something run in the sa
 	@$(BIN)/python tests/benchmarks/run.py $(ARGS)
 
 accept: $(VENV)/.installed-dev ## the long form of every check: kills, faults, large logs
-	@$(BIN)/python tests/acceptance/run.py $(ARGS)
+	@$(BIN)/python -m tests.acceptance.run $(ARGS)
 
 # --- Set-up: once, and again when pyproject.toml changes -----------------------------
 

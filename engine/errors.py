@@ -101,6 +101,4 @@ class UnreadableError(SprintlogError):
         self, problem: str, *, position: int | None = None, hint: str | None = None
     ) -> None:
         where = "" if position is None else f"position {position}: "
-        super().__init__(
-            f"{where}{problem}", hint=hint, position=position, problem=problem
-        )
+        super().__init__(f"{where}{problem}", hint=hint, position=position, problem=problem)

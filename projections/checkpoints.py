@@ -103,12 +103,11 @@ class SqliteCheckpoints:
         """Keep a state, and drop the oldest ones and those of another format."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._save(stream, sprint)
-            finally:
-                self._connection.execute("COMMIT")
+            self._save(stream, sprint)
+            self._connection.execute("COMMIT")
         except sqlite3.OperationalError:
-            return
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the sprint's status kept for exactly this version."""

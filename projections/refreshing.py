@@ -65,7 +65,9 @@ class Refresher:
 
     def refresh(self, sprint_id: str) -> Refreshed:
         """Write a sprint's state file where it is not what the log says."""
-        path = self._path(self._workspace.sprint(sprint_id))
+        sprint = self._workspace.sprint(sprint_id)
+        self._workspace.reader.save(sprint)
+        path = self._path(sprint)
         if path is None:
             return Refreshed(None, "elsewhere")
         with self._files.lock():
@@ -76,9 +78,7 @@ class Refresher:
             if seen.is_foreign:
                 kept = self._observe(sprint_id, path, seen)
                 sprint = self._workspace.sprint(sprint_id)
-            result = self._write(sprint, path, seen, kept)
-        self._workspace.reader.save(sprint)
-        return result
+            return self._write(sprint, path, seen, kept)
 
     def check(self, sprint_id: str) -> Refreshed:
         """Compare a sprint's state file with what the log says; write nothing."""

@@ -1,170 +1,279 @@
-"""YAML 1.2 core from strangers: read event by event, bounded, one clear refusal.
+"""YAML 1.2 as data: the core schema and nothing that can surprise or swamp a reader.
 
-libyaml's composer recurses and dies at great depth, and expands aliases without a bound;
-its events do neither, and each knows its line.
+The text is read event by event, so that depth, aliases and tags are refused before
+anything is built: PyYAML's own loaders recurse, and follow YAML 1.1.
 """
 
+import json
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
 from sprintlog.engine.errors import InvalidInputError
 
-BYTES_MAX = 8 * 1024 * 1024
-DEPTH_MAX = 64
+from .yaml_writer import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN, field_path
+
+BYTES_MAX = 8 * 2**20
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_TRUE = frozenset({"true", "True", "TRUE"})
-_FALSE = frozenset({"false", "False", "FALSE"})
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", re.ASCII)
-_CORE = "tag:yaml.org,2002:"
+_TAGS = "tag:yaml.org,2002:"
+_NUMBER_DIGITS_MAX = 1000
+_SHOWN_MAX = 40
+_NOTHING: Any = object()
+
+# Line and paragraph separators are text in YAML 1.2, line breaks in YAML 1.1.
+_FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LINE_BREAK = re.compile(r"\r\n?|\n")
+_TYPED_FIRST = frozenset("0123456789+-.~nNtTfF")
+_WORDS: dict[str, object] = {
+    "~": None,
+    **dict.fromkeys(("null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_SCALAR_TYPES: dict[str, type] = {
+    "null": type(None),
+    "bool": bool,
+    "int": int,
+    "float": float,
+}
+
+
+class _UnreadError(Exception):
+    """Something the text holds that is not allowed; says what is."""
+
+
+class _Frame:
+    """A collection being read, and the key that waits for its value."""
+
+    __slots__ = ("items", "key")
+
+    def __init__(self, items: dict[str, Any] | list[Any]) -> None:
+        self.items = items
+        self.key: str | None = None
 
 
 def load(data: bytes, *, file: str | None = None) -> Any:
-    """Return what a YAML document says, as JSON would hold it.
+    """Return what the YAML holds; refuse, by line and field, what is not plain data."""
+    _check_bytes(data, file)
+    builder = _Builder()
+    line = 1
+    try:
+        events: Any = yaml.parse(data, Loader=_LOADER)
+        for event in events:
+            line = event.start_mark.line + 1
+            builder.take(event)
+    except _UnreadError as error:
+        raise InvalidInputError(
+            str(error), file=file, line=line, field=builder.place() or None
+        ) from None
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        # PyYAML without libyaml lets Python complain about escapes beyond Unicode.
+        raise _syntax_error(error, file) from None
+    if builder.root is _NOTHING:
+        raise InvalidInputError("holds no document; one is needed", file=file, line=1)
+    return builder.root
 
-    Raise `InvalidInputError` with file, line and field for anything that is not one
-    plain, bounded document.
-    """
-    return _Reading(file).read(data)
 
+class _Builder:
+    """The data so far, and the path from its root to where the next event belongs."""
 
-class _Reading:
-    """One document on its way from events to data."""
+    def __init__(self) -> None:
+        self.root: Any = _NOTHING
+        self.stack: list[_Frame] = []
+        self.documents = 0
 
-    def __init__(self, file: str | None) -> None:
-        self._file = file
-        self._root: list[Any] = []
-        self._open: list[Any] = [self._root]
-        self._keys: list[str | None] = [None]
-        """For each open mapping the key that waits for its value."""
-        self._documents = 0
+    def take(self, event: Any) -> None:
+        """Take one parse event."""
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            self.scalar(event)
+        elif kind is yaml.MappingStartEvent:
+            self.open({}, event, "map")
+        elif kind is yaml.SequenceStartEvent:
+            self.open([], event, "seq")
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            self.stack.pop()
+        elif kind is yaml.AliasEvent:
+            _refuse_alias(f"*{event.anchor}")
+        elif kind is yaml.DocumentStartEvent:
+            self.documents += 1
+            if self.documents > 1:
+                raise _UnreadError("a second document starts; only one is allowed")
 
-    def read(self, data: bytes) -> Any:
-        """Return the document's value."""
-        if len(data) > BYTES_MAX:
-            raise self._refuse(f"is larger than {BYTES_MAX} bytes")
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise self._refuse("is not UTF-8", line=line) from error
-        try:
-            for event in yaml.parse(text, Loader=_LOADER):
-                self._take(event)
-        except yaml.YAMLError as error:
-            raise self._explained(error) from error
-        if not self._root:
-            raise self._refuse("is empty; a mapping of fields is expected", line=1)
-        return self._root[0]
-
-    def _take(self, event: Any) -> None:
-        line = event.start_mark.line + 1
-        match event:
-            case yaml.AliasEvent():
-                raise self._refuse("an alias (`*`) is not allowed; write it out", line=line)
-            case yaml.ScalarEvent():
-                self._take_scalar(event, line)
-            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                self._enter(event, line)
-            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                self._open.pop()
-                self._keys.pop()
-            case yaml.DocumentStartEvent():
-                self._documents += 1
-                if self._documents > 1:
-                    raise self._refuse("holds more than one document", line=line)
-            case _:
-                return
-
-    def _enter(self, event: Any, line: int) -> None:
-        is_mapping = isinstance(event, yaml.MappingStartEvent)
-        self._check_plain(event, line, ("map",) if is_mapping else ("seq",))
-        if self._wants_key():
-            raise self._refuse("a key must be text, not a collection", line=line)
-        if len(self._open) > DEPTH_MAX:
-            raise self._refuse(f"is nested deeper than {DEPTH_MAX} levels", line=line)
-        holder: Any = {} if is_mapping else []
-        self._put(holder)
-        self._open.append(holder)
-        self._keys.append(None)
-
-    def _take_scalar(self, event: Any, line: int) -> None:
-        self._check_plain(event, line, ("str", "int", "float", "bool", "null"))
-        if self._wants_key():
-            key = event.value
-            if key in self._open[-1]:
-                raise self._refuse(f"the key {key[:60]!r} is there twice", line=line)
-            self._keys[-1] = key
-            return
-        plain = event.implicit[0] or (event.tag or "")[len(_CORE) :] not in ("", "str")
-        self._put(self._value(event.value, line) if plain else event.value)
-
-    def _value(self, text: str, line: int) -> Any:
-        """Return what a plain scalar stands for in YAML 1.2's core schema."""
-        if text in _NULL:
-            return None
-        if text in _TRUE or text in _FALSE:
-            return text in _TRUE
-        if _INT.fullmatch(text):
-            number = int(text, 0) if text[:2] in ("0o", "0x") else _bounded(text)
-            if number is None or not -(2**63) <= number < 2**63:
-                raise self._refuse(f"{text[:40]} is beyond 64 bits", line=line, field=True)
-            return number
-        if _FLOAT.fullmatch(text):
-            value = float(text)
-            if value in (float("inf"), float("-inf")):
-                raise self._refuse(f"{text[:40]} is not finite", line=line, field=True)
-            return value
-        if _NOT_FINITE.fullmatch(text):
-            raise self._refuse(f"{text} is not a finite number", line=line, field=True)
-        return text
-
-    def _put(self, value: Any) -> None:
-        holder = self._open[-1]
-        if isinstance(holder, dict):
-            holder[self._keys[-1]] = value
-            self._keys[-1] = None
-        else:
-            holder.append(value)
-
-    def _wants_key(self) -> bool:
-        return isinstance(self._open[-1], dict) and self._keys[-1] is None
-
-    def _check_plain(self, event: Any, line: int, allowed: tuple[str, ...]) -> None:
+    def scalar(self, event: Any) -> None:
+        """Take a scalar: a key where one is due, else a value."""
         if event.anchor is not None:
-            raise self._refuse("an anchor (`&`) is not allowed", line=line)
-        tag = event.tag
-        if tag not in (None, "!") and tag.removeprefix(_CORE) not in allowed:
-            raise self._refuse(f"the tag {tag[:60]!r} is not allowed", line=line)
+            _refuse_alias(f"&{event.anchor}")
+        text: str = event.value
+        frame = self.stack[-1] if self.stack else None
+        if frame is not None and frame.key is None and type(frame.items) is dict:
+            if event.tag is not None:
+                _tagged(text, event.tag)
+            if text in frame.items:
+                raise _UnreadError(f"the key {_shown(text)} is there twice")
+            frame.key = _whole(text)
+        elif event.tag is not None:
+            self.store(_tagged(text, event.tag))
+        elif event.style or (text and text[0] not in _TYPED_FIRST):
+            self.store(_whole(text))
+        elif text or frame is not None:
+            self.store(_resolved(text))
 
-    def _field(self) -> str:
-        text = ""
-        for holder, key in zip(self._open[1:], self._keys[1:], strict=True):
-            if isinstance(holder, list):
-                text += f"[{len(holder)}]"
-            elif key is not None:
-                text += f".{key}" if text else key
-        return text
+    def open(self, items: dict[str, Any] | list[Any], event: Any, tag: str) -> None:
+        """Take the start of a collection."""
+        if event.anchor is not None:
+            _refuse_alias(f"&{event.anchor}")
+        if event.tag is not None and event.tag != _TAGS + tag:
+            _refuse_tag(event.tag)
+        if self.stack:
+            frame = self.stack[-1]
+            if type(frame.items) is dict and frame.key is None:
+                raise _UnreadError("a key is a collection; keys must be plain words")
+        if len(self.stack) >= DEPTH_MAX:
+            raise _UnreadError(f"nested deeper than {DEPTH_MAX} levels")
+        self.store(items)
+        self.stack.append(_Frame(items))
 
-    def _refuse(
-        self, problem: str, *, line: int | None = None, field: bool = False
-    ) -> InvalidInputError:
-        where = self._field() if field else None
-        return InvalidInputError(problem, file=self._file, line=line, field=where)
+    def store(self, value: Any) -> None:
+        """Put a value where it belongs."""
+        if not self.stack:
+            self.root = value
+            return
+        frame = self.stack[-1]
+        if isinstance(frame.items, list):
+            frame.items.append(value)
+        elif frame.key is not None:
+            frame.items[frame.key] = value
+            frame.key = None
 
-    def _explained(self, error: yaml.YAMLError) -> InvalidInputError:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None)
-        line = mark.line + 1 if mark else None
-        said = str(problem or error).split("\n")[0]
-        return self._refuse(f"not YAML: {said}", line=line)
+    def place(self) -> str:
+        """Return the path of the field that the next event belongs to."""
+        parts: list[str | int] = []
+        for depth, frame in enumerate(self.stack, start=1):
+            inside = depth < len(self.stack)
+            if isinstance(frame.items, list):
+                parts.append(len(frame.items) - inside)
+            elif inside:
+                parts.append(next(reversed(frame.items)))
+            elif frame.key is not None:
+                parts.append(frame.key)
+        return field_path(parts)
 
 
-def _bounded(text: str) -> int | None:
-    """Return a decimal number, or None for one whose length alone is too much."""
-    return int(text) if len(text.lstrip("+-0")) <= 19 else None
+def _whole(text: str) -> str:
+    """Return text, but refuse halves of surrogate pairs: PyYAML alone lets them in."""
+    if not text.isascii() and _SURROGATE.search(text):
+        raise _UnreadError("half a surrogate pair is not a character")
+    return text
+
+
+def _resolved(text: str) -> Any:
+    """Return what a plain scalar stands for in the core schema."""
+    if not text or text in _WORDS:
+        return _WORDS.get(text)
+    if _INTEGER.fullmatch(text):
+        return _integer(text)
+    if _FLOAT.fullmatch(text):
+        number = float(text) if len(text) <= _NUMBER_DIGITS_MAX else float("inf")
+        if number in (float("inf"), float("-inf")):
+            raise _UnreadError(f"the number {_shown(text)} is too large")
+        return number
+    if _NOT_FINITE.fullmatch(text):
+        raise _UnreadError(f"{text} is not a finite number; quote it if it is text")
+    return text
+
+
+def _integer(text: str) -> int:
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    digits = text[2:] if base != 10 else text
+    # Turning a megabyte of digits into a number would take minutes.
+    number = int(digits, base) if len(text) <= _NUMBER_DIGITS_MAX else INTEGER_MAX + 1
+    if not INTEGER_MIN <= number <= INTEGER_MAX:
+        raise _UnreadError(
+            f"the integer {_shown(text)} does not fit in 64 bits; quote it if it is text"
+        )
+    return number
+
+
+def _tagged(text: str, tag: str) -> Any:
+    """Return a scalar whose type is spelled out."""
+    name = tag.removeprefix(_TAGS)
+    if tag == _TAGS + "str":
+        return _whole(text)
+    if tag == name or name not in _SCALAR_TYPES:
+        _refuse_tag(tag)
+    value = _resolved(text)
+    if name == "float" and type(value) is int:
+        return float(value)
+    if type(value) is not _SCALAR_TYPES[name]:
+        raise _UnreadError(f"{_shown(text)} is not what its tag !!{name} says")
+    return value
+
+
+def _refuse_alias(name: str) -> NoReturn:
+    raise _UnreadError(
+        f"anchors and aliases ({_bare(name)}) are not allowed; write the value out"
+    )
+
+
+def _refuse_tag(tag: str) -> NoReturn:
+    raise _UnreadError(
+        f"the tag {_shown(tag)} is not allowed here; "
+        "only !!str, !!int, !!float, !!bool, !!null, !!seq and !!map are"
+    )
+
+
+def _check_bytes(data: bytes, file: str | None) -> None:
+    """Refuse what no parser should see: too much, no UTF-8, control characters."""
+    if len(data) > BYTES_MAX:
+        raise InvalidInputError(
+            f"is {len(data)} bytes long; at most {BYTES_MAX} are allowed", file=file
+        )
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"byte {error.start} is not UTF-8; the file must be UTF-8",
+            file=file,
+            line=_line(data[: error.start].decode()),
+        ) from None
+    found = _FORBIDDEN.search(text, 1 if text.startswith("\ufeff") else 0)
+    if found:
+        raise InvalidInputError(
+            f"the character U+{ord(found[0]):04X} is not allowed here; "
+            "write it as an escape in double quotes",
+            file=file,
+            line=_line(text[: found.start()]),
+        )
+
+
+def _line(before: str) -> int:
+    return len(_LINE_BREAK.findall(before)) + 1
+
+
+def _syntax_error(error: Exception, file: str | None) -> InvalidInputError:
+    problem = getattr(error, "problem", None) or "the text is not YAML"
+    context = getattr(error, "context", None)
+    mark = getattr(error, "problem_mark", None)
+    said = f"{problem} ({context})" if context else str(problem)
+    return InvalidInputError(
+        f"is not YAML: {_bare(said)}", file=file, line=mark.line + 1 if mark else None
+    )
+
+
+def _shown(text: str) -> str:
+    """Return a piece of the source, short and safe to print."""
+    cut = text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…"
+    return json.dumps(cut, ensure_ascii=not cut.isprintable())
+
+
+def _bare(text: str) -> str:
+    return _shown(text)[1:-1] if not text.isprintable() else text

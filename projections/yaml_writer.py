@@ -24,7 +24,6 @@ _PAD_MAX = len("\n") + len(_STEP) * (DEPTH_MAX - 1)
 # A reader looks this far for the colon of a key; js-yaml counts in UTF-16 units.
 _LOOK_AHEAD_MAX = 1024
 _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
-_KEY_SHOWN_MAX = 40
 _WORD_MAX = 64
 _KNOWN_MAX = 512
 
@@ -42,7 +41,6 @@ _WORDS = frozenset(
     for word in ("null", "true", "false", "y", "n", "yes", "no", "on", "off", "~", "<<")
     for case in (word, word.capitalize(), word.upper())
 )
-_NUMBER_FIRST = frozenset("0123456789+._")
 _NUMBER_OR_TIME = re.compile(
     r"""[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z
     | [0-9][0-9]:[0-9][0-9]:[0-9][0-9]
@@ -98,8 +96,8 @@ def field_path(parts: Iterable[str | int]) -> str:
         elif _SIMPLE_KEY.fullmatch(part):
             path += f".{part}" if path else part
         else:
-            shown = part[:_KEY_SHOWN_MAX]
-            path += f"[{json.dumps(shown, ensure_ascii=not shown.isprintable())}]"
+            shown = json.dumps(part[:40], ensure_ascii=not part.isprintable())
+            path += f"[{shown}]"
     return path
 
 
@@ -185,8 +183,7 @@ def _rendered(
             parts[:1] = path
         raise InvalidInputError(str(error), field=field_path(parts)) from None
     page.pieces[0] = page.pieces[0][1:]
-    page.pieces.append("\n")
-    return "".join(page.pieces)
+    return "".join([*page.pieces, "\n"])
 
 
 def _atom(value: object, pad: str) -> str:
@@ -222,7 +219,7 @@ def _line(text: str, known: dict[str, str]) -> str:
     if line is not None:
         return line
     size, first = len(text), text[0]
-    if first in _NUMBER_FIRST and _NUMBER_OR_TIME.fullmatch(text):
+    if first in "0123456789+._" and _NUMBER_OR_TIME.fullmatch(text):
         line = f"'{text}'"
     elif not ((size <= _WORD_MAX and text.isprintable()) or _is_printable(text)):
         line = _quoted(text)

@@ -12,7 +12,12 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import RolledBack, SprintCompiled, SprintImported
+from sprintlog.engine.sprint.facts import (
+    EditObserved,
+    RolledBack,
+    SprintCompiled,
+    SprintImported,
+)
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import check_exists
 from sprintlog.engine.sprint.wishes import fulfil, to_fact
@@ -26,6 +31,8 @@ from ..wiring import open_workspace, parse_expected, with_recording
 LINE_BYTES_MAX = 9 * 1024 * 1024
 IDLE_SECONDS = 0.05
 REFRESH_SECONDS = 1.0
+STRUCTURAL = (SprintCompiled, SprintImported, RolledBack, EditObserved)
+"""What everything else is read by: these obey the rules even when they are observed."""
 FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
 
 
@@ -98,14 +105,15 @@ def _append(
 ) -> tuple[str, Outcome]:
     """Record one fact; values of the line go before the options."""
     fact = to_fact(str(line.get("type")), line.get("data", {}))
+    if isinstance(fact, SprintCompiled | SprintImported):
+        _check_document(fact)
     sprint_id = _sprint_id(workspace, line.get("stream", stream), fact, options)
     chosen = _merged(options, line)
     observed = line.get("observed") is True
 
     def decide(sprint: Sprint, at: str) -> list[Fact]:
-        if observed:
-            if not isinstance(fact, SprintCompiled | SprintImported):
-                check_exists(sprint)
+        if observed and not isinstance(fact, STRUCTURAL):
+            check_exists(sprint)
             return [fact]
         inside = isinstance(fact, RolledBack) and workspace.is_inside_append(
             sprint.id, fact.to
@@ -116,6 +124,18 @@ def _append(
     return sprint_id, act(
         workspace, sprint_id, "append", decide, chosen, arguments, observed=observed
     )
+
+
+def _check_document(fact: SprintCompiled | SprintImported) -> None:
+    """Raise `InvalidInputError` for a document that could not be shown again."""
+    from sprintlog.projections.yaml_writer import dump
+
+    from ..intake.progress import check_plan, check_progress
+
+    document = fact.document or {}
+    check = check_plan if isinstance(fact, SprintCompiled) else check_progress
+    check(document, file="data.document")
+    dump(document)
 
 
 def _sprint_id(workspace: Workspace, stream: object, fact: Fact, options: Options) -> str:

@@ -11,13 +11,14 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.sprint.contradictions import contradictions
 from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import import_document
+from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.refreshing import Refresher
 from sprintlog.projections.workspace import Workspace
 
 from ..output import print_json, print_text, warn
 from ..placing import PROGRESS, place_in, place_of
-from ..recording import Options, act
+from ..recording import Options, act, refresh
 from ..wiring import open_workspace, with_recording
 
 
@@ -28,8 +29,8 @@ class Version(NamedTuple):
     content: bytes
     at: str | None
     """When it was written, where git says so."""
-    file: Path | None
-    """The file itself, where it is the one at hand."""
+    file: Path
+    """The file it is a version of."""
 
 
 @click.group("import")
@@ -82,6 +83,9 @@ def progress(
     with open_workspace() as workspace:
         for version, document in zip(versions, documents, strict=True):
             _import_one(workspace, version, document, options, sprint_dir)
+        # Only now: in between, the file at hand is none of the older versions.
+        for sprint_id in dict.fromkeys(str(d["sprint-id"]) for d in documents):
+            refresh(workspace, sprint_id)
 
 
 def _import_one(
@@ -94,10 +98,12 @@ def _import_one(
     sprint_id = str(document["sprint-id"])
     problems = contradictions(document)
     place = _place(workspace, version, sprint_dir)
-    if options.actor == "runtime":
-        options.actor = f"import:{Path(version.name.partition('@')[0]).name}"[:128]
-    if version.at is not None:
-        options.at = version.at
+    options = options.with_values(
+        at=version.at or options.at,
+        actor=f"import:{version.file.name}"[:128]
+        if options.actor == "runtime"
+        else options.actor,
+    )
     outcome = act(
         workspace,
         sprint_id,
@@ -129,33 +135,27 @@ def _import_one(
         print_text(f"{version.name}: {sprint_id} {said}{count}  [position {position}]")
         for problem in problems:
             print_text(f"  {problem}")
-    _settle_file(workspace, sprint_id, version)
+    _know_file(workspace, sprint, version)
 
 
-def _settle_file(workspace: Workspace, sprint_id: str, version: Version) -> None:
-    """Take the file at hand as known; write one that has a place of its own."""
-    sprint = workspace.sprint(sprint_id)
+def _know_file(workspace: Workspace, sprint: Sprint, version: Version) -> None:
+    """Take the file at hand as the one that was imported, not as somebody's edit."""
     place = sprint.plan.place
-    if place is None:
+    if place is None or place_of(workspace.location, version.file) != place:
         return
-    refresher = Refresher(workspace)
-    if version.file is not None and place_of(workspace.location, version.file) == place:
-        kept = refresher.know_imported(sprint, place.path, version.content)
-        if kept:
-            folder = workspace.location.folder / "edits"
-            warn(
-                f"{place.path} will be written in our layout from the first event of your "
-                f"own on; the original is kept as {folder / kept}"
-            )
-    refreshed = refresher.refresh(sprint_id)
-    if refreshed.problem:
-        warn(refreshed.problem)
+    kept = Refresher(workspace).know_imported(sprint, place.path, version.content)
+    if kept:
+        folder = workspace.location.folder / "edits"
+        warn(
+            f"{place.path} will be written in our layout from the first event of your "
+            f"own on; the original is kept as {folder / kept}"
+        )
 
 
 def _place(workspace: Workspace, version: Version, sprint_dir: Path | None) -> Place | None:
     if sprint_dir is not None:
         return place_in(workspace.location, sprint_dir)
-    if version.file is not None and version.file.name == PROGRESS:
+    if version.file.name == PROGRESS:
         return place_of(workspace.location, version.file)
     return None
 
@@ -168,16 +168,19 @@ def _given(files: tuple[Path, ...]) -> Iterator[Version]:
 
 
 def _committed(file: Path) -> Iterator[Version]:
-    """Yield every committed version of a file, oldest first, renames followed."""
+    """Yield every committed version of a file, oldest first, then the one at hand."""
     folder = file.absolute().parent
     listing = _git(
         folder, "log", "--follow", "--reverse", "--format=%x00%H %cI", "--name-only",
         "-z", "--diff-filter=AMR", "--", file.name,
     )  # fmt: skip
+    content = b""
     for commit, date, path in _commits(listing.decode(errors="surrogateescape")):
         content = _git(folder, "cat-file", "blob", f"{commit}:{path}")
-        at_hand = file if file.is_file() and file.read_bytes() == content else None
-        yield Version(f"{path}@{commit[:12]}", content, date, at_hand)
+        yield Version(f"{path}@{commit[:12]}", content, date, file)
+    # What was not committed yet is the newest version of all.
+    if file.is_file() and (at_hand := file.read_bytes()) != content:
+        yield Version(str(file), at_hand, None, file)
 
 
 def _commits(listing: str) -> Iterator[tuple[str, str, str]]:

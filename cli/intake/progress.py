@@ -30,6 +30,19 @@ def read_bytes(path: Path) -> bytes:
 def read_progress(content: bytes, *, file: str) -> Document:
     """Return a PROGRESS.yaml as data, exactly as it stands there."""
     document = _mapping(content, file)
+    check_progress(document, file=file)
+    return document
+
+
+def read_plan(content: bytes, *, file: str) -> Document:
+    """Return a compiled plan as data."""
+    document = _mapping(content, file)
+    check_plan(document, file=file)
+    return document
+
+
+def check_progress(document: Document, *, file: str) -> None:
+    """Raise `InvalidInputError` unless this is a PROGRESS.yaml of a sprint."""
     if "sprint-id" not in document or "status" not in document:
         raise InvalidInputError(
             "this is not a PROGRESS.yaml of a sprint: `sprint-id` and `status` are needed",
@@ -40,15 +53,12 @@ def read_progress(content: bytes, *, file: str) -> Document:
     _validate(Progress, document, file)
     _check_ids(document, file)
     _check_pointer(document, file)
-    return document
 
 
-def read_plan(content: bytes, *, file: str) -> Document:
-    """Return a compiled plan as data."""
-    document = _mapping(content, file)
+def check_plan(document: Document, *, file: str) -> None:
+    """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
     _validate(Plan, document, file)
     _check_ids(document, file)
-    return document
 
 
 def _mapping(content: bytes, file: str) -> Document:

@@ -21,8 +21,9 @@ UUID_BYTES = 10
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (its text is wanted without an offset)
 _SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII).fullmatch
-_FRACTION = re.compile(r"\.\d{1,9}Z", re.ASCII).fullmatch
-_VARIANTS: Final = "89ab"
+_FRACTION = re.compile(r"(?:\.\d{1,9})?Z", re.ASCII).fullmatch
+_CHANCE_BYTES = SALT_BYTES + UUID_BYTES
+_VARIANT: Final = dict(zip("0123456789abcdef", 4 * "89ab", strict=True))
 
 
 class Stamps(msgspec.Struct, frozen=True):
@@ -36,18 +37,20 @@ class Stamps(msgspec.Struct, frozen=True):
 def stamp(count: int, *, clock: Clock, entropy: Entropy) -> Stamps:
     """Return the stamps of an append; clock and entropy are asked once each."""
     milliseconds = clock()
-    each = SALT_BYTES + UUID_BYTES
-    chance = entropy(count * each)
+    time = _uuid_time(milliseconds)
+    chance = entropy(count * _CHANCE_BYTES)
     if count == 1:
         # The usual append: the general way below would cost it twice as much.
-        id_ = uuid7(milliseconds, chance[SALT_BYTES:])
-        return Stamps(instant(milliseconds), [id_], [chance[:SALT_BYTES]])
-    starts = range(0, count * each, each)
-    return Stamps(
-        instant(milliseconds),
-        [uuid7(milliseconds, chance[at + SALT_BYTES : at + each]) for at in starts],
-        [chance[at : at + SALT_BYTES] for at in starts],
-    )
+        ids, salts = [_uuid(time, chance[SALT_BYTES:].hex())], [chance[:SALT_BYTES]]
+    else:
+        digits = chance.hex()
+        starts = range(0, len(chance), _CHANCE_BYTES)
+        ids = [
+            _uuid(time, digits[2 * at + 2 * SALT_BYTES : 2 * at + 2 * _CHANCE_BYTES])
+            for at in starts
+        ]
+        salts = [chance[at : at + SALT_BYTES] for at in starts]
+    return Stamps(instant(milliseconds), ids, salts)
 
 
 def instant(milliseconds: int) -> str:
@@ -62,10 +65,16 @@ def _second(seconds: int) -> str:
 
 def uuid7(milliseconds: int, chance: bytes) -> str:
     """Return the UUIDv7 (RFC 9562) of a moment and ten random bytes."""
+    return _uuid(_uuid_time(milliseconds), chance.hex())
+
+
+def _uuid_time(milliseconds: int) -> str:
     time = f"{milliseconds & 0xFFFF_FFFF_FFFF:012x}"
-    rest = chance.hex()
-    variant = _VARIANTS[chance[9] & 3]
-    return f"{time[:8]}-{time[8:]}-7{rest[:3]}-{variant}{rest[3:6]}-{rest[6:18]}"
+    return f"{time[:8]}-{time[8:]}-7"
+
+
+def _uuid(time: str, digits: str) -> str:
+    return f"{time}{digits[:3]}-{_VARIANT[digits[19]]}{digits[3:6]}-{digits[6:18]}"
 
 
 def place(
@@ -154,17 +163,39 @@ def check_limits(
             field="events",
         )
     for draft in drafts:
-        _check_names(stream, draft.type, draft.schema_version, draft.actor)
-        if draft.correlation_id is not None:
-            _check_text("correlation_id", draft.correlation_id, NAME_CHARS_MAX)
-        if draft.causation_id is not None:
-            _check_text("causation_id", draft.causation_id, NAME_CHARS_MAX)
-        _check_instant(draft.at)
-        _check_payload(draft)
+        _check_draft(stream, draft)
 
 
-# What passed is remembered: the same few names come with every append. What is refused
-# is looked at again.
+def _check_draft(stream: str, draft: Draft) -> None:
+    _check_names(stream, draft.type, draft.schema_version, draft.actor)
+    if draft.correlation_id is not None:
+        _check_text("correlation_id", draft.correlation_id, NAME_CHARS_MAX)
+    if draft.causation_id is not None:
+        _check_text("causation_id", draft.causation_id, NAME_CHARS_MAX)
+    at, payload = draft.at, draft.payload
+    if not (_is_second(at[:19]) and _is_fraction(at[19:])):
+        raise InvalidInputError(
+            "must be a moment in UTC such as 2026-01-30T12:00:00Z", field="at"
+        )
+    if len(payload) > draft.payload_bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
+        raise InvalidInputError(
+            f"{draft.type} holds {len(payload)} bytes, at most "
+            f"{min(draft.payload_bytes_max, DOCUMENT_BYTES_MAX)} are allowed",
+            field="payload",
+        )
+    # Whoever writes facts encodes them; this only keeps out what no reader could even
+    # take for JSON text.
+    if not (
+        payload.startswith(b"{")
+        and payload.endswith(b"}")
+        and b"\0" not in payload
+        and (payload.isascii() or _is_utf8(payload))
+    ):
+        raise InvalidInputError("must be a JSON object in UTF-8", field="payload")
+
+
+# What was looked at is remembered: the same few names and times come again and again,
+# and a look costs as much as a hash. What is refused is looked at every time.
 @lru_cache(maxsize=256)
 def _check_names(stream: str, type_: str, schema_version: int, actor: str) -> None:
     _check_text("stream", stream, STREAM_CHARS_MAX)
@@ -182,13 +213,6 @@ def _check_text(field: str, text: str, chars_max: int) -> None:
         )
 
 
-def _check_instant(at: str) -> None:
-    if not (_is_second(at[:19]) and (at[19:] == "Z" or _FRACTION(at, 19))):
-        raise InvalidInputError(
-            "must be a moment in UTC such as 2026-01-30T12:00:00Z", field="at"
-        )
-
-
 @lru_cache(maxsize=256)
 def _is_second(text: str) -> bool:
     try:
@@ -197,25 +221,14 @@ def _is_second(text: str) -> bool:
         return False
 
 
-def _check_payload(draft: Draft) -> None:
-    payload = draft.payload
-    bytes_max = draft.payload_bytes_max
-    if len(payload) > bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
-        raise InvalidInputError(
-            f"{draft.type} holds {len(payload)} bytes, at most "
-            f"{min(bytes_max, DOCUMENT_BYTES_MAX)} are allowed",
-            field="payload",
-        )
-    # Whoever writes facts encodes them; this only keeps out what no reader could even
-    # take for JSON text.
-    if payload[:1] != b"{" or payload[-1:] != b"}" or not _is_text(payload):
-        raise InvalidInputError("must be a JSON object in UTF-8", field="payload")
+@lru_cache(maxsize=1024)
+def _is_fraction(text: str) -> bool:
+    return bool(_FRACTION(text))
 
 
-def _is_text(payload: bytes) -> bool:
-    if payload.isascii():
-        return b"\0" not in payload
+def _is_utf8(payload: bytes) -> bool:
     try:
-        return "\0" not in payload.decode()
+        payload.decode()
     except UnicodeDecodeError:
         return False
+    return True

@@ -15,7 +15,6 @@ payload_digest, so the chain holds without salt and payload.
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 
@@ -65,25 +64,24 @@ def check_chain(
     taken as it comes unless the check begins at the start. After a problem the event is
     believed, so that one damaged event is not reported again by all that follow.
     """
-    seen: dict[str, int] = dict(versions or {})
+    seen = dict(versions or {})
     begins_anywhere = versions is None and after.position > 0
-    position, previous = after.position, after.hash
+    before, previous = after.position, after.hash
     last: Recorded | None = None
+    left = 0
     for event in events:
-        fields: tuple[Any, ...] = _fields(event)
-        stream, version, remaining = event.stream, event.version, event.remaining
-        payload, digest = event.payload, event.payload_digest
+        # Attribute by attribute this would take half as long again.
+        fields = _fields(event)
+        position, stream, version = fields[:3]
+        remaining, _, salt, payload, digest, hash_ = fields[13:]
         try:
             sound = (
-                event.position == position + 1
+                position == before + 1
                 and seen.get(stream, 0) + 1 == version
-                and (last is None or last.remaining == 0 or _follows(last, event))
+                and (left == 0 or _follows(last, event))
                 and remaining >= 0
-                and (
-                    payload is None or sha256(event.salt + payload).digest() == digest  # type: ignore[operator]
-                )
-                and sha256(previous + encode_header(fields[:15]) + digest).digest()
-                == event.hash
+                and (payload is None or sha256(salt + payload).digest() == digest)
+                and sha256(previous + encode_header(fields[:15]) + digest).digest() == hash_
             )
         except TypeError:
             # Columns of a damaged or foreign database may hold anything.
@@ -91,21 +89,19 @@ def check_chain(
         if not sound:
             if wrong := _wrong_type(event):
                 # Nothing after it can be compared with what has no sense.
-                yield Problem(position + 1, wrong)
+                yield Problem(before + 1, wrong)
                 return
             known = None if begins_anywhere and stream not in seen else seen.get(stream, 0)
-            for problem in _problems(event, Head(position, previous), known, last):
-                yield Problem(event.position, problem)
-        position, previous, last = event.position, event.hash, event
+            for problem in _problems(event, Head(before, previous), known, last):
+                yield Problem(position, problem)
+        before, previous, left, last = position, hash_, remaining, event
         seen[stream] = version
-    if last is not None and last.remaining:
-        yield Problem(
-            last.position, f"its append is cut off: {last.remaining} events are missing"
-        )
+    if last is not None and left:
+        yield Problem(before, f"its append is cut off: {left} events are missing")
 
 
-def _follows(last: Recorded, event: Recorded) -> bool:
-    return (
+def _follows(last: Recorded | None, event: Recorded) -> bool:
+    return last is None or (
         event.remaining == last.remaining - 1
         and event.stream == last.stream
         and event.key is None

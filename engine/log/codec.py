@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import UnreadableError
+from ..errors import InvalidInputError, UnreadableError
 from .envelope import Recorded
 from .fact import Fact
 from .upcast import Upcasts, check_upcasts, upcast
@@ -14,8 +14,15 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode(fact: Fact) -> bytes:
-    """Return the fact's fields as JSON, defaults left out."""
-    return _encoder.encode(fact)
+    """Return the fact's fields as JSON, defaults left out.
+
+    Raise `InvalidInputError` for text that is not Unicode, like bytes of a command line
+    in another encoding.
+    """
+    try:
+        return _encoder.encode(fact)
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"{fact.type} holds text that is not UTF-8") from error
 
 
 class Codec:

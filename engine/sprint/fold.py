@@ -45,10 +45,11 @@ def fold(
 
 def evolve_plan(plan: Plan, fact: Fact, at: str) -> None:
     """Change the Plan by one execution fact that happened at this time."""
-    plan.last_at = at
     if type(fact) is not SprintImported:
         plan.touched = True
     EVOLVE[type(fact)](plan, fact, at)
+    # Last: a patch was made against the document as the fact before it had left it.
+    plan.last_at = at
 
 
 def evolve_record(record: Record, fact: Fact, version: int) -> None:

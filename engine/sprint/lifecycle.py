@@ -23,6 +23,7 @@ from .tree import put
 from .words import (
     BLOCKED,
     COMPLETED,
+    FAILED,
     IN_PROGRESS,
     INTERRUPTED,
     NEEDS_HUMAN,
@@ -66,7 +67,8 @@ def need_human(
     if sprint.plan.status == NEEDS_HUMAN and sprint.plan.was_said("", fact):
         return []
     check_sprint(sprint, "needs-human")
-    if leaf.status != BLOCKED:
+    # A leaf that failed for good is what a person is needed for most often.
+    if leaf.status not in (BLOCKED, FAILED):
         check_phase(leaf, "block")
     return [fact]
 
@@ -157,13 +159,14 @@ def _evolve_reopened(plan: Plan, fact: Any, at: str) -> None:
 def _evolve_human_needed(plan: Plan, fact: HumanNeeded, at: str) -> None:
     plan.set_status(NEEDS_HUMAN)
     node = plan.tree.find(fact.phase)
-    if node is None:
+    if node is None or node.leaf < 0:
         return
     needed = {"reason": fact.reason}
     if fact.details is not None:
         needed["details"] = fact.details
-    put(node.data, "error", fact.error or fact.reason)
+    put(node.data, "error", fact.error or node.data.get("error") or fact.reason)
     put(node.data, "human-needed", needed)
+    node.data.pop("next-retry-at", None)
     plan.tree.set_status(node, BLOCKED, at)
 
 

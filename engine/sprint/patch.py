@@ -4,7 +4,6 @@ A patch made here leads from one document to exactly the other, so that a state 
 is the same bytes again: a `move` of a key onto itself puts that key last.
 """
 
-from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 Operation: TypeAlias = dict[str, Any]
@@ -50,7 +49,8 @@ def same(a: Any, b: Any) -> bool:
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, list):
         return len(a) == len(b) and all(map(same, a, b))
-    return bool(a == b)
+    # Negative zero equals zero and is written differently.
+    return bool(a == b) and (type(a) is not float or repr(a) == repr(b))
 
 
 def _apply_one(holder: Any, last: str, operation: Operation) -> None:
@@ -76,7 +76,7 @@ def _diff(old: Any, new: Any, path: str, out: list[Operation]) -> None:
         _diff_objects(old, new, path, out)
     elif isinstance(old, list) and isinstance(new, list):
         _diff_lists(old, new, path, out)
-    elif type(old) is not type(new) or old != new:
+    elif not same(old, new):
         out.append({"op": "replace", "path": path, "value": new})
 
 
@@ -104,25 +104,36 @@ def _diff_objects(
 
 
 def _diff_lists(old: list[Any], new: list[Any], path: str, out: list[Operation]) -> None:
-    matcher = SequenceMatcher(
-        None,
-        [_identity(item) for item in old],
-        [_identity(item) for item in new],
-        False,
-    )
-    shift = 0
+    old_ids, new_ids = [_identity(item) for item in old], [_identity(item) for item in new]
+    # What is alike from the start is paired at once: the matcher takes quadratic time
+    # where many items look the same, as those without an id do.
+    head = 0
+    for old_id, new_id in zip(old_ids, new_ids, strict=False):
+        if old_id != new_id:
+            break
+        _diff(old[head], new[head], f"{path}/{head}", out)
+        head += 1
+    if head == len(old) == len(new):
+        return
+    # Needed by imports only, and not cheap to load: no start-up should wait for it.
+    from difflib import SequenceMatcher
+
+    # Imported when it is needed: recording rarely compares documents.
+
+    matcher = SequenceMatcher(None, old_ids[head:], new_ids[head:], False)
+    shift = head
     for _, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         paired = min(old_to - old_from, new_to - new_from)
         for offset in range(paired):
             _diff(
-                old[old_from + offset],
-                new[new_from + offset],
+                old[head + old_from + offset],
+                new[head + new_from + offset],
                 f"{path}/{old_from + offset + shift}",
                 out,
             )
         for _ in range(old_from + paired, old_to):
             out.append({"op": "remove", "path": f"{path}/{old_from + paired + shift}"})
-        for index in range(new_from + paired, new_to):
+        for index in range(head + new_from + paired, head + new_to):
             out.append({"op": "add", "path": f"{path}/{index}", "value": new[index]})
         shift += (new_to - new_from) - (old_to - old_from)
 

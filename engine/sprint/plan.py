@@ -73,13 +73,17 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
     if phases is not None:
         document["phases"] = _prepare_all(phases, "phases", level=1)
     document["current"] = {"phase": 0, "step": None, "sub-phase": None}
-    given = plan.get("stats")
+    stats = plan.get("stats")
+    given = stats if isinstance(stats, dict) else {}
+    for key in ("started-at", "completed-at", "elapsed", "current-iteration"):
+        if given.get(key):
+            raise _begun(f"stats.{key}", given[key])
     document["stats"] = {
         "started-at": None,
         "completed-at": None,
         "total-phases": 0,
         "completed-phases": 0,
-        **(given if isinstance(given, dict) else {}),
+        **given,
     }
     settled = Plan()
     settled.replace(document)
@@ -87,11 +91,15 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
     return settled.settle()
 
 
-def _prepare_all(nodes: list[Data], field: str, *, level: int) -> list[Data]:
+def _prepare_all(nodes: Any, field: str, *, level: int) -> list[Data]:
+    if not isinstance(nodes, list):
+        raise RefusedError(f"{field}: must be a list", field=field)
     seen: set[str] = set()
     prepared = []
     for index, node in enumerate(nodes):
         where = f"{field}[{index}]"
+        if not isinstance(node, dict):
+            raise RefusedError(f"{where}: must be a mapping", field=where)
         identity = node.get("id")
         check_id(identity, field=f"{where}.id")
         if identity in seen:

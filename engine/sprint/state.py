@@ -101,9 +101,10 @@ class Plan:
         return {"phase": phase, "step": step, "sub-phase": sub_phase}
 
     def _figures(self) -> Data:
-        tree, figures = self.tree, dict(self.stats)
-        figures["total-phases"] = len(tree.root.children)
-        figures["completed-phases"] = tree.root.tally[COMPLETED]
+        tree, given = self.tree, self.document.get("stats")
+        figures: Data = dict(given) if isinstance(given, dict) else {}
+        figures["total-phases"] = sum(tree.phases.values())
+        figures["completed-phases"] = tree.phases[COMPLETED]
         steps = sum(tree.steps.values())
         if steps or "total-steps" in figures:
             figures["total-steps"] = steps

@@ -19,15 +19,16 @@ def parse(text: str) -> datetime:
             "like 2026-01-15T09:00:00Z"
         )
     try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
+        # In UTC at once, since the first and the last hours may lie outside it.
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"{text[:40]!r} is not a time: {error}") from error
 
 
 def to_text(moment: datetime) -> str:
     """Return ISO 8601 in UTC with `Z`, and milliseconds only where there are any."""
     moment = moment.astimezone(UTC)
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    text = moment.replace(tzinfo=None).isoformat(timespec="seconds")
     milliseconds = moment.microsecond // 1000
     return f"{text}.{milliseconds:03d}Z" if milliseconds else f"{text}Z"
 
@@ -43,8 +44,11 @@ def normalise(text: str) -> str:
 
 
 def later(text: str, *, milliseconds: int) -> str:
-    """Return the time that many milliseconds after `text`."""
-    return to_text(parse(text) + timedelta(milliseconds=milliseconds))
+    """Return the time that many milliseconds after `text`, year 9999 at most."""
+    try:
+        return to_text(parse(text) + timedelta(milliseconds=milliseconds))
+    except OverflowError:
+        return to_text(datetime.max.replace(tzinfo=UTC))
 
 
 def elapsed(started: object, ended: object) -> str | None:

@@ -116,12 +116,12 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
         if pointed is None:
             raise NotFoundError(f"sprint {sprint.id} has no phases", sprint=sprint.id)
         return pointed
-    if address in tree.inert:
+    node = tree.find(address)
+    if node is None and address in tree.inert:
         raise RefusedError(
             f"phase {address} has no id or no status, so it takes no part",
             phase=address,
         )
-    node = tree.find(address)
     if node is None:
         raise NotFoundError(
             f"there is no phase {address} in sprint {sprint.id}",

@@ -25,8 +25,12 @@ CHILDREN = ("phases", "steps", "phases")
 
 
 def escape(segment: str) -> str:
-    """Return an id as an address writes it: `~` as `~0`, `/` as `~1`."""
-    return segment.replace("~", "~0").replace("/", "~1")
+    """Return an id as an address writes it: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
+
+    So no id can be taken for an address by index.
+    """
+    escaped = segment.replace("~", "~0").replace("/", "~1")
+    return f"~2{escaped[1:]}" if escaped.startswith("#") else escaped
 
 
 class Node:
@@ -81,7 +85,10 @@ class Tree:
         self.leaves: list[Node] = []
         self.empty: list[tuple[Node, int]] = []
         """For-each phases without steps, with the number of leaves before each."""
+        self.phases = dict.fromkeys(PHASE_STATUSES, 0)
+        """How many top phases have each status."""
         self.steps = dict.fromkeys(PHASE_STATUSES, 0)
+        """How many steps have each status."""
         self._cursor = 0
         self._gather(document, self.root, "", ())
 
@@ -122,17 +129,21 @@ class Tree:
             self._count(parent, node, old, new)
             if parent is self.root:
                 return
+            # An imported parent may contradict its children although its own child
+            # did not change, so the way up always goes to the root.
             node, old, new = parent, parent.status, derived_status(parent)
-            if old == new:
-                return
-            node.data["status"] = new
-            _note_times(node.data, new, at)
+            if old != new:
+                node.data["status"] = new
+                _note_times(node.data, new, at)
             parent = node.parent
 
     def _count(self, parent: Node, node: Node, old: str, new: str) -> None:
         parent.tally[old] -= 1
         parent.tally[new] += 1
-        if node.level == 2:
+        if node.level == 1:
+            self.phases[old] -= 1
+            self.phases[new] += 1
+        elif node.level == 2:
             self.steps[old] -= 1
             self.steps[new] += 1
 
@@ -176,7 +187,9 @@ class Tree:
         self.nodes[address] = self.nodes[by_index] = node
         owner.children.append(node)
         owner.tally[node.status] += 1
-        if node.level == 2:
+        if node.level == 1:
+            self.phases[node.status] += 1
+        elif node.level == 2:
             self.steps[node.status] += 1
         if node.is_empty:
             self.empty.append((node, len(self.leaves)))

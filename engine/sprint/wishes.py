@@ -50,11 +50,18 @@ def to_fact(tag: str, data: object) -> Fact:
             allowed=list(known),
         )
     try:
-        return msgspec.convert(data, kind)
+        fact = msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         problem, _, where = str(error).partition(" - at `$")
         field = f"data{where.rstrip('`')}"
         raise RefusedError(f"{field}: {problem}", field=field) from error
+    # A patch that does not fit would make the stream unreadable; ours always fit.
+    if isinstance(fact, f.SprintImported) and (fact.document is None or fact.patch):
+        raise RefusedError(
+            "data.document: give the whole document, patches are made by sprintlog",
+            field="data.document",
+        )
+    return fact
 
 
 def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> list[Fact]:

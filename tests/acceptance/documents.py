@@ -1,7 +1,7 @@
 """Real documents: each goes in, each version comes out, each file comes back."""
 
 import json
-import sys
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from commands import answers, run
-from criterion import Skip, Verdict
+from tests.interop.test_node_readers import NODE_PROBLEM, node_dump, node_mismatches
 
-INTEROP = Path(__file__).resolve().parent.parent / "interop"
-sys.path.insert(0, str(INTEROP))
-
-from test_node_readers import NODE_PROBLEM, node_dump, node_mismatches  # noqa: E402
+from .commands import answers, run
+from .criterion import Skip, Verdict
 
 Imported = list[tuple[Path, bytes, bytes]]
 """Each file, its own bytes, and the bytes shown for its position."""
@@ -73,7 +70,7 @@ def read_by_node(data: Path, seed: int) -> Verdict:
 
 
 def rebuilt_anywhere(data: Path, seed: int) -> Verdict:
-    """Deleted files come back with the same bytes, whatever the environment."""
+    """Delete files and rebuild them in other environments: the bytes must be the same."""
     problems, count = [], 0
     environments = [
         {"PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", "LC_ALL": "C"},
@@ -149,15 +146,13 @@ for _tag, _pattern, _first in (
     ),
     ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
 ):
-    import re
-
     _Core.add_implicit_resolver(
         f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first)
     )
 
 
 def _parse(content: bytes) -> Any:
-    return yaml.load(content, _Core)  # noqa: S506 - a safe loader
+    return yaml.load(content, _Core)
 
 
 def _exact(document: Any) -> str:

@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from commands import run
-from criterion import Verdict
+from .commands import run
+from .criterion import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -30,7 +30,7 @@ def hold(data: Path, seed: int) -> Verdict:
 
 
 def demo(data: Path, seed: int) -> Verdict:
-    """The demo plays to the end in a fresh folder."""
+    """Play the demo to the end in a fresh folder."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         out = run(Path(name), "demo", Path(name) / "play").decode()
     lines = out.splitlines()

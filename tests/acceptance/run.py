@@ -11,13 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.path.insert(0, str(HERE))
+from . import documents, laws
+from .criterion import Skip, Verdict
 
-import documents  # noqa: E402 - the folder is no package
-import laws  # noqa: E402
-from criterion import Skip, Verdict  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 Criterion = Callable[[Path, int], Verdict]
 

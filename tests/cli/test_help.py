@@ -65,7 +65,7 @@ def test_usage_errors_end_with_2(run: Any) -> None:
 
 
 def test_publishes_json_schemas(done: Any) -> None:
-    """The schemas of the state file, of a plan and of the events are JSON Schema 2020-12."""
+    """The schemas of state file, plan and events are JSON Schema 2020-12."""
     for what in ("progress", "plan", "events"):
         assert "2020-12" in done("schema", what).json["$schema"]
     assert "phase-completed" in done("schema", "events").json["properties"]

@@ -72,7 +72,7 @@ def test_follows_the_variable(
 def test_is_shared_by_all_work_trees(
     folder: Path, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A linked work tree uses the same log, but only a sprint's own tree writes its file."""
+    """All work trees share the log; only a sprint's own tree writes its file."""
     main = folder / "main"
     main.mkdir()
     make_repository(main)

@@ -49,7 +49,7 @@ def test_records_the_same_wish_only_once(sprint: Path, done: Any) -> None:
 
 
 def test_refuses_with_the_state_and_what_is_allowed(sprint: Path, run: Any) -> None:
-    """A refused wish ends with 1 and says the state and what is allowed; nothing changes."""
+    """A refused wish ends with 1, names state and what is allowed, changes nothing."""
     before = (sprint / "PROGRESS.yaml").read_bytes()
     result = run("phase", "complete", "setup", "--json")
     error = json.loads(result.err)

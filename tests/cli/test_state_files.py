@@ -31,7 +31,7 @@ def test_comes_back_byte_for_byte(sprint: Path, done: Any) -> None:
 
 
 def test_comes_back_with_the_next_recording(sprint: Path, done: Any) -> None:
-    """A deleted state file is written by the next recording command, without an edit seen."""
+    """A deleted state file is written by the next recording; that is no edit."""
     (sprint / PROGRESS).unlink()
     done("phase", "start")
     assert (sprint / PROGRESS).exists()

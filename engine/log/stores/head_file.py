@@ -33,6 +33,7 @@ class HeadFile:
                 flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
                 self._descriptor = os.open(self.path, flags, 0o600)
                 os.fchmod(self._descriptor, 0o600)
+                os.ftruncate(self._descriptor, _BYTES)
             os.pwrite(self._descriptor, record + crc32(record).to_bytes(4), 0)
         except OSError:
             # A head file behind the log is harmless, and refusing now would deny an

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
@@ -192,7 +193,7 @@ class SqliteLog(SqliteReading):
         return self._recorded(events)
 
     def _insert(self, events: list[Recorded]) -> None:
-        values = [value for event in events for value in _fields(event)]
+        values = list(chain.from_iterable(map(_fields, events)))
         self.connection.execute(_insert_sql(len(events)), values)
 
     def _begin(self) -> None:

@@ -1,0 +1,81 @@
+"""Stored streams: read by today's code, byte for byte, for ever.
+
+A fixture is never edited. A changed fact adds a stream with the next number.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.log.codec import encode
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.sprint.facts import FACTS
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.rollback import path
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.catalogue import CODEC
+from sprintlog.projections.progress_yaml import render
+from sprintlog.projections.reading import events_of
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+STREAMS = sorted((FIXTURES / "streams").glob("*.jsonl"))
+
+
+def lines(stream: Path) -> list[dict[str, Any]]:
+    """Return the stored events of a stream."""
+    return [json.loads(line) for line in stream.read_text().splitlines()]
+
+
+def recorded(line: dict[str, Any]) -> Recorded:
+    """Return a stored line as the log would give it back."""
+    return Recorded(
+        position=line["version"],
+        stream="sprint/fixture",
+        version=line["version"],
+        id="",
+        type=line["type"],
+        schema_version=line["schema_version"],
+        at=line["at"],
+        recorded_at=line["at"],
+        actor="runtime",
+        correlation_id="",
+        causation_id="",
+        key=None,
+        key_digest=None,
+        remaining=0,
+        observed=False,
+        salt=b"",
+        payload=line["payload"].encode(),
+        payload_digest=b"",
+        hash=b"",
+    )
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
+def test_every_payload_reads_and_writes_the_same(stream: Path) -> None:
+    """Every stored payload decodes, and encodes to the same bytes again."""
+    for line in lines(stream):
+        event = recorded(line)
+        assert encode(CODEC.decode(event)) == event.payload, line
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
+def test_every_stream_gives_its_state_file(stream: Path) -> None:
+    """PROGRESS.yaml of a stored stream is the stored file, byte for byte."""
+    events = [recorded(line) for line in lines(stream)]
+    rollbacks = [
+        (event.version, json.loads(event.payload or b"")["to"])
+        for event in events
+        if event.type == "rolled-back"
+    ]
+    sprint = fold(Sprint("fixture"), events_of(events), path(rollbacks, len(events)))
+    expected = FIXTURES / "expected" / f"{stream.stem}.PROGRESS.yaml"
+    assert render(sprint) == expected.read_bytes()
+
+
+def test_every_fact_is_stored_somewhere() -> None:
+    """Each wire tag stands in at least one stored stream."""
+    stored = {line["type"] for stream in STREAMS for line in lines(stream)}
+    assert stored == {fact.type for fact in FACTS}

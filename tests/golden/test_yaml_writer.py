@@ -1,0 +1,125 @@
+"""The writer's text, byte for byte, against a table that js-yaml 4 wrote."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml_writer import DEPTH_MAX, dump, dump_entry, dump_item
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "yaml" / "nasty.json"
+TABLE: dict[str, Any] = json.loads(FIXTURE.read_text(encoding="utf-8"))
+SAME: list[dict[str, Any]] = TABLE["same"]
+DIFFERING: list[dict[str, Any]] = TABLE["differing"]
+
+
+def named(case: dict[str, Any]) -> str:
+    """Return a short name of a case for the test report."""
+    return json.dumps(case["document"])[:40]
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """Return a document that is `levels` collections deep."""
+    value: Any = []
+    for _ in range(levels - 2):
+        value = [value]
+    return {"deep": value}
+
+
+@pytest.mark.parametrize("case", SAME, ids=named)
+def test_text_is_what_js_yaml_writes(case: dict[str, Any]) -> None:
+    """Nasty scalars, keys and shapes come out exactly as js-yaml 4 writes them."""
+    assert dump(case["document"]) == case["yaml"]
+
+
+@pytest.mark.parametrize("case", DIFFERING, ids=named)
+def test_text_differs_where_a_reader_would_be_misled(case: dict[str, Any]) -> None:
+    """Where js-yaml's own text is read differently by others, ours is the safe one."""
+    assert dump(case["document"]) == case["yaml"] != case["js_yaml"]
+
+
+@pytest.mark.parametrize("case", [*SAME, *DIFFERING], ids=named)
+def test_text_reads_back(case: dict[str, Any]) -> None:
+    """Every text of the table is read back as the document it was written from."""
+    assert repr(load(case["yaml"].encode())) == repr(case["document"])
+
+
+def test_entries_join_to_the_document() -> None:
+    """A document is its entries, each written on its own."""
+    for case in SAME:
+        document = case["document"]
+        parts = [dump_entry(key, value) for key, value in document.items()]
+        assert ("".join(parts) or "{}\n") == dump(document)
+
+
+def test_items_join_to_the_sequence() -> None:
+    """A sequence is its key's line and its items, each written on its own."""
+    phases = [case["document"] for case in SAME]
+    parts = [dump_item(phase) for phase in phases]
+    assert "phases:\n" + "".join(parts) == dump({"phases": phases})
+
+
+def test_item_stands_at_its_indentation() -> None:
+    """A nested sequence is its head and its items at their own indentation."""
+    steps = [{"prompt": "a\nb"}, ["c", {}], None]
+    parts = [dump_item(step, indent=6) for step in steps]
+    head = "phases:\n  - id: p\n    steps:\n"
+    document = {"phases": [{"id": "p", "steps": steps}]}
+    assert head + "".join(parts) == dump(document)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (float("nan"), "a number must be finite, not nan"),
+        (float("-inf"), "a number must be finite, not -inf"),
+        (2**63, "an integer must fit in 64 bits with its sign"),
+        (-(2**63) - 1, "an integer must fit in 64 bits with its sign"),
+        ("half \ud83d", "half a surrogate pair is not a character"),
+        ("line\nhalf \udc00", "half a surrogate pair is not a character"),
+        (b"bytes", "YAML cannot hold a value of type bytes"),
+        ((1, 2), "YAML cannot hold a value of type tuple"),
+        ({1: 2}, "a key must be a string, not a value of type int"),
+    ],
+)
+def test_value_is_refused_by_its_path(value: object, problem: str) -> None:
+    """What YAML cannot hold is refused with the path of its field."""
+    document = {"phases": [{}, {"steps": [{"prompt": value}]}]}
+    with pytest.raises(InvalidInputError) as refusal:
+        dump(document)
+    field = refusal.value.fields["field"]
+    assert field.startswith("phases[1].steps[0].prompt")
+    assert refusal.value.fields["problem"] == problem
+
+
+def test_path_of_a_part_starts_where_the_part_stands() -> None:
+    """An item written on its own names its field as the whole document would."""
+    with pytest.raises(InvalidInputError, match=r"^phases\[3\]\.prompt: "):
+        dump_item({"prompt": float("nan")}, path=("phases", 3))
+
+
+def test_path_quotes_what_is_no_plain_word() -> None:
+    """A key that is no plain word stands quoted, and escaped, in a path."""
+    with pytest.raises(InvalidInputError) as refusal:
+        dump({"a b": {"line\nbreak": {"é": {"half \ud83d": 1}}}})
+    field = refusal.value.fields["field"]
+    assert field == r'["a b"]["line\nbreak"]["é"]["half \ud83d"]'
+
+
+def test_depth_is_bounded() -> None:
+    """What is written can be read: both stop at the same depth."""
+    document = nested(DEPTH_MAX)
+    assert load(dump(document).encode()) == document
+    with pytest.raises(InvalidInputError, match="nested deeper than 64 levels"):
+        dump(nested(DEPTH_MAX + 1))
+
+
+def test_circle_is_refused() -> None:
+    """A document that holds itself is too deep, not endless."""
+    circle: dict[str, Any] = {}
+    circle["again"] = circle
+    with pytest.raises(InvalidInputError, match="nested deeper"):
+        dump(circle)

@@ -1,0 +1,174 @@
+"""Given, when, then: facts that happened, a command, and the facts it decides.
+
+No store and no clock: versions count up from 1 and times are text that the test gives.
+"""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import msgspec
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import SprintStarted
+from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.plan import create_sprint
+from sprintlog.engine.sprint.rollback import path
+from sprintlog.engine.sprint.state import Sprint, pack
+
+Data = dict[str, Any]
+Command = Callable[..., list[Fact]]
+
+
+class Scenario:
+    """A sprint with its history; every step keeps the history going."""
+
+    def __init__(self) -> None:
+        self.sprint = Sprint("s")
+        self.events: list[Event] = []
+        self.now = "2026-01-15T09:00:00Z"
+        self.decided: list[Fact] | None = None
+        self.refused: RefusedError | None = None
+
+    def given(self, *history: Fact | Data | str | None) -> Self:
+        """Let facts happen: a mapping is a new plan, a text the time from here on.
+
+        None is what leaves a history as it is.
+        """
+        for item in history:
+            match item:
+                case str():
+                    self.now = item
+                case dict():
+                    self._happen(create_sprint(self.sprint, plan=item))
+                case None:
+                    pass
+                case _:
+                    self._happen([item])
+        return self
+
+    def at(self, time: str) -> Self:
+        """Let what follows happen at this time."""
+        self.now = time
+        return self
+
+    def when(self, command: Command, **arguments: Any) -> Self:
+        """Let a command decide on the sprint; deciding must not change it."""
+        before = pack(self.sprint)
+        self.decided = self.refused = None
+        try:
+            self.decided = command(self.sprint, **arguments)
+        except RefusedError as error:
+            self.refused = error
+        assert pack(self.sprint) == before
+        return self
+
+    def then(self, *facts: Fact) -> Self:
+        """Expect exactly these facts, and let them happen."""
+        assert self.refused is None, f"refused: {self.refused}"
+        assert self.decided == list(facts)
+        return self.go()
+
+    def then_nothing(self) -> Self:
+        """Expect the command to be accepted without a new fact."""
+        return self.then()
+
+    def then_refused(self, *, containing: str = "", **fields: Any) -> Self:
+        """Expect a refusal whose message and fields say why."""
+        assert self.refused is not None, f"not refused: {self.decided}"
+        assert containing in self.refused.message
+        assert {name: self.refused.fields.get(name) for name in fields} == fields
+        return self
+
+    def go(self) -> Self:
+        """Let happen whatever the last command decided."""
+        assert self.decided is not None, f"refused: {self.refused}"
+        self._happen(self.decided)
+        return self
+
+    def do(self, command: Command, **arguments: Any) -> Self:
+        """Give a command and let happen whatever it decides."""
+        return self.when(command, **arguments).go()
+
+    @property
+    def document(self) -> Data:
+        """Return PROGRESS.yaml as data."""
+        return self.sprint.document
+
+    @property
+    def status(self) -> str:
+        """Return the sprint's status as readers see it."""
+        return str(self.document["status"])
+
+    @property
+    def pointer(self) -> tuple[int | None, int | None, int | None]:
+        """Return phase, step and sub-phase of the pointer."""
+        current = self.document["current"]
+        return current["phase"], current["step"], current["sub-phase"]
+
+    def node(self, address: str) -> Data:
+        """Return the phase, step or sub-phase at an address."""
+        found = self.sprint.plan.tree.find(address)
+        assert found is not None, address
+        return found.data
+
+    def bytes(self) -> bytes:
+        """Return the document as JSON, in the order of its keys."""
+        return msgspec.json.encode(self.document)
+
+    def _happen(self, facts: list[Fact]) -> None:
+        for fact in facts:
+            # As a log would give it back: nothing is shared with who decided it.
+            stored = msgspec.json.decode(msgspec.json.encode(fact), type=type(fact))
+            self.events.append((len(self.events) + 1, self.now, stored))
+        self.sprint = fold_all(self.events)
+
+
+def fold_all(events: list[Event], *, until: int | None = None) -> Sprint:
+    """Return the sprint folded from nothing, as it stands at a version."""
+    last = len(events) if until is None else until
+    rollbacks: list[tuple[int, int]] = []
+    fresh: list[Event] = []
+    for version, at, fact in events[:last]:
+        if fact.type == "rolled-back":
+            rollbacks.append((version, fact.to))  # type: ignore[attr-defined]
+        copied = msgspec.json.decode(msgspec.json.encode(fact), type=type(fact))
+        fresh.append((version, at, copied))
+    return fold(Sprint("s"), fresh, path(rollbacks, last))
+
+
+def simple(*ids: str, **keys: Any) -> Data:
+    """Return a plan of simple phases; every phase gets the keys."""
+    return {"phases": [{"id": i, "prompt": f"Do {i}", **keys} for i in ids]}
+
+
+def for_each(phase: str, **steps: tuple[str, ...]) -> Data:
+    """Return a for-each phase whose steps have the sub-phases named."""
+    return {
+        "id": phase,
+        "steps": [
+            {
+                "id": step,
+                "prompt": f"Item {step}",
+                "phases": [{"id": sub, "prompt": f"Do {sub}"} for sub in subs],
+            }
+            for step, subs in steps.items()
+        ],
+    }
+
+
+@pytest.fixture
+def given() -> Callable[..., Scenario]:
+    """Return `given(plan, facts and times …)`, which begins a scenario."""
+    return lambda *history: Scenario().given(*history)
+
+
+@pytest.fixture
+def running() -> Callable[..., Scenario]:
+    """Return `running(plan, facts and times …)`: a sprint that was started."""
+
+    def begin(plan: Data, *history: Fact | Data | str) -> Scenario:
+        return Scenario().given(plan, SprintStarted(), *history)
+
+    return begin

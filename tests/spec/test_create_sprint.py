@@ -1,0 +1,168 @@
+"""A new plan: what it must say, and the document it becomes."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.facts import NoteAdded, Place, SprintCompiled
+from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.state import Sprint
+
+from .conftest import Data, Scenario, for_each, simple
+
+
+def made(plan: Data, **arguments: Any) -> Data:
+    """Return the document that a new sprint `s` gets from a plan."""
+    facts = create_sprint(Sprint("s"), plan=plan, **arguments)
+    assert len(facts) == 1
+    assert isinstance(facts[0], SprintCompiled)
+    return facts[0].document
+
+
+def test_fills_in_what_has_not_happened_yet() -> None:
+    """A new document has all five fields, each phase pending (R1-R5, R26-R34)."""
+    assert made({"phases": [{"id": "a", "prompt": "Do a"}]}) == {
+        "sprint-id": "s",
+        "status": "not-started",
+        "phases": [{"id": "a", "status": "pending", "prompt": "Do a"}],
+        "current": {"phase": 0, "step": None, "sub-phase": None},
+        "stats": {
+            "started-at": None,
+            "completed-at": None,
+            "total-phases": 1,
+            "completed-phases": 0,
+        },
+    }
+
+
+def test_writes_keys_in_the_documents_order() -> None:
+    """Keys stand as in the specification's examples (R142, R146)."""
+    document = made({"phases": [for_each("a", x=("y",))]}, max_iterations=30)
+    assert list(document) == ["sprint-id", "status", "phases", "current", "stats"]
+    step = document["phases"][0]["steps"][0]
+    assert list(step) == ["id", "prompt", "status", "phases"]
+    assert list(step["phases"][0]) == ["id", "status", "prompt"]
+    assert list(document["stats"])[-3:] == [
+        "total-steps",
+        "completed-steps",
+        "max-iterations",
+    ]
+
+
+def test_points_into_a_for_each_phase_at_once() -> None:
+    """The pointer of a new plan is its first leaf (R90)."""
+    document = made({"phases": [for_each("a", x=("y",))]})
+    assert document["current"] == {"phase": 0, "step": 0, "sub-phase": 0}
+
+
+def test_keeps_unknown_keys_in_their_place() -> None:
+    """Keys nobody knows stay where the plan has them (DESIGN.md section 7)."""
+    plan = {"owner": {"b": 1, "a": 2}, **simple("a", zeta=1, alpha=[1.0])}
+    document = made(plan)
+    assert list(document)[:4] == ["sprint-id", "status", "owner", "phases"]
+    assert list(document["owner"]) == ["b", "a"]
+    assert list(document["phases"][0]) == ["id", "status", "prompt", "zeta", "alpha"]
+
+
+def test_leaves_the_given_plan_as_it_is() -> None:
+    """Deciding changes nothing that was handed in."""
+    plan = simple("a")
+    made(plan)
+    assert plan == simple("a")
+
+
+def test_keeps_place_and_source(given: Any) -> None:
+    """Where the file lives and what it came from are part of the fact."""
+    place = Place("sprints/x/PROGRESS.yaml", "tree")
+    scenario: Scenario = given().when(
+        create_sprint, plan=simple("a"), place=place, source="SPRINT.yaml"
+    )
+    fact = SprintCompiled(made(simple("a")), place, "SPRINT.yaml")
+    assert scenario.then(fact).sprint.plan.place == place
+
+
+def test_accepts_the_same_plan_twice(given: Any) -> None:
+    """Creating with the same content again records nothing (P33)."""
+    given(simple("a")).when(create_sprint, plan=simple("a")).then_nothing()
+
+
+def test_refuses_another_plan_under_the_id(given: Any) -> None:
+    """Creating with other content is refused (P33)."""
+    given(simple("a")).when(create_sprint, plan=simple("b")).then_refused(
+        containing="there is a sprint s already", wish="create"
+    )
+
+
+def test_refuses_once_something_has_happened(given: Any) -> None:
+    """The same plan is no repetition once other facts followed."""
+    scenario: Scenario = given(simple("a"), NoteAdded("hello"))
+    scenario.when(create_sprint, plan=simple("a")).then_refused(containing="already")
+
+
+def test_takes_a_ralph_plan_without_phases() -> None:
+    """In Ralph mode a document has no phases, pointer 0, totals 0 (R94, P39)."""
+    document = made({"mode": "ralph", "goal": "Win"})
+    assert "phases" not in document
+    assert document["current"] == {"phase": 0, "step": None, "sub-phase": None}
+    assert document["stats"]["total-phases"] == 0
+
+
+@pytest.mark.parametrize(
+    ("phases", "field"),
+    [
+        ([], "phases"),
+        (None, "phases"),
+        ("text", "phases"),
+        (["text"], "phases[0]"),
+        ([{"prompt": "p"}], "phases[0].id"),
+        ([{"id": "", "prompt": "p"}], "phases[0].id"),
+        ([{"id": 7, "prompt": "p"}], "phases[0].id"),
+        ([{"id": "a\n", "prompt": "p"}], "phases[0].id"),
+        ([{"id": "a" * 129, "prompt": "p"}], "phases[0].id"),
+        ([{"id": "a"}], "phases[0]"),
+        ([{"id": "a", "prompt": "p", "steps": []}], "phases[0]"),
+        ([{"id": "a", "prompt": "p"}, {"id": "a", "prompt": "p"}], "phases[1].id"),
+        ([{"id": "a", "prompt": "p", "status": "completed"}], "phases[0].status"),
+        ([{"id": "a", "steps": None}], "phases[0].steps"),
+        ([{"id": "a", "steps": [{"id": "x"}]}], "phases[0].steps[0].prompt"),
+        (
+            [{"id": "a", "steps": [{"id": "x", "prompt": "p", "phases": [{"id": "y"}]}]}],
+            "phases[0].steps[0].phases[0].prompt",
+        ),
+    ],
+)
+def test_refuses_naming_the_bad_field(phases: Any, field: str) -> None:
+    """A plan that breaks a rule is refused by the path of its field (R12, R13)."""
+    with pytest.raises(RefusedError) as caught:
+        made({"phases": phases})
+    assert caught.value.fields["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("plan", "field"),
+    [
+        ({"status": "in-progress"}, "status"),
+        ({"stats": {"started-at": "2026-01-15T09:00:00Z"}}, "stats.started-at"),
+        ({"stats": {"current-iteration": 5}}, "stats.current-iteration"),
+    ],
+)
+def test_refuses_a_plan_that_has_begun(plan: Data, field: str) -> None:
+    """What has begun is imported, not created, so that no number is given again."""
+    with pytest.raises(RefusedError, match="has begun") as caught:
+        made({**simple("a"), **plan})
+    assert caught.value.fields["field"] == field
+
+
+def test_lets_cousins_share_an_id() -> None:
+    """Sub-phase ids repeat from step to step (R146, P29)."""
+    document = made({"phases": [for_each("a", x=("y",), z=("y",))]})
+    assert document["stats"]["total-steps"] == 2
+
+
+@pytest.mark.parametrize("identity", ["a/b", "a\\b", ".", "..", "-x", "", None, "a\x00"])
+def test_refuses_sprint_ids_unsafe_in_paths(identity: object) -> None:
+    """A sprint's id names files, so it holds no slash and is no dot."""
+    with pytest.raises(RefusedError) as caught:
+        check_sprint_id(identity)
+    assert caught.value.fields["field"] == "sprint-id"

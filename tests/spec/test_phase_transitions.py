@@ -1,0 +1,231 @@
+"""The leaves' half of the transition table (REQUIREMENTS.md section 6), complete."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import phases
+from sprintlog.engine.sprint.notes import add_note
+
+from .conftest import Command, Data, Scenario, for_each, simple
+
+AT = "2026-01-15T09:00:00Z"
+
+HISTORIES: dict[str, tuple[Fact, ...]] = {
+    "pending": (),
+    "in-progress": (f.PhaseStarted("a"),),
+    "completed": (f.PhaseStarted("a"), f.PhaseCompleted("a")),
+    "blocked": (f.PhaseBlocked("a", "stuck"),),
+    "skipped": (f.PhaseSkipped("a"),),
+    "failed": (f.PhaseStarted("a"), f.PhaseFailed("a", "boom", "network")),
+}
+"""How a leaf gets into each status while the sprint stays in progress."""
+
+COMMANDS: dict[str, tuple[Command, Data, type[Fact]]] = {
+    "start": (phases.start_phase, {"model": "opus"}, f.PhaseStarted),
+    "complete": (phases.complete_phase, {"summary": "good"}, f.PhaseCompleted),
+    "fail": (phases.fail_phase, {"at": AT, "error": "no"}, f.PhaseFailed),
+    "block": (phases.block_phase, {"reason": "why"}, f.PhaseBlocked),
+    "skip": (phases.skip_phase, {"reason": "not needed"}, f.PhaseSkipped),
+    "retry": (phases.retry_phase, {"reason": "repaired"}, f.PhaseRetried),
+    "reopen": (phases.reopen_phase, {"reason": "wrong"}, f.PhaseReopened),
+}
+"""Each command with content unlike that of the histories."""
+
+ALLOWED = {
+    ("pending", "start"): "in-progress",
+    ("in-progress", "complete"): "completed",
+    ("in-progress", "fail"): "failed",
+    ("pending", "block"): "blocked",
+    ("in-progress", "block"): "blocked",
+    ("pending", "skip"): "skipped",
+    ("in-progress", "skip"): "skipped",
+    ("failed", "skip"): "skipped",
+    ("blocked", "skip"): "skipped",
+    ("failed", "retry"): "pending",
+    ("blocked", "retry"): "pending",
+    ("completed", "reopen"): "pending",
+    ("skipped", "reopen"): "pending",
+}
+"""The table: from which status each command leads to which."""
+
+PAIRS = [(status, wish) for status in HISTORIES for wish in COMMANDS]
+REFUSED = [pair for pair in PAIRS if pair not in ALLOWED]
+BLOCKS_SPRINT = ("fail", "block")
+
+
+def reached(running: Any, status: str) -> Scenario:
+    """Return a started sprint whose leaf `a` has this status."""
+    scenario: Scenario = running(simple("a", "b"), *HISTORIES[status])
+    assert scenario.node("a")["status"] == status
+    assert scenario.status == "in-progress"
+    return scenario
+
+
+@pytest.mark.parametrize(("status", "wish"), ALLOWED)
+def test_leads_to_the_status_after(running: Any, status: str, wish: str) -> None:
+    """Where the table has a line the fact is recorded and the leaf's status follows."""
+    command, arguments, fact = COMMANDS[wish]
+    scenario = reached(running, status).do(command, phase="a", **arguments)
+    decided = [type(x) for x in scenario.decided or ()]
+    assert decided == [fact, f.SprintBlocked] if wish in BLOCKS_SPRINT else [fact]
+    assert scenario.node("a")["status"] == ALLOWED[status, wish]
+
+
+@pytest.mark.parametrize(("status", "wish"), REFUSED)
+def test_refuses_what_the_table_lacks(running: Any, status: str, wish: str) -> None:
+    """All else is refused with the state, the wish and what is allowed."""
+    command, arguments, _ = COMMANDS[wish]
+    allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
+    reached(running, status).when(command, phase="a", **arguments).then_refused(
+        containing=f"a is {status}: cannot {wish} it; allowed: {', '.join(allowed)}",
+        phase="a",
+        state=status,
+        wish=wish,
+        allowed=allowed,
+    )
+
+
+@pytest.mark.parametrize(("status", "wish"), ALLOWED)
+def test_accepts_the_same_wish_again(running: Any, status: str, wish: str) -> None:
+    """The same wish with the same content again records nothing (P33)."""
+    command, arguments, _ = COMMANDS[wish]
+    scenario = reached(running, status).do(command, phase="a", **arguments)
+    scenario.when(command, phase="a", **arguments).then_nothing()
+
+
+@pytest.mark.parametrize(("status", "wish"), ALLOWED)
+def test_refuses_the_wish_with_other_content(running: Any, status: str, wish: str) -> None:
+    """The same wish with other content is refused (P33)."""
+    command, arguments, _ = COMMANDS[wish]
+    scenario = reached(running, status).do(command, phase="a", **arguments)
+    last = list(arguments)[-1]
+    other = {**arguments, last: "haiku" if wish == "start" else "something else"}
+    scenario.when(command, phase="a", **other).then_refused()
+
+
+@pytest.mark.parametrize(
+    ("history", "status", "way"),
+    [
+        (None, "not-started", "start"),
+        (f.SprintPaused(), "paused", "resume"),
+        (f.BreakpointReached("b"), "paused-at-breakpoint", "resume"),
+        (f.SprintBlocked("x"), "blocked", "resume"),
+        (f.HumanNeeded("b", "x"), "needs-human", "resume"),
+        (f.SprintInterrupted(), "interrupted", "resume"),
+        (f.SprintCompleted(), "completed", "reopen"),
+    ],
+)
+@pytest.mark.parametrize(("before", "wish"), ALLOWED)
+def test_needs_the_sprint_in_progress(
+    given: Any, history: Fact | None, status: str, way: str, before: str, wish: str
+) -> None:
+    """A leaf's status changes only in a sprint in progress; the way there is named."""
+    scenario: Scenario = given(simple("a", "b"), *HISTORIES[before], history)
+    command, arguments, _ = COMMANDS[wish]
+    scenario.when(command, phase="a", **arguments).then_refused(
+        containing=f"sprint s is {status}: cannot {wish} phase a",
+        state=status,
+        allowed=[way],
+    )
+
+
+@pytest.mark.parametrize("wish", [name for name in COMMANDS if name != "reopen"])
+def test_means_the_pointed_leaf_without_address(running: Any, wish: str) -> None:
+    """Without an address a command means the leaf that the pointer stands on."""
+    before = next(status for status, name in ALLOWED if name == wish)
+    command, arguments, _ = COMMANDS[wish]
+    scenario = reached(running, before).do(command, **arguments)
+    assert scenario.node("a")["status"] == ALLOWED[before, wish]
+
+
+def test_refuses_a_parent_and_names_leaves(running: Any) -> None:
+    """A parent's status is derived, so commands name leaves (R11)."""
+    scenario: Scenario = running({"phases": [for_each("p", x=("y", "z"))]})
+    scenario.when(phases.start_phase, phase="p").then_refused(
+        containing="gets its status from what is below it", allowed=["p/x/y", "p/x/z"]
+    )
+
+
+@pytest.mark.parametrize("address", ["nope", "", "p/x/y/z", "p/x/#7", "/p"])
+def test_knows_no_other_address(running: Any, address: str) -> None:
+    """An address that names nothing is not found."""
+    scenario: Scenario = running({"phases": [for_each("p", x=("y",))]})
+    scenario.when(phases.start_phase, phase=address).then_refused(phase=address)
+    assert isinstance(scenario.refused, NotFoundError)
+
+
+@pytest.mark.parametrize(
+    ("identity", "address"),
+    [("a/b", "a~1b"), ("a~b", "a~0b"), ("#1", "~21"), ("a#1", "a#1"), ("~2", "~02")],
+)
+def test_escapes_ids_in_addresses(running: Any, identity: str, address: str) -> None:
+    """Addresses are made of escaped ids, so that no id can be taken for another place."""
+    scenario: Scenario = running(simple(identity, "b")).do(phases.start_phase)
+    assert scenario.decided == [f.PhaseStarted(address)]
+    assert scenario.document["phases"][0]["status"] == "in-progress"
+    assert scenario.document["phases"][1]["status"] == "pending"
+
+
+def test_finds_a_leaf_by_index_too(running: Any) -> None:
+    """A segment `#n` is the place among the siblings, counted from 0."""
+    scenario: Scenario = running({"phases": [for_each("p", x=("y", "z"))]})
+    scenario.when(phases.start_phase, phase="p/x/#1").then(f.PhaseStarted("p/x/z"))
+
+
+def test_refuses_words_outside_the_lists(running: Any) -> None:
+    """Models and failure categories are closed lists (R96)."""
+    scenario: Scenario = running(simple("a"))
+    scenario.when(phases.start_phase, model="gpt").then_refused(
+        containing="model 'gpt' is unknown", allowed=["sonnet", "opus", "haiku"]
+    )
+    scenario.do(phases.start_phase)
+    scenario.when(phases.fail_phase, at=AT, error="x", category="bad").then_refused(
+        allowed=["network", "rate-limit", "timeout", "validation", "logic"]
+    )
+
+
+def test_keeps_what_each_fact_says(running: Any) -> None:
+    """Times, elapsed, summary, model and error stand on the leaf (R96-R100)."""
+    scenario: Scenario = running(simple("a"), "2026-01-15T09:00:00Z")
+    scenario.do(phases.start_phase, model="opus").at("2026-01-15T09:05:00Z")
+    assert scenario.do(phases.complete_phase, summary="Found it").node("a") == {
+        "id": "a",
+        "status": "completed",
+        "prompt": "Do a",
+        "started-at": "2026-01-15T09:00:00Z",
+        "model": "opus",
+        "completed-at": "2026-01-15T09:05:00Z",
+        "elapsed": "00:05:00",
+        "summary": "Found it",
+    }
+
+
+def test_forgets_the_end_when_reopened(running: Any) -> None:
+    """Reopening takes away when and how a leaf had ended."""
+    scenario: Scenario = running(simple("a"))
+    scenario.do(phases.start_phase).do(phases.complete_phase, summary="x")
+    scenario.do(phases.reopen_phase, phase="a")
+    assert set(scenario.node("a")) == {"id", "status", "prompt", "started-at"}
+
+
+def test_ignores_facts_about_unknown_leaves(running: Any) -> None:
+    """A fact that was observed elsewhere may name what our plan lacks: it has happened."""
+    scenario: Scenario = running({"phases": [for_each("p", x=("y",))]})
+    before = scenario.document["phases"]
+    scenario.given(f.PhaseCompleted("nope"), f.PhaseCompleted("p"), f.PhaseRetried("p/x"))
+    scenario.given(f.HumanNeeded("p", "help"))
+    assert scenario.document["phases"] == before
+
+
+def test_notes_belong_to_a_sprint_or_phase(running: Any) -> None:
+    """A note says something and names nothing unknown; it changes no state."""
+    scenario: Scenario = running(simple("a"))
+    before = scenario.bytes()
+    scenario.when(add_note, text="x", phase="a").then(f.NoteAdded("x", "a"))
+    scenario.when(add_note, text=" \n").then_refused(field="text")
+    scenario.when(add_note, text="x", phase="b").then_refused(phase="b")
+    assert scenario.bytes() == before

@@ -1,0 +1,183 @@
+"""The sprint's half of the transition table (REQUIREMENTS.md section 6), complete."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import lifecycle
+from sprintlog.engine.sprint.facts import (
+    ActivitySeen,
+    BreakpointReached,
+    HumanNeeded,
+    PhaseCompleted,
+    PhaseStarted,
+    SprintBlocked,
+    SprintCompleted,
+    SprintInterrupted,
+    SprintPaused,
+    SprintReopened,
+    SprintResumed,
+    SprintStarted,
+)
+
+from .conftest import Command, Data, Scenario, simple
+
+DONE = (PhaseStarted("a"), PhaseCompleted("a"), PhaseStarted("b"), PhaseCompleted("b"))
+
+HISTORIES: dict[str, tuple[Fact, ...]] = {
+    "not-started": (),
+    "in-progress": (SprintStarted(), *DONE),
+    "completed": (SprintStarted(), *DONE, SprintCompleted()),
+    "blocked": (SprintStarted(), SprintBlocked("stuck")),
+    "paused": (SprintStarted(), SprintPaused()),
+    "paused-at-breakpoint": (SprintStarted(), PhaseStarted("a"), BreakpointReached("a")),
+    "needs-human": (SprintStarted(), HumanNeeded("a", "help")),
+    "interrupted": (SprintStarted(), SprintInterrupted()),
+}
+"""How each status is reached."""
+
+COMMANDS: dict[str, tuple[Command, Data, type[Fact]]] = {
+    "start": (lifecycle.start_sprint, {}, SprintStarted),
+    "pause": (lifecycle.pause_sprint, {"reason": "lunch"}, SprintPaused),
+    "block": (lifecycle.block_sprint, {"reason": "no disk"}, SprintBlocked),
+    "needs-human": (lifecycle.need_human, {"phase": "b", "reason": "why"}, HumanNeeded),
+    "interrupt": (lifecycle.interrupt_sprint, {"reason": "kill"}, SprintInterrupted),
+    "resume": (lifecycle.resume_sprint, {"by": "Ada", "why": "solved"}, SprintResumed),
+    "complete": (lifecycle.complete_sprint, {"summary": "fine"}, SprintCompleted),
+    "reopen": (lifecycle.reopen_sprint, {"reason": "again"}, SprintReopened),
+}
+"""Each command with content unlike that of the histories."""
+
+ALLOWED = {
+    ("not-started", "start"): "in-progress",
+    ("in-progress", "pause"): "paused",
+    ("in-progress", "block"): "blocked",
+    ("in-progress", "needs-human"): "needs-human",
+    ("blocked", "needs-human"): "needs-human",
+    ("in-progress", "interrupt"): "interrupted",
+    ("paused", "resume"): "in-progress",
+    ("paused-at-breakpoint", "resume"): "in-progress",
+    ("interrupted", "resume"): "in-progress",
+    ("blocked", "resume"): "in-progress",
+    ("needs-human", "resume"): "in-progress",
+    ("in-progress", "complete"): "completed",
+    ("completed", "reopen"): "in-progress",
+}
+"""The table: from which status each command leads to which."""
+
+PAIRS = [(status, wish) for status in HISTORIES for wish in COMMANDS]
+REFUSED = [pair for pair in PAIRS if pair not in ALLOWED]
+
+
+def reached(given: Any, status: str, wish: str) -> Scenario:
+    """Return a sprint in this status, with an open leaf `b` where the wish needs one."""
+    history = HISTORIES[status]
+    if (status, wish) == ("in-progress", "needs-human"):
+        history = history[:1]
+    scenario: Scenario = given(simple("a", "b"), *history)
+    assert scenario.status == status
+    return scenario
+
+
+@pytest.mark.parametrize(("status", "wish"), ALLOWED)
+def test_leads_to_the_status_after(given: Any, status: str, wish: str) -> None:
+    """Where the table has a line the fact is recorded and the status follows."""
+    command, arguments, fact = COMMANDS[wish]
+    scenario = reached(given, status, wish).do(command, **arguments)
+    assert [type(f) for f in scenario.decided or ()] == [fact]
+    assert scenario.status == ALLOWED[status, wish]
+
+
+@pytest.mark.parametrize(("status", "wish"), REFUSED)
+def test_refuses_what_the_table_lacks(given: Any, status: str, wish: str) -> None:
+    """All else is refused with the state, the wish and what is allowed."""
+    command, arguments, _ = COMMANDS[wish]
+    allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
+    reached(given, status, wish).when(command, **arguments).then_refused(
+        containing=f"s is {status}: cannot {wish} it; allowed: {', '.join(allowed)}",
+        sprint="s",
+        state=status,
+        wish=wish,
+        allowed=allowed,
+    )
+
+
+@pytest.mark.parametrize(("status", "wish"), ALLOWED)
+def test_accepts_the_same_wish_again(given: Any, status: str, wish: str) -> None:
+    """The same wish with the same content again records nothing (P33)."""
+    command, arguments, _ = COMMANDS[wish]
+    scenario = reached(given, status, wish).do(command, **arguments)
+    scenario.when(command, **arguments).then_nothing()
+
+
+@pytest.mark.parametrize(("status", "wish"), [p for p in ALLOWED if p[1] != "start"])
+def test_refuses_the_wish_with_other_content(given: Any, status: str, wish: str) -> None:
+    """The same wish with other content is refused (P33)."""
+    command, arguments, _ = COMMANDS[wish]
+    scenario = reached(given, status, wish).do(command, **arguments)
+    last = list(arguments)[-1]
+    other = {**arguments, last: "something else"}
+    scenario.when(command, **other).then_refused(wish=wish, state=scenario.status)
+
+
+@pytest.mark.parametrize("status", ["blocked", "needs-human"])
+@pytest.mark.parametrize("said", [{}, {"by": "Ada"}, {"why": "x"}, {"by": "", "why": "x"}])
+def test_resumes_only_with_who_and_why(given: Any, status: str, said: Data) -> None:
+    """After blocked and needs-human somebody says who resolved it and why (R141)."""
+    reached(given, status, "resume").when(lifecycle.resume_sprint, **said).then_refused(
+        containing="needs who resolved it and why", state=status, wish="resume"
+    )
+
+
+@pytest.mark.parametrize("status", ["paused", "paused-at-breakpoint", "interrupted"])
+def test_resumes_a_pause_without_a_word(given: Any, status: str) -> None:
+    """A pause, a breakpoint and an interruption need no explanation."""
+    scenario = reached(given, status, "resume").when(lifecycle.resume_sprint)
+    assert scenario.then(SprintResumed()).status == "in-progress"
+
+
+@pytest.mark.parametrize("open_leaf", ["pending", "in-progress"])
+def test_completes_only_when_nothing_is_open(given: Any, open_leaf: str) -> None:
+    """A sprint is finished only when every leaf is completed or skipped (R7, R85)."""
+    scenario: Scenario = given(simple("a"), SprintStarted())
+    if open_leaf == "in-progress":
+        scenario.given(PhaseStarted("a"))
+    scenario.when(lifecycle.complete_sprint).then_refused(
+        containing=f"is not finished: phase a is {open_leaf}", phase="a", wish="complete"
+    )
+
+
+@pytest.mark.parametrize("status", HISTORIES)
+def test_hears_the_heartbeat_of_a_begun_sprint(given: Any, status: str) -> None:
+    """A heartbeat is a fact of its own each time, while there is a loop (R93)."""
+    scenario: Scenario = given(simple("a", "b"), *HISTORIES[status])
+    scenario.when(lifecycle.beat)
+    if status in ("not-started", "completed"):
+        scenario.then_refused(state=status, wish="heartbeat")
+        return
+    scenario.then(ActivitySeen()).when(lifecycle.beat).then(ActivitySeen())
+    assert scenario.status == status
+
+
+@pytest.mark.parametrize("wish", COMMANDS)
+def test_knows_no_sprint_before_its_plan(given: Any, wish: str) -> None:
+    """A sprint without a plan is not found, whatever is wished."""
+    command, arguments, _ = COMMANDS[wish]
+    scenario: Scenario = given().when(command, **arguments)
+    scenario.then_refused(containing="there is no sprint s", sprint="s")
+    assert isinstance(scenario.refused, NotFoundError)
+
+
+def test_notes_when_it_began_and_ended(given: Any) -> None:
+    """started-at and completed-at are those of the sprint's own facts (R29, R30)."""
+    scenario: Scenario = given(
+        simple("a"), "2026-01-15T10:00:00Z", SprintStarted(), *DONE[:2]
+    )
+    assert scenario.document["stats"]["completed-at"] is None
+    scenario.at("2026-01-15T11:00:00Z").do(lifecycle.complete_sprint)
+    assert scenario.document["stats"]["started-at"] == "2026-01-15T10:00:00Z"
+    assert scenario.document["stats"]["completed-at"] == "2026-01-15T11:00:00Z"
+    scenario.do(lifecycle.reopen_sprint)
+    assert scenario.document["stats"]["completed-at"] is None

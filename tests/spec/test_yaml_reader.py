@@ -1,0 +1,228 @@
+"""What the reader takes, what it refuses, and what it says then."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.projections import yaml_reader
+from sprintlog.projections.yaml_reader import BYTES_MAX, load
+
+
+@pytest.fixture(params=["CSafeLoader", "SafeLoader"], autouse=True)
+def parser(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Run every rule with libyaml and with PyYAML's own parser."""
+    monkeypatch.setattr(yaml_reader, "_LOADER", getattr(yaml, request.param))
+    yield request.param
+
+
+def refusal(data: bytes) -> InvalidInputError:
+    """Return the one error that reading the bytes ends in."""
+    with pytest.raises(InvalidInputError) as caught:
+        load(data, file="PROGRESS.yaml")
+    assert str(caught.value).isprintable()
+    assert caught.value.fields["file"] == "PROGRESS.yaml"
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", None),
+        ("~", None),
+        ("null", None),
+        ("Null", None),
+        ("NULL", None),
+        ("true", True),
+        ("True", True),
+        ("FALSE", False),
+        ("0", 0),
+        ("-12", -12),
+        ("+12", 12),
+        ("012", 12),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("9223372036854775807", 2**63 - 1),
+        ("-9223372036854775808", -(2**63)),
+        ("1.5", 1.5),
+        ("-.5", -0.5),
+        ("+.5", 0.5),
+        ("1.", 1.0),
+        ("1e3", 1000.0),
+        ("1.0e+22", 1e22),
+        ("1e-400", 0.0),
+        ("!!str 12", "12"),
+        ("!!int 0x10", 16),
+        ("!!int '3'", 3),
+        ("!!float 3", 3.0),
+        ("!!bool 'true'", True),
+        ("!!null ''", None),
+        ("!!seq [1]", [1]),
+        ("!!map {a: 1}", {"a": 1}),
+        ("'12'", "12"),
+        ('"null"', "null"),
+    ],
+)
+def test_core_schema_is_read(text: str, value: object) -> None:
+    """Scalars mean what the core schema of YAML 1.2 says."""
+    assert repr(load(f"key: {text}\n".encode())) == repr({"key": value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("yes", "No", "on", "OFF", "y", "n", "nULL", "tRUE", "=", "<<", "1_000"),
+        *("00:05:00", "1:30", "2026-01-15", "2026-01-15T09:00:00Z", "0b101", "-0x10"),
+        *("v1.2", "1.2.3", ".", "+", "-.", "1e", "0o8", "0xg", "+0o7", "inf", "NaN"),
+    ],
+)
+def test_other_words_are_text(text: str) -> None:
+    """What only YAML 1.1 or some reader takes for another type stays text."""
+    assert load(f"key: {text}\n".encode()) == {"key": text}
+
+
+def test_keys_are_their_source_text() -> None:
+    """A key is what stands there, whatever type the word would have as a value."""
+    data = b"1: a\n01: b\ntrue: c\n~: d\n<<: e\n2026-01-15: f\n.inf: g\n'': h\n"
+    assert list(load(data)) == ["1", "01", "true", "~", "<<", "2026-01-15", ".inf", ""]
+
+
+def test_merge_key_merges_nothing() -> None:
+    """The merge key of YAML 1.1 is a key like any other."""
+    assert load(b"a:\n  <<: {b: 1}\n  c: 2\n") == {"a": {"<<": {"b": 1}, "c": 2}}
+
+
+def test_byte_order_mark_and_markers_are_skipped() -> None:
+    """A file may start with a byte order mark and hold one marked document."""
+    assert load(b"\xef\xbb\xbf---\na: 1\n...\n") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "field", "problem"),
+    [
+        ("a: 1\nb: .inf\n", 2, "b", ".inf is not a finite number; quote it"),
+        ("a: -.INF\n", 1, "a", "-.INF is not a finite number"),
+        ("a: [1, .nan]\n", 1, "a[1]", ".nan is not a finite number"),
+        ("a: 1e400\n", 1, "a", 'the number "1e400" is too large'),
+        ("a: 9223372036854775808\n", 1, "a", "does not fit in 64 bits; quote it"),
+        ("a: -9223372036854775809\n", 1, "a", "does not fit in 64 bits"),
+        ("a: 0xFFFFFFFFFFFFFFFF\n", 1, "a", "does not fit in 64 bits"),
+        (f"a: {'9' * 5000}\n", 1, "a", "does not fit in 64 bits"),
+        (f"a: {'9' * 5000}.5\n", 1, "a", "is too large"),
+        ("a:\n  b: !!binary aGk=\n", 2, "a.b", "the tag "),
+        ("a: !!timestamp 2026-01-15\n", 1, "a", "only !!str, !!int, !!float"),
+        ("a: !local x\n", 1, "a", 'the tag "!local" is not allowed here'),
+        ("a: ! x\n", 1, "a", 'the tag "!" is not allowed here'),
+        ("a: !!python/name:os.system x\n", 1, "a", "is not allowed here"),
+        ("a: !!set {b}\n", 1, "a", "is not allowed here"),
+        ("a: !!map []\n", 1, "a", "is not allowed here"),
+        ("!!omap a: 1\n", 1, None, "is not allowed here"),
+        ("a: !!int x\n", 1, "a", '"x" is not what its tag !!int says'),
+        ("a: !!bool yes\n", 1, "a", '"yes" is not what its tag !!bool says'),
+        ("a: !!float .inf\n", 1, "a", ".inf is not a finite number"),
+        ("a: &x 1\nb: *x\n", 1, "a", "(&x) are not allowed; write the value out"),
+        ("a: &x [1]\n", 1, "a", "anchors and aliases (&x) are not allowed"),
+        ("a: 1\nb:\n  - *x\n", 3, "b[0]", "anchors and aliases (*x) are not allowed"),
+        ("? *x\n: 1\n", 1, None, "anchors and aliases (*x) are not allowed"),
+        ("a: 1\nb: 2\na: 3\n", 3, None, 'the key "a" is there twice'),
+        ("p:\n  - {x: 1, 'x': 2}\n", 2, "p[0]", 'the key "x" is there twice'),
+        ("1: a\n'1': b\n", 2, None, 'the key "1" is there twice'),
+        ("? [a]\n: 1\n", 1, None, "a key is a collection; keys must be plain words"),
+        ("p:\n  {a: 1}: 2\n", 2, "p", "a key is a collection"),
+        ("a: 1\n---\nb: 2\n", 2, None, "a second document starts; only one is allowed"),
+        ("---\n---\na: 1\n", 2, None, "a second document starts"),
+        ("", 1, None, "holds no document; one is needed"),
+        ("# nothing\n", 1, None, "holds no document"),
+        ("---\n...\n", 1, None, "holds no document"),
+        ("a: b: c\n", 1, None, "is not YAML: mapping values are not allowed"),
+        ("a: 1\nb: [1, 2\n", 3, None, "is not YAML: "),
+        ("a:\n\t- 1\n", 2, None, "is not YAML: "),
+        ('a: "\\q"\n', 1, None, "is not YAML: "),
+        ("a: 'open\n", 2, None, "is not YAML: "),
+        ("a: %b\n", 1, None, "is not YAML: "),
+        ("%YAML 2.0\n---\na: 1\n", 1, None, "is not YAML: "),
+    ],
+)
+def test_refusal_says_where_and_what(
+    text: str, line: int, field: str | None, problem: str
+) -> None:
+    """A refusal names the line, the field if there is one, and what is allowed."""
+    error = refusal(text.encode())
+    assert (error.fields["line"], error.fields["field"]) == (line, field)
+    assert problem in error.fields["problem"]
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "problem"),
+    [
+        (b"a: 1\nb: \xff\n", 2, "byte 8 is not UTF-8; the file must be UTF-8"),
+        (b"a: \xed\xa0\x80\n", 1, "byte 3 is not UTF-8"),
+        ("a: 1\n".encode("utf-16"), 1, "byte 0 is not UTF-8"),
+        ("a: 1\n".encode("utf-16-le"), 1, "U+0000 is not allowed here"),
+        (b"a: 1\r\nb: \0\r\n", 2, "U+0000 is not allowed here"),
+        (b"a: 1\rb: 2\rc: \x1b[2J\n", 3, "U+001B is not allowed here"),
+        (b"a: \x7f\n", 1, "U+007F is not allowed here; write it as an escape"),
+        ("a: |\n  b\x85c\n".encode(), 2, "U+0085 is not allowed here"),
+        ("a: b\u2028c\n".encode(), 1, "U+2028 is not allowed here"),
+        ("a: \ufeffb\n".encode(), 1, "U+FEFF is not allowed here"),
+        ("a: \uffff\n".encode(), 1, "U+FFFF is not allowed here"),
+    ],
+)
+def test_bytes_are_refused_before_parsing(data: bytes, line: int, problem: str) -> None:
+    """Bytes that readers take differently are refused at their line."""
+    error = refusal(data)
+    assert error.fields["line"] == line
+    assert problem in error.fields["problem"]
+
+
+@pytest.mark.parametrize("escape", ["\\ud83d", "\\udc00", "\\U00110000"])
+def test_escapes_that_are_no_characters_are_refused(escape: str) -> None:
+    """An escape cannot bring in what is not a character."""
+    assert refusal(f'a: "{escape}"\n'.encode()).kind == "invalid"
+
+
+def test_size_is_bounded() -> None:
+    """A file beyond 8 MiB is refused unread."""
+    assert "bytes long; at most 8388608" in str(refusal(b" " * (BYTES_MAX + 1)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[" * 100_000,
+        b"- " * 100_000,
+        b"? " * 100_000,
+        b"a: " + b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 100_000,
+        b"\n".join(b" " * depth + b"a:" for depth in range(2_000)),
+    ],
+)
+def test_depth_is_bounded_before_building(data: bytes) -> None:
+    """Nesting beyond 64 levels is refused at once, however deep it goes."""
+    start = time.perf_counter()
+    refusal(data)
+    assert time.perf_counter() - start < 2
+
+
+def test_depth_of_64_is_read() -> None:
+    """Nesting of exactly 64 levels is allowed; one more names the bound."""
+    assert repr(load(b"[" * 64 + b"]" * 64)) == "[" * 64 + "]" * 64
+    assert "nested deeper than 64 levels" in str(refusal(b"[" * 65 + b"]" * 65))
+
+
+def test_alias_bomb_is_refused() -> None:
+    """Aliases that would grow to billions of nodes never get to grow."""
+    rows = ["a0: &a0 [x, x]"]
+    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    assert "write the value out" in str(refusal("\n".join(rows).encode()))
+
+
+def test_control_characters_are_escaped_in_messages() -> None:
+    """A message shows a strange key escaped and cut short."""
+    error = refusal(b'"a\\n\\e[2J": 1\n"a\\n\\e[2J": 2\n')
+    assert error.fields["problem"] == r'the key "a\n\u001b[2J" is there twice'
+    assert len(str(refusal(f"{'k' * 900}: 1\n{'k' * 900}: 2\n".encode()))) < 120
