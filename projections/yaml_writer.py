@@ -215,10 +215,10 @@ def _head(key: str, pad: str, known: dict[str, str]) -> str:
 
 def _line(text: str, known: dict[str, str]) -> str:
     """Return a line of text in the plainest style that is safe; remember words."""
-    line = known.get(text)
-    if line is not None:
-        return line
-    size, first = len(text), text[0]
+    size = len(text)
+    if size <= _WORD_MAX and text in known:
+        return known[text]
+    first = text[0]
     if first in "0123456789+._" and _NUMBER_OR_TIME.fullmatch(text):
         line = f"'{text}'"
     elif not ((size <= _WORD_MAX and text.isprintable()) or _is_printable(text)):
@@ -226,7 +226,7 @@ def _line(text: str, known: dict[str, str]) -> str:
     elif (
         first in _NOT_FIRST
         or text[-1] in " :"
-        or text in _WORDS
+        or (size <= 5 and text in _WORDS)
         # One character is found five times as fast as two.
         or (":" in text and ": " in text)
         or ("#" in text and " #" in text)

@@ -37,25 +37,28 @@ class Stamps(msgspec.Struct, frozen=True):
 def stamp(count: int, *, clock: Clock, entropy: Entropy) -> Stamps:
     """Return the stamps of an append; clock and entropy are asked once each."""
     milliseconds = clock()
-    time = _uuid_time(milliseconds)
     chance = entropy(count * _CHANCE_BYTES)
+    time = _uuid_time(milliseconds)
     if count == 1:
         # The usual append: the general way below would cost it twice as much.
-        ids, salts = [_uuid(time, chance[SALT_BYTES:].hex())], [chance[:SALT_BYTES]]
+        ids, salts = [_uuid(time + chance[SALT_BYTES:].hex())], [chance[:SALT_BYTES]]
     else:
         digits = chance.hex()
-        starts = range(0, len(chance), _CHANCE_BYTES)
+        skip = 2 * SALT_BYTES
         ids = [
-            _uuid(time, digits[2 * at + 2 * SALT_BYTES : 2 * at + 2 * _CHANCE_BYTES])
-            for at in starts
+            _uuid(time + digits[at + skip : at + 2 * _CHANCE_BYTES])
+            for at in range(0, len(digits), 2 * _CHANCE_BYTES)
         ]
-        salts = [chance[at : at + SALT_BYTES] for at in starts]
+        salts = [
+            chance[at : at + SALT_BYTES] for at in range(0, len(chance), _CHANCE_BYTES)
+        ]
     return Stamps(instant(milliseconds), ids, salts)
 
 
 def instant(milliseconds: int) -> str:
     """Return milliseconds since 1970 as ISO 8601 in UTC."""
-    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
+    seconds = milliseconds // 1000
+    return f"{_second(seconds)}.{str(1000 + milliseconds - 1000 * seconds)[1:]}Z"
 
 
 @lru_cache(maxsize=8)
@@ -65,16 +68,15 @@ def _second(seconds: int) -> str:
 
 def uuid7(milliseconds: int, chance: bytes) -> str:
     """Return the UUIDv7 (RFC 9562) of a moment and ten random bytes."""
-    return _uuid(_uuid_time(milliseconds), chance.hex())
+    return _uuid(_uuid_time(milliseconds) + chance.hex())
 
 
 def _uuid_time(milliseconds: int) -> str:
-    time = f"{milliseconds & 0xFFFF_FFFF_FFFF:012x}"
-    return f"{time[:8]}-{time[8:]}-7"
+    return (milliseconds & 0xFFFF_FFFF_FFFF).to_bytes(6).hex()
 
 
-def _uuid(time: str, digits: str) -> str:
-    return f"{time}{digits[:3]}-{_VARIANT[digits[19]]}{digits[3:6]}-{digits[6:18]}"
+def _uuid(d: str) -> str:
+    return f"{d[:8]}-{d[8:12]}-7{d[12:15]}-{_VARIANT[d[31]]}{d[15:18]}-{d[18:30]}"
 
 
 def place(
@@ -186,8 +188,8 @@ def _check_draft(stream: str, draft: Draft) -> None:
     # Whoever writes facts encodes them; this only keeps out what no reader could even
     # take for JSON text.
     if not (
-        payload.startswith(b"{")
-        and payload.endswith(b"}")
+        payload[:1] == b"{"
+        and payload[-1:] == b"}"
         and b"\0" not in payload
         and (payload.isascii() or _is_utf8(payload))
     ):

@@ -96,3 +96,28 @@ def test_records_a_repeated_line_once(sprint: Path) -> None:
     line = {"type": "note-added", "data": {"text": "hello"}, "key": "n1"}
     first, second = map(json.loads, append_lines(sprint, line, line).stdout.splitlines())
     assert second == {**first, "duplicate": True}
+
+
+def test_checks_a_whole_document_like_a_file(folder: Path, run: Any) -> None:
+    """A plan given as data is checked like one in a file, and named by its field."""
+    run("init")
+    data = json.dumps(
+        {"document": {"sprint-id": "x", "phases": [{"id": 3, "prompt": "p"}]}}
+    )
+    result = run("append", "sprint-compiled", "--data", data, "--json")
+    assert (result.code, json.loads(result.err)["field"]) == (1, "phases[0].id")
+
+
+def test_observed_facts_may_not_break_the_stream(sprint: Path, run: Any) -> None:
+    """What everything else is read by obeys the rules even when it was observed."""
+    result = run("append", "rolled-back", "--data", '{"to": 99}', "--observed")
+    assert result.code == 1
+    assert run("status").code == 0
+
+
+def test_refuses_bytes_that_are_no_text(sprint: Path, run: Any) -> None:
+    """Text in another encoding is refused in one line, and nothing is recorded."""
+    result = run("note", "caf\udce9")
+    assert result.code == 1
+    assert "UTF-8" in result.err
+    assert len(run("log", "--json").lines) == 2

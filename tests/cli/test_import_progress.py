@@ -189,3 +189,21 @@ def test_says_when_a_file_is_missing(versions: list[Path], run: Any) -> None:
     result = run("import", "progress", "nowhere.yaml")
     assert result.code == 3
     assert "nowhere.yaml" in result.err
+
+
+def test_writes_where_the_history_was_imported_from(folder: Path, done: Any) -> None:
+    """After `--git` the sprint goes on in the file at hand; uncommitted work comes too."""
+    git(folder, "init", "-q")
+    (folder / "PROGRESS.yaml").write_text(FIRST)
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "x", date="2026-01-11T12:00:00+00:00")
+    (folder / "PROGRESS.yaml").write_text(SECOND)
+    done("init")
+    assert len(done("import", "progress", "--git", "PROGRESS.yaml", "--json").lines) == 2
+    assert (folder / "PROGRESS.yaml").read_text() == SECOND
+    assert done("log", "--type", "edit-observed").out == "no events\n"
+    done("phase", "start", "two")
+    assert (
+        load((folder / "PROGRESS.yaml").read_bytes())["phases"][1]["status"]
+        == "in-progress"
+    )

@@ -28,7 +28,7 @@ DONE = (PhaseStarted("a"), PhaseCompleted("a"), PhaseStarted("b"), PhaseComplete
 
 HISTORIES: dict[str, tuple[Fact, ...]] = {
     "not-started": (),
-    "in-progress": (SprintStarted(), *DONE),
+    "in-progress": (SprintStarted(), SprintPaused(), SprintResumed(), *DONE),
     "completed": (SprintStarted(), *DONE, SprintCompleted()),
     "blocked": (SprintStarted(), SprintBlocked("stuck")),
     "paused": (SprintStarted(), SprintPaused()),
@@ -36,7 +36,7 @@ HISTORIES: dict[str, tuple[Fact, ...]] = {
     "needs-human": (SprintStarted(), HumanNeeded("a", "help")),
     "interrupted": (SprintStarted(), SprintInterrupted()),
 }
-"""How each status is reached."""
+"""How each status is reached; the last fact about the sprint is never the wish tested."""
 
 COMMANDS: dict[str, tuple[Command, Data, type[Fact]]] = {
     "start": (lifecycle.start_sprint, {}, SprintStarted),
@@ -75,7 +75,7 @@ def reached(given: Any, status: str, wish: str) -> Scenario:
     """Return a sprint in this status, with an open leaf `b` where the wish needs one."""
     history = HISTORIES[status]
     if (status, wish) == ("in-progress", "needs-human"):
-        history = history[:1]
+        history = history[:3]
     scenario: Scenario = given(simple("a", "b"), *history)
     assert scenario.status == status
     return scenario

@@ -1,7 +1,6 @@
 """What the reader takes, what it refuses, and what it says then."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -12,12 +11,10 @@ from sprintlog.projections.yaml_reader import BYTES_MAX, load
 
 
 @pytest.fixture(params=["CSafeLoader", "SafeLoader"], autouse=True)
-def parser(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run every rule with libyaml and with PyYAML's own parser."""
     monkeypatch.setattr(yaml_reader, "_LOADER", getattr(yaml, request.param))
-    yield request.param
+    return str(request.param)
 
 
 def refusal(data: bytes) -> InvalidInputError:

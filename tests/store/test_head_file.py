@@ -47,6 +47,21 @@ def test_other_event_at_the_head_is_an_alarm(
         reopen(readonly=True)
 
 
+def test_log_set_back_under_a_writer_is_an_alarm(
+    log: SqliteLog, draft: Draft, tmp_path: Path
+) -> None:
+    """A writer does not go on where an event it acknowledged has vanished."""
+    log.append("a", [draft], expect=0)
+    older = sqlite3.connect(tmp_path / "older.db")
+    log.connection.backup(older)
+    log.append("a", [draft], expect=1)
+    older.backup(log.connection)
+    older.close()
+    with pytest.raises(UnreadableError, match="its end is lost"):
+        log.append("a", [draft], expect=2)
+    assert log.head().position == 1
+
+
 def test_cut_tail_can_be_looked_into(log: SqliteLog, reopen: Reopen, draft: Draft) -> None:
     """Whoever examines the damage can open the log without the check."""
     log.append("a", [draft], expect=0)

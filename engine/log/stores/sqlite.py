@@ -163,9 +163,11 @@ class SqliteLog(SqliteReading):
         key_digest: bytes | None,
     ) -> Appended:
         """Look first and append then, with nobody else writing in between."""
+        acknowledged = self._head
         self._forget()
         self._begin()
         try:
+            self._check_head(acknowledged)
             if key is not None and (before := self.find_key(key)):
                 check_key(before[0], key_digest)
                 self.connection.rollback()

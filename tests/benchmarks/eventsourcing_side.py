@@ -1,0 +1,208 @@
+"""The `eventsourcing` library doing the same work; importing this may raise `Skip`.
+
+Its msgspec mapper is documented as an example and not part of the package: the one here
+does what that example does, an event being a struct that is JSON as a whole.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID, uuid4
+
+import msgspec
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import facts
+
+from .measure import Skip
+
+Method = TypeVar("Method", bound=Callable[..., None])
+
+try:
+    VERSION = version("eventsourcing")
+except PackageNotFoundError as error:
+    raise Skip("eventsourcing is not installed: pip install -e '.[bench]'") from error
+
+if TYPE_CHECKING:
+    # The library is there only for `make bench`, so types are checked without it.
+    get_topic: Any
+    Application: Any
+    Environment: Any
+    JSONTranscoder: Any
+    SQLiteFactory: Any
+    StoredEvent: Any
+
+    def event(name: str) -> Callable[[Method], Method]:
+        """Make a method what an event of that name does."""
+        ...
+
+    class Aggregate:
+        """Something with a life and a history."""
+
+        id: UUID
+
+    class Mapper:
+        """Turns events into what is stored."""
+
+        def __init__(self, transcoder: object) -> None: ...
+
+else:
+    from eventsourcing.application import Application
+    from eventsourcing.domain import Aggregate, event
+    from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
+    from eventsourcing.sqlite import SQLiteFactory
+    from eventsourcing.utils import Environment, get_topic
+
+
+class Completed(msgspec.Struct, frozen=True):
+    """A phase completed, as an event of the library."""
+
+    originator_id: UUID
+    originator_version: int
+    timestamp: datetime
+    phase: str
+    summary: str | None
+
+
+class MsgspecMapper(Mapper):
+    """Writes an event as JSON through msgspec, as the library's examples do."""
+
+    def to_stored_event(self, domain_event: Completed) -> Any:
+        """Return the event as it is stored."""
+        return StoredEvent(
+            originator_id=domain_event.originator_id,
+            originator_version=domain_event.originator_version,
+            topic=get_topic(type(domain_event)),
+            state=msgspec.json.encode(domain_event),
+        )
+
+
+class Store:
+    """Its event store over SQLite, with the recorder that keeps one sequence of all."""
+
+    def __init__(
+        self, path: Path, *, configure: Callable[[sqlite3.Connection], None]
+    ) -> None:
+        self._factory = SQLiteFactory(Environment("bench", {"SQLITE_DBNAME": str(path)}))
+        recorder = self._factory.application_recorder()
+        mapper = MsgspecMapper(transcoder=JSONTranscoder())
+        self._store = self._factory.event_store(mapper=mapper, recorder=recorder)
+        self._id = uuid4()
+        self._version = 0
+        with self._factory.datastore.get_connection(commit=True) as connection:
+            configure(connection.cursor().sqlite_cursor.connection)
+
+    def append_each(self, count: int, fact: facts.PhaseCompleted) -> None:
+        """Put that many events, each by itself."""
+        for _ in range(count):
+            self._version += 1
+            now = datetime.now(UTC)
+            made = Completed(self._id, self._version, now, fact.phase, fact.summary)
+            self._store.put([made])
+
+    def close(self) -> None:
+        """Give back the database."""
+        self._factory.close()
+
+
+class Loop(Aggregate):
+    """A sprint as an aggregate of the library, in its usual declarative form."""
+
+    @event("Created")
+    def __init__(self, phases: list[str]) -> None:
+        self.status = "in-progress"
+        self.number = 0
+        self.phases: dict[str, dict[str, Any]] = {
+            phase: {"status": "pending"} for phase in phases
+        }
+
+    @event("IterationStarted")
+    def start_iteration(self, number: int) -> None:
+        """Begin an iteration."""
+        self.number = number
+
+    @event("ActivitySeen")
+    def see_activity(self) -> None:
+        """Note a heartbeat."""
+
+    @event("PhaseStarted")
+    def start(self, phase: str, model: str) -> None:
+        """Begin a phase."""
+        self.phases[phase].update({"status": "in-progress", "model": model})
+
+    @event("PhaseCompleted")
+    def complete(self, phase: str, summary: str) -> None:
+        """Finish a phase."""
+        self.phases[phase].update({"status": "completed", "summary": summary})
+
+    @event("PhaseFailed")
+    def fail(self, phase: str, error: str, category: str) -> None:
+        """Note a failure."""
+        self.phases[phase].update({"status": "failed", "error": error})
+
+    @event("RetryScheduled")
+    def schedule_retry(self, phase: str, next_retry_at: str) -> None:
+        """Note when the phase is tried again."""
+        self.phases[phase]["next-retry-at"] = next_retry_at
+
+    @event("PhaseRetried")
+    def retry(self, phase: str, reason: str) -> None:
+        """Put a phase back."""
+        self.phases[phase] = {"status": "pending"}
+
+    @event("PhaseReopened")
+    def reopen(self, phase: str, reason: str) -> None:
+        """Put a phase back."""
+        self.phases[phase] = {"status": "pending"}
+
+    @event("Finished")
+    def finish(self, summary: str) -> None:
+        """Close it."""
+        self.status = "completed"
+
+    @event("Reopened")
+    def start_again(self, reason: str) -> None:
+        """Open it again."""
+        self.status = "in-progress"
+
+
+_METHODS: dict[type[Fact], Callable[..., None]] = {
+    facts.IterationStarted: lambda to, fact: to.start_iteration(fact.number),
+    facts.ActivitySeen: lambda to, fact: to.see_activity(),
+    facts.PhaseStarted: lambda to, fact: to.start(fact.phase, fact.model),
+    facts.PhaseCompleted: lambda to, fact: to.complete(fact.phase, fact.summary),
+    facts.PhaseFailed: lambda to, fact: to.fail(fact.phase, fact.error, fact.category),
+    facts.RetryScheduled: lambda to, fact: to.schedule_retry(
+        fact.phase, fact.next_retry_at
+    ),
+    facts.PhaseRetried: lambda to, fact: to.retry(fact.phase, fact.reason),
+    facts.PhaseReopened: lambda to, fact: to.reopen(fact.phase, fact.reason),
+    facts.SprintCompleted: lambda to, fact: to.finish(fact.summary),
+    facts.SprintReopened: lambda to, fact: to.start_again(fact.reason),
+}
+
+
+class Replay:
+    """An application of the library with its defaults, holding one loop."""
+
+    def __init__(self, path: Path, phases: list[str], happened: Iterable[Fact]) -> None:
+        self._application = Application(
+            env={"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": str(path)}
+        )
+        loop = Loop(phases)
+        for fact in happened:
+            if method := _METHODS.get(type(fact)):
+                method(loop, fact)
+        self._id = loop.id
+        self._application.save(loop)
+
+    def get(self) -> Any:
+        """Return the loop, from its events."""
+        return self._application.repository.get(self._id)
+
+    def close(self) -> None:
+        """Give back the database."""
+        self._application.close()

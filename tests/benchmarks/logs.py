@@ -1,0 +1,108 @@
+"""The folders and logs that rows are measured on; each made once, when it is needed."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from os import urandom
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.sprint.facts import Place, SprintStarted
+from sprintlog.engine.sprint.plan import create_sprint
+from sprintlog.projections.workspace import Workspace, wall_clock
+
+from .samples import PHASES, SPRINT, START, STREAM, drafts, loop_facts, plan
+
+TAIL = 100
+"""How many events stand after the checkpoint of the large log."""
+_BATCH = 5_000
+
+
+class Sizes(NamedTuple):
+    """How much is measured."""
+
+    fold: int
+    replay: int
+    phases: int
+    appends: int
+    rounds: int
+    processes: int
+
+
+FULL = Sizes(1_000_000, 10_000, 10_000, 1_000, 5, 21)
+QUICK = Sizes(100_000, 1_000, 1_000, 200, 3, 5)
+
+
+class Bench:
+    """One run: how large it is, and what its rows share."""
+
+    def __init__(self, folder: Path, sizes: Sizes) -> None:
+        self.folder = folder
+        self.sizes = sizes
+
+    def new_folder(self, name: str) -> Path:
+        """Return an empty folder."""
+        folder = self.folder / name
+        folder.mkdir()
+        return folder
+
+    def new_log(self, name: str) -> SqliteLog:
+        """Return an empty log in a folder of its own."""
+        path = self.new_folder(name) / "log" / "log.db"
+        return SqliteLog.create(path, clock=wall_clock, entropy=urandom)
+
+    @cached_property
+    def large(self) -> Path:
+        """Return the folder of the log whose fold is measured."""
+        folder = self.new_folder("large")
+        make_loop(folder, self.sizes.fold)
+        return folder
+
+
+def make_loop(folder: Path, events: int) -> None:
+    """Make a log of that many events of a loop, with a checkpoint 100 before its end."""
+    with make_sprint(folder, PHASES) as workspace:
+        wanted = drafts(loop_facts(events - 1))
+        version = append_all(workspace.log, islice(wanted, events - 1 - TAIL), version=1)
+        workspace.reader.save(workspace.reader.from_nothing(SPRINT), at_once=True)
+        append_all(workspace.log, wanted, version=version)
+        workspace.log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def make_started(folder: Path, phases: int) -> None:
+    """Make a log with a started sprint of that many phases, its state file written."""
+    with make_sprint(folder, phases) as workspace:
+        workspace.act(SPRINT, lambda sprint, at: [SprintStarted()], at=START)
+        workspace.reader.save(workspace.sprint(SPRINT), at_once=True)
+        workspace.refresh(SPRINT)
+
+
+def make_sprint(folder: Path, phases: int) -> Workspace:
+    """Return a new workspace with a sprint of that many phases."""
+    workspace = Workspace.init(folder, here=True)
+    place = Place("PROGRESS.yaml")
+    workspace.act(
+        SPRINT,
+        lambda sprint, at: create_sprint(sprint, plan=plan(phases), place=place),
+        at=START,
+    )
+    return workspace
+
+
+def append_all(
+    log: SqliteLog, wanted: Iterator[Draft], *, version: int, stream: str = STREAM
+) -> int:
+    """Append everything in large batches; return the stream's version."""
+    while batch := list(islice(wanted, _BATCH)):
+        log.append(stream, batch, expect=version)
+        version += len(batch)
+    return version
+
+
+def copy_pragmas(log: SqliteLog, connection: Any) -> None:
+    """Bring another connection into the log's journal mode, as durable as the log."""
+    for name in ("journal_mode", "synchronous"):
+        (value,) = log.connection.execute(f"PRAGMA {name}").fetchone()
+        connection.execute(f"PRAGMA {name}={value}")

@@ -1,0 +1,70 @@
+"""Rows about PROGRESS.yaml: the text of a large sprint against other writers."""
+
+from typing import Any
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import PhaseCompleted, PhaseStarted, SprintStarted
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.progress_yaml import render
+
+from .js_yaml import JsYaml
+from .logs import Bench, make_sprint
+from .measure import PROCESSOR, WALL, Figure, Skip, rate, side_by_side
+from .samples import SPRINT, START, address
+
+_END = "2026-01-15T09:04:21Z"
+
+
+def against_pyyaml(bench: Bench) -> Figure:
+    """Measure the text of PROGRESS.yaml against PyYAML's fastest dumper."""
+    import yaml
+
+    dumper: Any = getattr(yaml, "CSafeDumper", None)
+    if dumper is None:
+        raise Skip("this PyYAML was built without libyaml")
+    sprint = _half_done(bench, "pyyaml")
+    document = sprint.document
+    content = render(sprint)
+    sides = side_by_side(
+        lambda: render(sprint),
+        lambda: yaml.dump(
+            document, Dumper=dumper, sort_keys=False, allow_unicode=True, encoding="utf-8"
+        ),
+        rounds=bench.sizes.rounds,
+        by=PROCESSOR,
+    )
+    return rate(sides, "PyYAML CSafeDumper", unit="MB/s", size=len(content) / 1e6)
+
+
+def against_js_yaml(bench: Bench) -> Figure:
+    """Measure the text of PROGRESS.yaml against js-yaml, warm, in one Node process."""
+    sprint = _half_done(bench, "js-yaml")
+    content = render(sprint)
+    with JsYaml(bench.folder, sprint.document) as node:
+        same = node.dump() == len(content.decode().encode("utf-16-le")) // 2
+        for _ in range(4):
+            node.dump()
+        sides = side_by_side(
+            lambda: render(sprint),
+            node.dump,
+            rounds=2 * bench.sizes.rounds,
+            # Node collects garbage in other threads, so only wall time counts it fully.
+            by=(WALL[0], min),
+        )
+    note = "" if same else "the two texts differ in length"
+    figure = rate(sides, f"js-yaml {node.version}", unit="MB/s", size=len(content) / 1e6)
+    return figure._replace(note=note)
+
+
+def _half_done(bench: Bench, name: str) -> Sprint:
+    """Return a large sprint whose first half is completed."""
+    phases = bench.sizes.phases
+    with make_sprint(bench.new_folder(name), phases) as workspace:
+        sprint = workspace.sprint(SPRINT)
+    facts: list[tuple[str, Fact]] = [(START, SprintStarted())]
+    for index in range(phases // 2):
+        phase = address(index)
+        facts.append((START, PhaseStarted(phase, "sonnet")))
+        facts.append((_END, PhaseCompleted(phase, "the form is there, 14 tests pass")))
+    return fold(sprint, [(at + 2, when, fact) for at, (when, fact) in enumerate(facts)])

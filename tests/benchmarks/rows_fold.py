@@ -1,0 +1,147 @@
+"""Rows about reading: the fold, its memory, replay, the chain, and opening a log."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from sprintlog.engine.log.chain import START as GENESIS
+from sprintlog.engine.log.chain import check_chain
+from sprintlog.engine.sprint.facts import FACTS
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.verifying import verify
+from sprintlog.projections.workspace import Workspace
+
+from .logs import TAIL, Bench, make_loop
+from .measure import WALL, Figure, rate, side_by_side, speed_up
+from .samples import PHASES, SPRINT, address, loop_facts
+
+OPENINGS = 10
+_ROOT = Path(__file__).resolve().parents[2]
+_SCAN = "SELECT version, at, type, payload FROM events ORDER BY position"
+_BASELINE = "SQLite scan + msgspec decode"
+
+
+def scan_and_decode(database: Path, events: int) -> None:
+    """Read every event's payload from the database and decode it: the least one can do."""
+    decoders = {fact.type: msgspec.json.Decoder(fact).decode for fact in FACTS}
+    connection = sqlite3.connect(database)
+    cursor = connection.execute(_SCAN)
+    count = 0
+    while rows := cursor.fetchmany(512):
+        for _version, _at, type_, payload in rows:
+            decoders[type_](payload)
+        count += len(rows)
+    connection.close()
+    assert count == events
+
+
+def fold(bench: Bench) -> Figure:
+    """Measure the fold of the large log, without any checkpoint."""
+    events = bench.sizes.fold
+    with Workspace.open(bench.large) as workspace:
+        sides = side_by_side(
+            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            lambda: scan_and_decode(workspace.location.database, events),
+            rounds=_rounds(bench),
+            units=(events, events),
+        )
+    return rate(sides, _BASELINE)
+
+
+def memory(bench: Bench) -> Figure:
+    """Measure by how much a process of its own grows while it folds the large log."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.fold_memory", str(bench.large)],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = map(float, done.stdout.split())
+    grown = max(after - before, 0.001)
+    return Figure(after, before, "MiB", "the process before the fold", grown)
+
+
+def replay(bench: Bench) -> Figure:
+    """Measure one stream folded against the library's repository."""
+    from .eventsourcing_side import VERSION, Replay
+
+    events = bench.sizes.replay
+    make_loop(bench.new_folder("replay"), events)
+    folder = bench.new_folder("replay-theirs")
+    phases = [address(index) for index in range(PHASES)]
+    theirs = Replay(folder / "theirs.db", phases, loop_facts(events - 1))
+    with Workspace.open(bench.folder / "replay") as workspace:
+        sides = side_by_side(
+            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            theirs.get,
+            rounds=bench.sizes.rounds,
+            units=(events, events),
+        )
+    theirs.close()
+    return rate(sides, f"eventsourcing {VERSION}, repository.get")
+
+
+def chain(bench: Bench) -> Figure:
+    """Measure the check of the whole chain."""
+    events = bench.sizes.fold
+    with Workspace.open(bench.large) as workspace:
+        sides = side_by_side(
+            lambda: _sound(list(check_chain(workspace.log.read(), after=GENESIS))),
+            lambda: scan_and_decode(workspace.location.database, events),
+            rounds=_rounds(bench),
+            units=(events, events),
+        )
+    return rate(sides, _BASELINE)
+
+
+def whole_verification(bench: Bench) -> Figure:
+    """Measure everything that `sprintlog verify` looks at."""
+    events = bench.sizes.fold
+    with Workspace.open(bench.large) as workspace:
+        workspace.refresh(SPRINT)
+        sides = side_by_side(
+            lambda: _sound(verify(workspace).findings),
+            lambda: scan_and_decode(workspace.location.database, events),
+            rounds=_rounds(bench),
+            units=(events, events),
+        )
+    return rate(sides, _BASELINE)
+
+
+def cold_open(bench: Bench) -> Figure:
+    """Measure opening the large log by checkpoint and tail against a full rebuild."""
+    events = bench.sizes.fold
+
+    def open_each() -> None:
+        for _ in range(OPENINGS):
+            with Workspace.open(bench.large) as workspace:
+                _complete(workspace.sprint(SPRINT), events)
+
+    def rebuild() -> None:
+        with Workspace.open(bench.large) as workspace:
+            _complete(workspace.reader.from_nothing(SPRINT), events)
+
+    with Workspace.open(bench.large) as workspace:
+        kept = workspace.checkpoints.versions(workspace.log.streams().popitem()[0])
+        assert events - TAIL in kept, kept
+    sides = side_by_side(
+        open_each, rebuild, rounds=_rounds(bench), by=WALL, units=(OPENINGS, 1)
+    )
+    return speed_up(sides, f"full rebuild of {events:,} events")
+
+
+def _rounds(bench: Bench) -> int:
+    return max(2, bench.sizes.rounds // 2 + 1)
+
+
+def _complete(sprint: Sprint, version: int) -> None:
+    assert sprint.version == version, (sprint.version, version)
+
+
+def _sound(problems: Sequence[object]) -> None:
+    assert not problems, problems[:3]

@@ -1,0 +1,215 @@
+"""Rows about appending: one event, many at once, and the bytes they take."""
+
+import re
+import sqlite3
+from collections.abc import Callable
+from itertools import repeat
+from os import urandom
+
+import msgspec
+
+from sprintlog.cli.output import envelope
+from sprintlog.engine.log.append import place, stamp
+from sprintlog.engine.log.chain import START as GENESIS
+from sprintlog.engine.log.envelope import Draft, Recorded
+from sprintlog.engine.log.stores.schema import EVENTS
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.projections.catalogue import draft
+from sprintlog.projections.workspace import wall_clock
+
+from .logs import Bench, append_all, copy_pragmas
+from .measure import PROCESSOR, WALL, Figure, Sides, rate, side_by_side
+from .samples import START, STREAM, drafts, fact_of_300_bytes, loop_facts
+
+BATCH = 1_000
+_CHECKS = re.compile(r" CHECK \((?:[^()]|\([^()]*\))*\)")
+_INSERT = (
+    f"INSERT INTO events VALUES ({', '.join(['?'] * len(Recorded.__struct_fields__))})"
+)
+_PAYLOAD = Recorded.__struct_fields__.index("payload")
+
+
+class OurLog:
+    """A log of ours that takes the same draft again and again."""
+
+    def __init__(self, bench: Bench, name: str, *, is_durable: bool) -> None:
+        self.log = bench.new_log(f"{name}-ours")
+        if not is_durable:
+            self.log.connection.execute("PRAGMA synchronous=OFF")
+        self.version = 0
+
+    def append(self, drafts: list[Draft]) -> None:
+        """Append the drafts at once, expecting the exact version."""
+        self.log.append(STREAM, drafts, expect=self.version)
+        self.version += len(drafts)
+
+
+class BareTable:
+    """A table of the same shape without our checks, and rows that are ready for it."""
+
+    def __init__(self, bench: Bench, name: str, like: SqliteLog) -> None:
+        path = bench.new_folder(f"{name}-bare") / "bare.db"
+        self.connection = sqlite3.connect(path, isolation_level=None)
+        copy_pragmas(like, self.connection)
+        for statement in (_CHECKS.sub("", EVENTS[0]), EVENTS[1]):
+            self.connection.execute(statement)
+        self.rows: list[tuple[object, ...]] = []
+        self._head, self._version = GENESIS, 0
+
+    def make_ready(self, count: int) -> None:
+        """Make the rows of the next events, exactly as the log would store them."""
+        events = place(
+            STREAM,
+            list(repeat(the_draft(), count)),
+            head=self._head,
+            version=self._version,
+            stamps=stamp(count, clock=wall_clock, entropy=urandom),
+            key=None,
+            key_digest=None,
+        )
+        last = events[-1]
+        self._head = msgspec.structs.replace(
+            self._head, position=last.position, hash=last.hash
+        )
+        self._version = last.version
+        rows = [list(msgspec.structs.astuple(event)) for event in events]
+        for row in rows:
+            row[_PAYLOAD] = bytes(row[_PAYLOAD]).decode()
+        self.rows = [tuple(row) for row in rows]
+
+    def insert_each(self) -> None:
+        """Insert every row in a transaction of its own."""
+        execute = self.connection.execute
+        for row in self.rows:
+            execute(_INSERT, row)
+
+    def insert_all(self) -> None:
+        """Insert all rows in one transaction."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.executemany(_INSERT, self.rows)
+        self.connection.execute("COMMIT")
+
+
+def the_draft() -> Draft:
+    """Return an event of 300 bytes before it has a place."""
+    return draft(fact_of_300_bytes(), at=START, actor="agent:bench")
+
+
+def durable(bench: Bench) -> Figure:
+    """Measure one durable append against a bare durable INSERT."""
+    return rate(_one_by_one(bench, "durable", is_durable=True), "bare durable INSERT")
+
+
+def undurable(bench: Bench) -> Figure:
+    """Measure one append without waiting for the disk against a bare INSERT."""
+    return rate(_one_by_one(bench, "undurable", is_durable=False), "bare INSERT")
+
+
+def _one_by_one(bench: Bench, name: str, *, is_durable: bool) -> Sides:
+    ours = OurLog(bench, name, is_durable=is_durable)
+    bare = BareTable(bench, name, ours.log)
+    count = bench.sizes.appends // 5 if is_durable else bench.sizes.appends
+    wanted = [the_draft()]
+
+    def append_each() -> None:
+        for _ in range(count):
+            ours.append(wanted)
+
+    sides = side_by_side(
+        append_each,
+        bare.insert_each,
+        rounds=3 * bench.sizes.rounds,
+        by=WALL if is_durable else PROCESSOR,
+        units=(count, count),
+        before=lambda: bare.make_ready(count),
+    )
+    ours.log.close()
+    bare.connection.close()
+    return sides
+
+
+def batches(bench: Bench) -> Figure:
+    """Measure durable batches of 1,000 against a bare executemany of ready rows."""
+    ours = OurLog(bench, "batches", is_durable=True)
+    bare = BareTable(bench, "batches", ours.log)
+    wanted = list(repeat(the_draft(), BATCH))
+    sides = side_by_side(
+        lambda: ours.append(wanted),
+        bare.insert_all,
+        rounds=6 * bench.sizes.rounds,
+        by=WALL,
+        units=(BATCH, BATCH),
+        before=lambda: bare.make_ready(BATCH),
+    )
+    ours.log.close()
+    bare.connection.close()
+    return rate(sides, "bare executemany, rows ready")
+
+
+def library(bench: Bench) -> Figure:
+    """Measure one append against `eventsourcing`; neither waits for the disk."""
+    return _against_library(bench, "library", is_durable=False)
+
+
+def library_durable(bench: Bench) -> Figure:
+    """Measure one durable append against `eventsourcing`."""
+    return _against_library(bench, "library-durable", is_durable=True)
+
+
+def _against_library(bench: Bench, name: str, *, is_durable: bool) -> Figure:
+    from .eventsourcing_side import VERSION, Store
+
+    ours = OurLog(bench, name, is_durable=is_durable)
+    path = bench.new_folder(f"{name}-theirs") / "theirs.db"
+    theirs = Store(path, configure=_as(ours.log))
+    count = bench.sizes.appends // 5 if is_durable else bench.sizes.appends
+    fact = fact_of_300_bytes()
+
+    def append_each() -> None:
+        for _ in range(count):
+            # From the fact on, since theirs begins with an event that is not encoded.
+            ours.append([draft(fact, at=START, actor="agent:bench")])
+
+    sides = side_by_side(
+        append_each,
+        lambda: theirs.append_each(count, fact),
+        rounds=2 * bench.sizes.rounds,
+        by=WALL if is_durable else PROCESSOR,
+        units=(count, count),
+    )
+    ours.log.close()
+    theirs.close()
+    return rate(sides, f"eventsourcing {VERSION}, msgspec mapper")
+
+
+def _as(log: SqliteLog) -> Callable[[sqlite3.Connection], None]:
+    return lambda connection: copy_pragmas(log, connection)
+
+
+def bytes_of_300(bench: Bench) -> Figure:
+    """Measure the database of events of 300 bytes against their JSON lines."""
+    log = bench.new_log("bytes")
+    events = 20 * bench.sizes.appends
+    append_all(log, repeat(the_draft(), events), version=0)
+    return _bytes(log)
+
+
+def bytes_of_loop(bench: Bench) -> Figure:
+    """Measure the database of a loop's events, small ones included."""
+    log = bench.new_log("bytes-loop")
+    events = 20 * bench.sizes.appends
+    append_all(log, drafts(loop_facts(events)), version=0)
+    return _bytes(log)
+
+
+def _bytes(log: SqliteLog) -> Figure:
+    events = lines = 0
+    for event in log.read():
+        events += 1
+        lines += len(msgspec.json.encode(envelope(event))) + 1
+    log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    log.close()
+    size = log.path.stat().st_size
+    return Figure(
+        size / events, lines / events, "B", "its line of `log --json`", size / lines
+    )

@@ -1,0 +1,149 @@
+"""Rows about whole processes: a recording command, and many events through one."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from .logs import Bench, make_started
+from .measure import WALL, Figure, duration, side_by_side, speed_up
+from .samples import PHASES, address, fact_of_300_bytes
+
+IMPORTS = "import click, msgspec, sqlite3"
+LINES = 50
+COMMANDS = 3
+
+
+def small(bench: Bench) -> Figure:
+    """Measure one recorded action in a sprint of 100 phases."""
+    return _action(bench, PHASES)
+
+
+def large(bench: Bench) -> Figure:
+    """Measure one recorded action in a large sprint."""
+    return _action(bench, bench.sizes.phases)
+
+
+def _action(bench: Bench, phases: int) -> Figure:
+    folder = bench.new_folder(f"action-{phases}")
+    make_started(folder, phases)
+    actions = _actions(phases)
+    _command(folder, *next(actions))
+    before = (folder / "PROGRESS.yaml").read_bytes()
+    sides = side_by_side(
+        lambda: _command(folder, *next(actions)),
+        lambda: _run(folder, sys.executable, "-c", IMPORTS),
+        rounds=bench.sizes.processes,
+        by=WALL,
+    )
+    assert (folder / "PROGRESS.yaml").read_bytes() != before
+    return duration(sides, f'python -c "{IMPORTS}"')
+
+
+def _actions(phases: int) -> Iterator[tuple[str, ...]]:
+    """Yield commands that each change the state file, one leaf after the other."""
+    for index in range(phases):
+        yield "phase", "start", address(index)
+        yield "phase", "complete", address(index), "--summary", "the form is there"
+
+
+def coprocess(bench: Bench) -> Figure:
+    """Measure an event through a process that stays against one command an event."""
+    for name in ("coprocess", "commands"):
+        make_started(bench.new_folder(name), PHASES)
+    facts = [_round_of_facts() for _ in range(2)]
+    folder = bench.folder / "commands"
+
+    def commands() -> None:
+        for _ in range(COMMANDS):
+            fact = next(facts[1])
+            _command(folder, "append", fact["type"], "--data", json.dumps(fact["data"]))
+
+    with Coprocess(bench.folder / "coprocess") as process:
+        process.append(next(facts[0]))
+
+        def lines() -> None:
+            for _ in range(LINES):
+                process.append(next(facts[0]))
+
+        sides = side_by_side(
+            lines,
+            commands,
+            rounds=bench.sizes.processes,
+            by=WALL,
+            units=(LINES, COMMANDS),
+        )
+    return speed_up(sides, "one command per event")
+
+
+def _round_of_facts() -> Iterator[dict[str, Any]]:
+    """Yield facts of up to 300 bytes that follow one another for ever."""
+    done = fact_of_300_bytes()
+    return cycle(
+        [
+            {"type": "phase-started", "data": {"phase": done.phase}},
+            {
+                "type": "phase-completed",
+                "data": {"phase": done.phase, "summary": done.summary},
+            },
+            {"type": "phase-reopened", "data": {"phase": done.phase}},
+        ]
+    )
+
+
+class Coprocess:
+    """`sprintlog append`, fed line by line by somebody who awaits every answer."""
+
+    def __init__(self, folder: Path) -> None:
+        self._process = subprocess.Popen(
+            [*_sprintlog(), "append"],
+            cwd=folder,
+            env=_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def append(self, fact: dict[str, Any]) -> None:
+        """Hand in one fact and wait for its answer."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(fact).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        assert "position" in answer, answer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.communicate()
+
+
+def _command(folder: Path, *arguments: str) -> None:
+    _run(folder, *_sprintlog(), *arguments)
+
+
+def _run(folder: Path, *words: str) -> None:
+    subprocess.run(
+        words, cwd=folder, env=_environment(), stdout=subprocess.DEVNULL, check=True
+    )
+
+
+def _sprintlog() -> list[str]:
+    """Return the command a user would type, where it is installed."""
+    script = Path(sys.executable).with_name("sprintlog")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "sprintlog.cli"]
+
+
+def _environment() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if not k.startswith("SPRINTLOG_")}

@@ -1,0 +1,119 @@
+"""What is measured on: a plan, and the facts of a loop that works through it for ever."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count, islice
+from typing import Any
+
+from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import (
+    ActivitySeen,
+    IterationStarted,
+    PhaseCompleted,
+    PhaseFailed,
+    PhaseReopened,
+    PhaseRetried,
+    PhaseStarted,
+    RetryScheduled,
+    SprintCompleted,
+    SprintReopened,
+    SprintStarted,
+)
+from sprintlog.projections.catalogue import draft
+
+SPRINT = "bench"
+STREAM = f"sprint/{SPRINT}"
+START = "2026-01-15T09:00:00Z"
+PAYLOAD_BYTES = 300
+PROMPT_CHARS = 200
+PHASES = 100
+
+_BEGIN = 1_768_467_600
+_SECONDS_A_FACT = 30
+_PHASES_AN_ITERATION = 10
+_FAILURE = 0.1
+_PROSE = (
+    "add the login form, its tests and the error texts; keep names as they are: check "
+    "every caller, run all suites, note what was left open and why it has to wait until "
+    "the schema of users changes (see #42), then commit on the branch of this sprint"
+)
+_WORDS = _PROSE.split()
+
+
+def plan(phases: int) -> dict[str, Any]:
+    """Return a plan of simple phases with prompts of 200 characters, some in lines."""
+    chance = random.Random(7)
+    return {
+        "goal": "Measure it",
+        "phases": [
+            {
+                "id": address(index),
+                "prompt": text(chance, PROMPT_CHARS, lines=index % 4 == 0),
+            }
+            for index in range(phases)
+        ],
+    }
+
+
+def address(index: int) -> str:
+    """Return the id of a phase."""
+    return f"phase-{index:05d}"
+
+
+def text(chance: random.Random, chars: int, *, lines: bool = False) -> str:
+    """Return prose of exactly that many characters; with `lines`, in several lines."""
+    words: list[str] = []
+    size = 0
+    while size < chars:
+        words.append(chance.choice(_WORDS))
+        size += len(words[-1]) + 1
+    prose = " ".join(words)[:chars].rstrip().ljust(chars, ".")
+    if lines:
+        return "\n".join(prose[at : at + 59].strip() for at in range(0, chars, 60))
+    return prose
+
+
+def fact_of_300_bytes() -> PhaseCompleted:
+    """Return a fact whose payload has 300 bytes."""
+    around = len(b'{"phase":"","summary":""}') + len(address(0))
+    return PhaseCompleted(address(0), text(random.Random(7), PAYLOAD_BYTES - around))
+
+
+def loop() -> Iterator[Fact]:
+    """Yield what a loop over a plan of 100 phases does after another, under our rules."""
+    chance = random.Random(7)
+    texts = [text(chance, 240) for _ in range(64)]
+    numbers = count(1)
+    phases = [address(index) for index in range(PHASES)]
+    yield SprintStarted()
+    while True:
+        for index, phase in enumerate(phases):
+            if index % _PHASES_AN_ITERATION == 0:
+                yield IterationStarted(next(numbers))
+            if chance.random() < _FAILURE:
+                yield PhaseStarted(phase, "haiku")
+                yield ActivitySeen()
+                yield PhaseFailed(phase, chance.choice(texts), "timeout")
+                yield RetryScheduled(phase, START)
+                yield PhaseRetried(phase, "the network is back")
+            yield PhaseStarted(phase, "sonnet")
+            yield ActivitySeen()
+            yield PhaseCompleted(phase, chance.choice(texts))
+        yield SprintCompleted("all of it is done")
+        yield SprintReopened("another round")
+        for phase in phases:
+            yield PhaseReopened(phase, "another round: its tests were too weak")
+
+
+def loop_facts(events: int) -> Iterator[Fact]:
+    """Yield the first so many facts of the loop."""
+    return islice(loop(), events)
+
+
+def drafts(facts: Iterator[Fact]) -> Iterator[Draft]:
+    """Yield the facts as drafts, thirty seconds apart."""
+    for seconds, fact in zip(count(_BEGIN, _SECONDS_A_FACT), facts, strict=False):
+        moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+        yield draft(fact, at=moment.replace("+00:00", "Z"), actor="agent:bench")

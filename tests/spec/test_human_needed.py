@@ -1,0 +1,81 @@
+"""When a leaf cannot go on without a person (R140, R141, P38)."""
+
+from typing import Any
+
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import lifecycle, phases
+
+from .conftest import Scenario, for_each, simple
+
+
+def test_blocks_the_leaf_and_says_why(running: Any) -> None:
+    """The sprint needs a human; the leaf is blocked with error and human-needed."""
+    scenario: Scenario = running(simple("a", "b")).do(phases.start_phase)
+    scenario.do(lifecycle.need_human, reason="Conflict", details="foo", error="Broke")
+    assert scenario.status == "needs-human"
+    assert scenario.node("a")["status"] == "blocked"
+    assert scenario.node("a")["error"] == "Broke"
+    assert scenario.node("a")["human-needed"] == {"reason": "Conflict", "details": "foo"}
+
+
+def test_takes_the_reason_for_want_of_error(running: Any) -> None:
+    """A blocked leaf has an error; without one of its own it is the reason."""
+    scenario: Scenario = running(simple("a")).do(lifecycle.need_human, reason="Conflict")
+    assert scenario.node("a")["error"] == "Conflict"
+    assert scenario.node("a")["human-needed"] == {"reason": "Conflict"}
+
+
+def test_keeps_the_error_that_led_here(running: Any) -> None:
+    """What failed stays on the leaf beside why a person is needed (R140)."""
+    scenario: Scenario = running(simple("a")).do(phases.start_phase)
+    scenario.do(phases.fail_phase, error="Build failed", at="2026-01-15T09:00:00Z")
+    assert scenario.status == "blocked"
+    scenario.when(lifecycle.need_human, reason="Conflict")
+    scenario.then(f.HumanNeeded("a", "Conflict"))
+    assert (scenario.status, scenario.node("a")["status"]) == ("needs-human", "blocked")
+    assert scenario.node("a")["error"] == "Build failed"
+
+
+def test_ends_the_wait_for_a_retry(running: Any) -> None:
+    """While a person is needed no retry is due."""
+    scenario: Scenario = running(simple("a")).do(phases.start_phase)
+    at = "2026-01-15T09:00:00Z"
+    scenario.do(phases.fail_phase, error="x", at=at, category="network")
+    scenario.do(lifecycle.need_human, reason="Again and again")
+    assert "next-retry-at" not in scenario.node("a")
+
+
+def test_means_any_open_leaf_named(running: Any) -> None:
+    """A leaf may be named; its parents follow it."""
+    scenario: Scenario = running({"phases": [for_each("p", x=("i", "j"))]})
+    scenario.when(lifecycle.need_human, reason="r", phase="p/x/j")
+    scenario.then(f.HumanNeeded("p/x/j", "r"))
+    assert scenario.node("p")["status"] == "blocked"
+    assert scenario.pointer == (0, 0, 0)
+
+
+def test_needs_nobody_for_finished_leaves(running: Any) -> None:
+    """What is completed or skipped does not wait for a person."""
+    scenario: Scenario = running(simple("a", "b"), f.PhaseSkipped("a"))
+    scenario.when(lifecycle.need_human, reason="r", phase="a").then_refused(
+        state="skipped", phase="a"
+    )
+
+
+def test_accepts_the_same_need_again(running: Any) -> None:
+    """The same need again records nothing, another one is refused (P33)."""
+    scenario: Scenario = running(simple("a")).do(lifecycle.need_human, reason="r")
+    scenario.when(lifecycle.need_human, reason="r").then_nothing()
+    scenario.when(lifecycle.need_human, reason="q").then_refused(state="needs-human")
+
+
+def test_goes_on_when_somebody_resolved_it(running: Any) -> None:
+    """After resume and retry the leaf is as before, with one more attempt."""
+    scenario: Scenario = running(simple("a")).do(lifecycle.need_human, reason="r")
+    scenario.do(lifecycle.resume_sprint, by="Ada", why="pinned foo")
+    assert scenario.do(phases.retry_phase).node("a") == {
+        "id": "a",
+        "status": "pending",
+        "prompt": "Do a",
+        "retry-count": 1,
+    }
