@@ -1,10 +1,11 @@
 """Saved states and other caches: thrown away at will, never the truth."""
 
-import sqlite3
 from typing import Protocol
 
 import msgspec
 
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
 from sprintlog.engine.sprint.state import STATE_FORMAT, Sprint, pack, unpack
 
 EVERY = 64
@@ -76,12 +77,12 @@ class SqliteCheckpoints:
     They are caches: a database that may not be written is read without them.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, log: SqliteReading) -> None:
+        self._log = log
 
     def versions(self, stream: str) -> list[int]:
         """Return the versions that are saved in today's format, newest first."""
-        rows = self._connection.execute(
+        rows = self._log.rows(
             "SELECT version FROM checkpoints WHERE stream = ? AND format = ?"
             " ORDER BY version DESC",
             (stream, STATE_FORMAT),
@@ -90,47 +91,47 @@ class SqliteCheckpoints:
 
     def load(self, stream: str, version: int) -> Sprint | None:
         """Return a saved state, or None when it is gone or unreadable."""
-        row = self._connection.execute(
+        rows = self._log.rows(
             "SELECT state FROM checkpoints WHERE stream = ? AND version = ? AND format = ?",
             (stream, version, STATE_FORMAT),
-        ).fetchone()
+        )
         try:
-            return unpack(row[0]) if row else None
+            return unpack(rows[0][0]) if rows else None
         except msgspec.MsgspecError:
             return None
 
     def save(self, stream: str, sprint: Sprint) -> None:
         """Keep a state, and drop the oldest ones and those of another format."""
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._log.rows("BEGIN IMMEDIATE")
             self._save(stream, sprint)
-            self._connection.execute("COMMIT")
-        except sqlite3.OperationalError:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._log.rows("COMMIT")
+        except SprintlogError:
+            if self._log.connection.in_transaction:
+                self._log.connection.rollback()
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the sprint's status kept for exactly this version."""
-        row = self._connection.execute(
+        rows = self._log.rows(
             "SELECT status FROM statuses WHERE stream = ? AND version = ?",
             (stream, version),
-        ).fetchone()
-        return row[0] if row else None
+        )
+        return rows[0][0] if rows else None
 
     def keep_status(self, stream: str, version: int, status: str) -> None:
         """Keep the sprint's status at a version."""
         try:
-            self._connection.execute(
+            self._log.rows(
                 "INSERT INTO statuses (stream, version, status) VALUES (?, ?, ?)"
                 " ON CONFLICT (stream) DO UPDATE SET version = excluded.version,"
                 " status = excluded.status",
                 (stream, version, status),
             )
-        except sqlite3.OperationalError:
+        except SprintlogError:
             return
 
     def _save(self, stream: str, sprint: Sprint) -> None:
-        execute = self._connection.execute
+        execute = self._log.rows
         execute(
             "DELETE FROM checkpoints WHERE stream = ? AND (format <> ? OR version = ?)",
             (stream, STATE_FORMAT, sprint.version),

@@ -6,7 +6,6 @@ stale, any other was edited by somebody else (DESIGN.md section 5, drift).
 
 import fcntl
 import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
 
 from .location import Location
 
@@ -40,9 +40,9 @@ class Seen(NamedTuple):
 class StateFiles:
     """The state files of one work tree, and the digests of all we ever wrote."""
 
-    def __init__(self, location: Location, connection: sqlite3.Connection) -> None:
+    def __init__(self, location: Location, log: SqliteReading) -> None:
         self._location = location
-        self._connection = connection
+        self._log = log
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -77,21 +77,21 @@ class StateFiles:
                 f"{path}: cannot be read: {error.strerror}", file=path
             ) from error
         digest = sha256(content).digest()
-        row = self._connection.execute(
+        rows = self._log.rows(
             "SELECT version FROM written WHERE path = ? AND digest = ?", (path, digest)
-        ).fetchone()
-        return Seen(content, digest, row[0] if row else None)
+        )
+        return Seen(content, digest, rows[0][0] if rows else None)
 
     def newest(self, path: str) -> int:
         """Return the newest version ever written to a path; 0 when there is none."""
-        row = self._connection.execute(
-            "SELECT max(version) FROM written WHERE path = ?", (path,)
-        ).fetchone()
-        return row[0] or 0
+        ((version,),) = self._log.rows(
+            "SELECT coalesce(max(version), 0) FROM written WHERE path = ?", (path,)
+        )
+        return int(version)
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
         """Keep the digest of bytes that stand for a version, before they are written."""
-        self._connection.execute(
+        self._log.rows(
             "INSERT INTO written (path, digest, version) VALUES (?, ?, ?)"
             " ON CONFLICT (path, digest) DO UPDATE SET version = excluded.version",
             (path, digest, version),
@@ -107,9 +107,9 @@ class StateFiles:
             self.know(path, sha256(content).digest(), version=version)
             target.parent.mkdir(parents=True, exist_ok=True)
             replace_file(target, content)
-        except (OSError, sqlite3.OperationalError) as error:
+        except OSError as error:
             raise RefusedError(
-                f"{path}: cannot be written: {error}",
+                f"{path}: cannot be written: {error.strerror}",
                 hint="the events are safe in the log; `sprintlog rebuild` writes the file",
                 file=path,
             ) from error

@@ -12,13 +12,13 @@ from typing import NamedTuple, Self
 
 from sprintlog.engine.errors import (
     ConflictError,
-    KeyConflictError,
     NotFoundError,
     RefusedError,
 )
+from sprintlog.engine.log.append import check_expected, check_key
 from sprintlog.engine.log.envelope import Draft, Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.log.port import Clock, Entropy, Expect, Expected
+from sprintlog.engine.log.port import Clock, Entropy, Expected
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.engine.sprint.facts import EditObserved, RolledBack
 from sprintlog.engine.sprint.fold import fold
@@ -64,9 +64,9 @@ class Workspace:
         self.location = location
         self.log = log
         self.clock = clock
-        self.checkpoints = SqliteCheckpoints(log.connection)
+        self.checkpoints = SqliteCheckpoints(log)
         self.reader = Reader(log, self.checkpoints)
-        self.files = StateFiles(location, log.connection)
+        self.files = StateFiles(location, log)
         self._sprints: dict[str, Sprint] = {}
 
     @classmethod
@@ -229,7 +229,8 @@ class Workspace:
             if key is not None and (first := self._first_answer(key, key_digest)):
                 return Outcome(self.sprint(sprint_id), first, duplicate=True)
             sprint = self.sprint(sprint_id)
-            check_expected(stream, sprint.version, expect)
+            if expect is not None:
+                check_expected(stream, expect=expect, actual=sprint.version)
             facts = decide(sprint, moment)
             if not facts:
                 return Outcome(sprint, [])
@@ -285,21 +286,6 @@ class Workspace:
 
     def _first_answer(self, key: str, key_digest: bytes | None) -> list[Recorded]:
         first = self.log.find_key(key)
-        if first and first[0].key_digest != key_digest:
-            raise KeyConflictError(key=key, position=first[0].position)
+        if first:
+            check_key(first[0], key_digest)
         return first
-
-
-def check_expected(stream: str, version: int, expect: Expected | None) -> None:
-    """Raise `ConflictError` unless the stream is where the caller expects it."""
-    match expect:
-        case None | Expect.ANY:
-            return
-        case Expect.NONE:
-            holds, wanted = version == 0, "none"
-        case Expect.EXISTS:
-            holds, wanted = version > 0, "exists"
-        case _:
-            holds, wanted = version == expect, str(expect)
-    if not holds:
-        raise ConflictError(stream=stream, expected=wanted, actual=version)

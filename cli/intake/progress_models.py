@@ -6,112 +6,22 @@ are allowed and kept; known ones must have their type and their word list.
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from sprintlog.engine.sprint import words
-
-Text = Annotated[str, Field(strict=True)]
-Flag = Annotated[bool, Field(strict=True)]
-Count = Annotated[int, Field(strict=True, ge=0)]
-Identity = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
-Moment = Text | None
-
-
-class _OneOf:
-    """Accepts one of some words, and says which when it is another."""
-
-    def __init__(self, allowed: tuple[str, ...]) -> None:
-        self._allowed = allowed
-
-    def __call__(self, word: str) -> str:
-        if word not in self._allowed:
-            raise PydanticCustomError(
-                "word",
-                "{word} is unknown; allowed: {allowed}",
-                {"word": repr(word[:40]), "allowed": ", ".join(self._allowed)},
-            )
-        return word
-
-
-SprintStatus = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.SPRINT_STATUSES)),
-    WithJsonSchema({"enum": list(words.SPRINT_STATUSES)}),
-]
-PhaseStatus = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.PHASE_STATUSES)),
-    WithJsonSchema({"enum": list(words.PHASE_STATUSES)}),
-]
-Model = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.MODELS)),
-    WithJsonSchema({"enum": list(words.MODELS)}),
-]
-GateStatus = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.GATE_STATUSES)),
-    WithJsonSchema({"enum": list(words.GATE_STATUSES)}),
-]
-DecisionWord = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.DECISIONS)),
-    WithJsonSchema({"enum": list(words.DECISIONS)}),
-]
-Priority = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.PRIORITIES)),
-    WithJsonSchema({"enum": list(words.PRIORITIES)}),
-]
-RequestType = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.REQUEST_TYPES)),
-    WithJsonSchema({"enum": list(words.REQUEST_TYPES)}),
-]
-RequestStatus = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.REQUEST_STATUSES)),
-    WithJsonSchema({"enum": list(words.REQUEST_STATUSES)}),
-]
-Deferral = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.DEFERRALS)),
-    WithJsonSchema({"enum": list(words.DEFERRALS)}),
-]
-HookTaskStatus = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.HOOK_TASK_STATUSES)),
-    WithJsonSchema({"enum": list(words.HOOK_TASK_STATUSES)}),
-]
-Mode = Annotated[
-    str,
-    Field(strict=True),
-    AfterValidator(_OneOf(words.MODES)),
-    WithJsonSchema({"enum": list(words.MODES)}),
-]
-
-
-def _kebab(name: str) -> str:
-    return name.rstrip("_").replace("_", "-")
-
-
-class Open(BaseModel):
-    """A mapping that keeps the keys no schema names."""
-
-    model_config = ConfigDict(
-        extra="allow", alias_generator=_kebab, protected_namespaces=(), frozen=True
-    )
+from .fields import (
+    Count,
+    Flag,
+    GateStatus,
+    Identity,
+    Mode,
+    Model,
+    Moment,
+    Open,
+    PhaseStatus,
+    SprintStatus,
+    Text,
+)
+from .queue_and_ralph_models import DynamicStep, Hook, HookTask, Ralph, RalphExit, Request
 
 
 class Gate(Open):
@@ -203,80 +113,6 @@ class Stats(Open):
     elapsed: Text | None = None
     current_iteration: Count | None = None
     max_iterations: Count | None = None
-
-
-class Decision(BaseModel):
-    """OperatorDecision (R129-R132); its keys are camel case in the document."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    decision: DecisionWord
-    reasoning: Text
-    injection: dict[str, Any] | None = None
-    deferredUntil: Text | None = None  # noqa: N815
-    rejectionReason: Text | None = None  # noqa: N815
-
-
-class Request(Open):
-    """QueuedRequest (R117-R128)."""
-
-    id: Identity
-    title: Text
-    description: Text | None = None
-    priority: Priority
-    type: RequestType
-    status: RequestStatus
-    created_at: Moment = None
-    discovered_in: Text | None = None
-    decided_at: Moment = None
-    decision: Decision | None = None
-    rejection_reason: Text | None = None
-    deferred_until: Deferral | None = None
-    context: dict[str, Any] | None = None
-
-
-class Ralph(Open):
-    """Settings of Ralph mode (R53)."""
-
-    idle_threshold: Count = 3
-
-
-class Hook(Open):
-    """A per-iteration hook (R70)."""
-
-    id: Identity
-    workflow: Text | None = None
-    prompt: Text | None = None
-    parallel: Flag | None = None
-    enabled: Flag | None = None
-
-
-class DynamicStep(Open):
-    """A step the agent made while running (R55-R59)."""
-
-    id: Identity
-    prompt: Text
-    status: PhaseStatus
-    added_at: Moment = None
-    added_in_iteration: Count | None = None
-
-
-class HookTask(Open):
-    """One execution of a per-iteration hook (R60-R64)."""
-
-    iteration: Count
-    hook_id: Identity
-    status: HookTaskStatus
-    pid: Count | None = None
-    transcript: Text | None = None
-
-
-class RalphExit(Open):
-    """Detection of the goal's completion (R65-R68)."""
-
-    detected_at: Moment = None
-    iteration: Count | None = None
-    final_summary: Text | None = None
 
 
 class Plan(Open):

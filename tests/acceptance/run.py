@@ -52,7 +52,7 @@ def main() -> int:
             f"{word}  {name}: {verdict.counts}  [seed {options.seed}, {seconds:.0f} s]",
             flush=True,
         )
-        for line in verdict.problems[:20]:
+        for line in () if verdict.passed else verdict.problems[:20]:
             print(f"      {line}", flush=True)
     return 1 if failed else 0
 

@@ -24,15 +24,21 @@ class Sizes(NamedTuple):
     """How much is measured."""
 
     fold: int
+    """Events of the large log."""
     replay: int
+    """Events of the one stream that is replayed."""
     phases: int
+    """Phases of the large sprint."""
     appends: int
+    """Events that are appended one by one."""
     rounds: int
+    """How often work that takes long is repeated."""
     processes: int
+    """How often processes are started."""
 
 
-FULL = Sizes(1_000_000, 10_000, 10_000, 1_000, 5, 21)
-QUICK = Sizes(100_000, 1_000, 1_000, 200, 3, 5)
+FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 21)
+QUICK = Sizes(100_000, 1_000, 1_000, 2_000, 3, 5)
 
 
 class Bench:

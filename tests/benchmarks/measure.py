@@ -70,9 +70,9 @@ def side_by_side(
     took: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         before()
+        gc.collect()
         for side in (0, 1) if turn % 2 == 0 else (1, 0):
             work = theirs if side else ours
-            gc.collect()
             began = clock()
             work()
             took[side].append((clock() - began) / units[side])

@@ -22,6 +22,8 @@ from .measure import PROCESSOR, WALL, Figure, Sides, rate, side_by_side
 from .samples import START, STREAM, drafts, fact_of_300_bytes, loop_facts
 
 BATCH = 1_000
+# Short turns: while others use the machine, some of them are still undisturbed.
+TURN, DURABLE_TURN = 100, 20
 _CHECKS = re.compile(r" CHECK \((?:[^()]|\([^()]*\))*\)")
 _INSERT = (
     f"INSERT INTO events VALUES ({', '.join(['?'] * len(Recorded.__struct_fields__))})"
@@ -108,7 +110,7 @@ def undurable(bench: Bench) -> Figure:
 def _one_by_one(bench: Bench, name: str, *, is_durable: bool) -> Sides:
     ours = OurLog(bench, name, is_durable=is_durable)
     bare = BareTable(bench, name, ours.log)
-    count = bench.sizes.appends // 5 if is_durable else bench.sizes.appends
+    count = DURABLE_TURN if is_durable else TURN
     wanted = [the_draft()]
 
     def append_each() -> None:
@@ -118,7 +120,7 @@ def _one_by_one(bench: Bench, name: str, *, is_durable: bool) -> Sides:
     sides = side_by_side(
         append_each,
         bare.insert_each,
-        rounds=3 * bench.sizes.rounds,
+        rounds=bench.sizes.appends // TURN,
         by=WALL if is_durable else PROCESSOR,
         units=(count, count),
         before=lambda: bare.make_ready(count),
@@ -136,7 +138,7 @@ def batches(bench: Bench) -> Figure:
     sides = side_by_side(
         lambda: ours.append(wanted),
         bare.insert_all,
-        rounds=6 * bench.sizes.rounds,
+        rounds=bench.sizes.appends // TURN,
         by=WALL,
         units=(BATCH, BATCH),
         before=lambda: bare.make_ready(BATCH),
@@ -162,7 +164,7 @@ def _against_library(bench: Bench, name: str, *, is_durable: bool) -> Figure:
     ours = OurLog(bench, name, is_durable=is_durable)
     path = bench.new_folder(f"{name}-theirs") / "theirs.db"
     theirs = Store(path, configure=_as(ours.log))
-    count = bench.sizes.appends // 5 if is_durable else bench.sizes.appends
+    count = DURABLE_TURN if is_durable else TURN
     fact = fact_of_300_bytes()
 
     def append_each() -> None:
@@ -173,7 +175,7 @@ def _against_library(bench: Bench, name: str, *, is_durable: bool) -> Figure:
     sides = side_by_side(
         append_each,
         lambda: theirs.append_each(count, fact),
-        rounds=2 * bench.sizes.rounds,
+        rounds=bench.sizes.appends // TURN,
         by=WALL if is_durable else PROCESSOR,
         units=(count, count),
     )
@@ -189,7 +191,7 @@ def _as(log: SqliteLog) -> Callable[[sqlite3.Connection], None]:
 def bytes_of_300(bench: Bench) -> Figure:
     """Measure the database of events of 300 bytes against their JSON lines."""
     log = bench.new_log("bytes")
-    events = 20 * bench.sizes.appends
+    events = bench.sizes.appends
     append_all(log, repeat(the_draft(), events), version=0)
     return _bytes(log)
 
@@ -197,7 +199,7 @@ def bytes_of_300(bench: Bench) -> Figure:
 def bytes_of_loop(bench: Bench) -> Figure:
     """Measure the database of a loop's events, small ones included."""
     log = bench.new_log("bytes-loop")
-    events = 20 * bench.sizes.appends
+    events = bench.sizes.appends
     append_all(log, drafts(loop_facts(events)), version=0)
     return _bytes(log)
 

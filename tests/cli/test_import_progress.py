@@ -1,7 +1,9 @@
 """Importing PROGRESS.yaml: nothing dropped, contradictions reported, bad input refused."""
 
 import json
+import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +209,33 @@ def test_writes_where_the_history_was_imported_from(folder: Path, done: Any) -> 
         load((folder / "PROGRESS.yaml").read_bytes())["phases"][1]["status"]
         == "in-progress"
     )
+
+
+EVERY_FIELD = Path(__file__).resolve().parents[2] / "fixtures/documents/every-field.yaml"
+
+
+def test_stores_every_field_of_the_documents(folder: Path, done: Any) -> None:
+    """Every field of both documents is stored, shown, written, and outlives our events."""
+    original = load(EVERY_FIELD.read_bytes())
+    done("init")
+    done("import", "progress", EVERY_FIELD, "--sprint-dir", ".")
+    assert json.dumps(load((folder / "PROGRESS.yaml").read_bytes())) == json.dumps(original)
+    done("sprint", "heartbeat", "--at", "2026-03-01T08:16:00Z")
+    assert load((folder / "PROGRESS.yaml").read_bytes()) == original
+
+
+def test_schema_names_every_field_of_the_documents(done: Any) -> None:
+    """The published schema names every field of the documents."""
+    known = set(re.findall(r'"([a-z][A-Za-z-]*)"', done("schema", "progress").out))
+    original = load(EVERY_FIELD.read_bytes())
+    unknown = {key for key in _keys(original) if key not in known}
+    free = {"relatedFiles", "codeSnippet", "position", "idPrefix"}
+    assert unknown - free == {"owner-of-the-file"}
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+    for child in value.values() if isinstance(value, dict) else value:
+        if isinstance(child, dict | list):
+            yield from _keys(child)

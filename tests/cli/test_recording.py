@@ -80,7 +80,7 @@ def test_refuses_another_expected_version(sprint: Path, run: Any) -> None:
     result = run("phase", "start", "--expect", "7", "--json")
     error = json.loads(result.err)
     assert result.code == 5
-    assert (error["expected"], error["actual"]) == ("7", 2)
+    assert (error["expected"], error["actual"]) == (7, 2)
     assert run("phase", "start", "--expect", "2").code == 0
 
 

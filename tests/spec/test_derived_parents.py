@@ -18,14 +18,15 @@ AT = "2026-01-15T09:00:00Z"
 def facts(address: str, status: str) -> list[Fact]:
     """Return the facts that bring a pending leaf to a status."""
     started = f.PhaseStarted(address)
-    return {
+    ways: dict[str, list[Fact]] = {
         "pending": [],
         "in-progress": [started],
         "completed": [started, f.PhaseCompleted(address)],
         "skipped": [f.PhaseSkipped(address)],
         "failed": [started, f.PhaseFailed(address, "x", "network")],
         "blocked": [f.PhaseBlocked(address, "x")],
-    }[status]
+    }
+    return ways[status]
 
 
 @pytest.mark.parametrize(

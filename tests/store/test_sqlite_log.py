@@ -178,7 +178,7 @@ def test_pending_steps_are_applied_at_opening(
 ) -> None:
     """A log with an older schema is brought up to date, its events untouched."""
     log.append("a", [draft], expect=0)
-    for table in ("checkpoints", "state_files", "written", "statuses"):
+    for table in ("checkpoints", "written", "statuses"):
         raw.execute(f"DROP TABLE {table}")
     raw.execute("DELETE FROM _sqlite_migrations WHERE name = 'caches'")
     raw.execute("PRAGMA user_version = 1")

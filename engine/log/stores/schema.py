@@ -62,15 +62,6 @@ CACHES = (
   state BLOB NOT NULL,
   PRIMARY KEY (stream, version)
 ) WITHOUT ROWID""",
-    """CREATE TABLE state_files (
-  path TEXT PRIMARY KEY,
-  stream TEXT NOT NULL,
-  version INTEGER NOT NULL,
-  digest BLOB NOT NULL,
-  size INTEGER NOT NULL,
-  mtime_ns INTEGER NOT NULL,
-  inode INTEGER NOT NULL
-) WITHOUT ROWID""",
     """CREATE TABLE written (
   path TEXT NOT NULL,
   digest BLOB NOT NULL,

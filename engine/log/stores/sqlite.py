@@ -201,11 +201,11 @@ class SqliteLog(SqliteReading):
     def _begin(self) -> None:
         # Immediate: a transaction that reads first and writes then is refused at once
         # when somebody else wrote in between, however long we would wait.
-        self._rows("BEGIN IMMEDIATE")
+        self.rows("BEGIN IMMEDIATE")
 
     def _commit(self) -> None:
         # With a rollback journal readers can hold up the commit; it can be repeated.
-        self._rows("COMMIT")
+        self.rows("COMMIT")
 
     def _roll_back(self) -> None:
         if self.connection.in_transaction:
@@ -249,7 +249,7 @@ class SqliteLog(SqliteReading):
 
     def _check_head(self, known: Head | None) -> None:
         def hash_at(position: int) -> bytes | None:
-            rows = self._rows("SELECT hash FROM events WHERE position = ?", (position,))
+            rows = self.rows("SELECT hash FROM events WHERE position = ?", (position,))
             return rows[0][0] if rows else None
 
         check_head(known, hash_at)

@@ -49,13 +49,12 @@ class SqliteReading:
     ) -> None:
         self.path = path
         self.connection = connection
-        """For the cache tables of the projections, in short transactions of theirs."""
         self._entropy = entropy
         self._wait_seconds = wait_seconds
 
     def find_key(self, key: str) -> list[Recorded]:
         """Return the events appended under an idempotency key, or an empty list."""
-        first = self._rows(f"{_SELECT} WHERE key = ?", (key,))
+        first = self.rows(f"{_SELECT} WHERE key = ?", (key,))
         if not first:
             return []
         (event,) = _events(first)
@@ -71,7 +70,7 @@ class SqliteReading:
         end = self.head().position
         end = end if until is None else min(until, end)
         while after < end:
-            page = self._rows(_PAGE, (after, end, ROWS_PER_READ))
+            page = self.rows(_PAGE, (after, end, ROWS_PER_READ))
             if not page:
                 return
             after = page[-1][0]
@@ -84,7 +83,7 @@ class SqliteReading:
         end = self.version(stream)
         end = end if until is None else min(until, end)
         while after < end:
-            page = self._rows(_STREAM_PAGE, (stream, after, end, ROWS_PER_READ))
+            page = self.rows(_STREAM_PAGE, (stream, after, end, ROWS_PER_READ))
             if not page:
                 return
             after = page[-1][2]
@@ -92,19 +91,23 @@ class SqliteReading:
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
-        rows = self._rows(_HEAD)
+        rows = self.rows(_HEAD)
         return Head(*rows[0]) if rows else START
 
     def streams(self) -> dict[str, int]:
         """Return every stream's name with its last version, in order of name."""
-        return dict(self._rows(_STREAMS))
+        return dict(self.rows(_STREAMS))
 
     def version(self, stream: str) -> int:
         """Return the stream's last version; 0 when it does not exist."""
-        return int(self._rows(_VERSION, (stream,))[0][0])
+        return int(self.rows(_VERSION, (stream,))[0][0])
 
-    def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement to its end, waiting for others as long as we may."""
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement to its end and return its rows, waiting for others.
+
+        Raise `BusyError` when they take longer than we may wait. The caches of the
+        projections are read and written through this.
+        """
         patience: Patience | None = None
         while True:
             try:

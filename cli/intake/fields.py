@@ -1,0 +1,72 @@
+"""The kinds of field that documents of strangers have, and the closed word lists."""
+
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from sprintlog.engine.sprint import words
+
+
+class OneOf:
+    """Accepts one of some words, and says which when it is another."""
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        self._allowed = allowed
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        text = core_schema.str_schema(strict=True)
+        return core_schema.no_info_after_validator_function(self._check, text)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"enum": list(self._allowed)}
+
+    def _check(self, word: str) -> str:
+        if word not in self._allowed:
+            raise PydanticCustomError(
+                "word",
+                "{word} is unknown; allowed: {allowed}",
+                {"word": repr(word[:40]), "allowed": ", ".join(self._allowed)},
+            )
+        return word
+
+
+Text = Annotated[str, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+Identity = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
+Moment = Text | None
+
+SprintStatus = Annotated[str, OneOf(words.SPRINT_STATUSES)]
+PhaseStatus = Annotated[str, OneOf(words.PHASE_STATUSES)]
+Model = Annotated[str, OneOf(words.MODELS)]
+Mode = Annotated[str, OneOf(words.MODES)]
+GateStatus = Annotated[str, OneOf(words.GATE_STATUSES)]
+DecisionWord = Annotated[str, OneOf(words.DECISIONS)]
+Priority = Annotated[str, OneOf(words.PRIORITIES)]
+RequestType = Annotated[str, OneOf(words.REQUEST_TYPES)]
+RequestStatus = Annotated[str, OneOf(words.REQUEST_STATUSES)]
+Deferral = Annotated[str, OneOf(words.DEFERRALS)]
+HookTaskStatus = Annotated[str, OneOf(words.HOOK_TASK_STATUSES)]
+
+
+def _kebab(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+class Open(BaseModel):
+    """A mapping that keeps the keys no schema names."""
+
+    model_config = ConfigDict(
+        extra="allow", alias_generator=_kebab, protected_namespaces=(), frozen=True
+    )

@@ -1,0 +1,229 @@
+"""Random plans, and random histories of sprints driven through their commands.
+
+Nearly every move is one that the rules allow; what they refuse is left out.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import lifecycle, loop, notes, phases, plan
+from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.rollback import path, roll_back, undo_rollback
+from sprintlog.engine.sprint.state import Sprint, pack
+from sprintlog.engine.sprint.times import from_milliseconds
+from sprintlog.engine.sprint.transitions import PHASE_FROM
+from sprintlog.engine.sprint.words import PHASE_STATUSES, SPRINT_STATUSES
+
+Data = dict[str, Any]
+Move = tuple[str, int, int]
+
+PHASE_COMMANDS: dict[str, Callable[..., list[Fact]]] = {
+    name: getattr(phases, f"{name}_phase") for name in PHASE_FROM
+}
+SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
+    (lifecycle.start_sprint, {}),
+    (lifecycle.resume_sprint, {"by": "Ada", "why": "done"}),
+    (lifecycle.pause_sprint, {}),
+    (lifecycle.interrupt_sprint, {"reason": "x"}),
+    (lifecycle.block_sprint, {"reason": "x"}),
+    (lifecycle.need_human, {"reason": "x"}),
+    (lifecycle.complete_sprint, {}),
+    (lifecycle.reopen_sprint, {}),
+    (lifecycle.beat, {}),
+    (loop.start_iteration, {}),
+    (loop.start_iteration, {"number": 7, "max_iterations": 9}),
+    (notes.add_note, {"text": "x"}),
+]
+OWN = ["phase"] * 6 + ["sprint"] * 2 + ["wake"] * 2 + ["back", "undo"]
+
+
+def copied(value: Any) -> Any:
+    """Return what a log would give back of a fact or a document."""
+    kind = type(value) if isinstance(value, Fact) else Any
+    return msgspec.json.decode(msgspec.json.encode(value), type=kind)
+
+
+class World:
+    """A sprint's stream, and its state carried along as each append happens."""
+
+    def __init__(self, document: Data) -> None:
+        self.events: list[Event] = []
+        self.ends = [0]
+        self.sprint = Sprint("s")
+        self.act(plan.create_sprint, plan=document)
+        self.move(("wake", 0, 0))
+
+    def act(self, command: Callable[..., list[Fact]], **arguments: Any) -> bool:
+        """Give a command twice: it decides the same and changes nothing; then append."""
+        before = pack(self.sprint)
+        answers: list[list[Fact] | str] = []
+        for _ in range(2):
+            try:
+                answers.append(command(self.sprint, **arguments))
+            except RefusedError as error:
+                answers.append(error.message)
+        assert answers[0] == answers[1]
+        assert pack(self.sprint) == before
+        if isinstance(answers[0], str) or not answers[0]:
+            return False
+        self.append(answers[0])
+        return True
+
+    def append(self, facts: list[Fact]) -> None:
+        """Append facts and catch up; a rollback sends the fold back to the start."""
+        news = [(len(self.events) + n, self.time, x) for n, x in enumerate(facts, start=1)]
+        self.events += news
+        self.ends.append(len(self.events))
+        if any(isinstance(fact, f.RolledBack) for fact in facts):
+            self.sprint = self.rebuilt()
+        else:
+            fold(self.sprint, [(v, at, copied(fact)) for v, at, fact in news])
+
+    @property
+    def time(self) -> str:
+        """Return a time that mostly goes forward."""
+        seconds = 37 * len(self.events) - (500 if len(self.events) % 11 == 10 else 0)
+        return from_milliseconds(1_768_467_600_000 + 1000 * seconds)
+
+    def tail(self, after: int, until: int) -> list[Event]:
+        """Return the events after one version until another, as a log gives them."""
+        return [(v, at, copied(fact)) for v, at, fact in self.events[after:until]]
+
+    def live(self, version: int) -> list[tuple[int, int]]:
+        """Return the path to a version."""
+        found = [(v, x.to) for v, _, x in self.events if isinstance(x, f.RolledBack)]
+        return path([rollback for rollback in found if rollback[0] <= version], version)
+
+    def rebuilt(self, version: int | None = None) -> Sprint:
+        """Return the sprint folded from nothing."""
+        last = len(self.events) if version is None else version
+        return fold(Sprint("s"), self.tail(0, last), self.live(last))
+
+    def move(self, move: Move) -> None:
+        """Do something, as far as the rules allow it."""
+        kind, i, j = move
+        leaves = self.sprint.plan.tree.leaves
+        match kind:
+            case "phase" if leaves:
+                leaf = leaves[i % len(leaves)] if i % 3 else self.sprint.plan.pointed()
+                assert leaf is not None
+                fitting = [w for w, states in PHASE_FROM.items() if leaf.status in states]
+                wish = (fitting or ["start"])[j % max(1, len(fitting))]
+                if i % 17 == 16:
+                    wish = list(PHASE_FROM)[j % len(PHASE_FROM)]
+                said: Data = {"block": {"reason": "x"}}.get(wish, {})
+                if wish == "fail":
+                    category = ("network", "logic", "timeout")[j % 3]
+                    said = {"error": "x", "category": category, "at": self.time}
+                self.act(PHASE_COMMANDS[wish], phase=leaf.address, **said)
+            case "sprint":
+                command, said = SPRINT_COMMANDS[i % len(SPRINT_COMMANDS)]
+                self.act(command, **said)
+            case "wake":
+                for command, said in SPRINT_COMMANDS[:2]:
+                    self.act(command, **said)
+            case "back":
+                to = self.ends[1:][i % len(self.ends[1:])]
+                self.act(roll_back, to=to, is_inside_append=False)
+            case "undo":
+                self.act(undo_rollback)
+            case "import":
+                theirs = mutated(copied(self.sprint.document), i, j)
+                if self.act(plan.import_document, document=theirs, source="x"):
+                    assert written(self.sprint) == msgspec.json.encode(theirs)
+
+
+def written(sprint: Sprint) -> bytes:
+    """Return the document's bytes, keys in their order."""
+    return msgspec.json.encode(sprint.document)
+
+
+def saved(sprint: Sprint) -> bytes:
+    """Return the whole state, after somebody has looked at it."""
+    assert sprint.document is not None
+    return pack(sprint)
+
+
+def mutated(document: Data, i: int, j: int) -> Data:
+    """Return a document as another tool may have left it."""
+    nodes = [n for n, _ in walk(document)] or [document]
+    node = nodes[j % len(nodes)]
+    match i % 9:
+        case 0:
+            node["status"] = PHASE_STATUSES[j % 6]
+        case 1:
+            node.pop("id", None)
+        case 2:
+            node.pop("status", None)
+        case 3:
+            document.get("phases", []).append(deepcopy(node))
+        case 4:
+            document["phases"] = list(reversed(document.get("phases", [])))
+        case 5:
+            document.pop(("stats", "current", "last-activity")[j % 3], None)
+        case 6:
+            document["stats"] = {"current-iteration": j}
+        case 7:
+            document = dict(reversed(document.items()))
+        case _:
+            document["status"] = SPRINT_STATUSES[j % 8]
+    return document
+
+
+def walk(data: Data, level: int = 0) -> list[tuple[Data, int]]:
+    """Return every node below, depth first, with its level."""
+    key = (("phases", "steps", "phases"))[level] if level < 3 else ""
+    found = []
+    for child in data.get(key) or []:
+        if isinstance(child, dict):
+            found += [(child, level + 1), *walk(child, level + 1)]
+    return found
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Data:
+    """Return a plan: simple and for-each phases, gates, breakpoints, empty ones."""
+
+    def top(index: int) -> Data:
+        node: Data = {"id": f"p{index}"}
+        if draw(st.booleans()):
+            node["prompt"] = "x"
+        else:
+            sizes = draw(st.lists(st.integers(0, 3), max_size=3))
+            node["steps"] = [
+                {"id": f"s{s}", "prompt": "x", "phases": [sub(n) for n in range(size)]}
+                for s, size in enumerate(sizes)
+            ]
+        if draw(st.integers(0, 3)) == 0:
+            node["break"] = True
+        if (gate := draw(st.integers(0, 9))) < 2:
+            node["gate"] = {"script": "x"}
+            node["gate-tracking"] = {"status": ("passed", "failed")[gate]}
+        return node
+
+    def sub(index: int) -> Data:
+        return {"id": f"i/{index}", "prompt": "x"}
+
+    return {"phases": [top(index) for index in range(draw(st.integers(1, 4)))]}
+
+
+def worlds(*kinds: str) -> st.SearchStrategy[World]:
+    """Return histories of our own commands, and of the kinds named besides."""
+    kind = st.sampled_from([*OWN, *kinds])
+    number = st.integers(0, 60)
+    moves = st.lists(st.tuples(kind, number, number), max_size=40)
+
+    def play(document: Data, played: list[Move]) -> World:
+        world = World(document)
+        for move in played:
+            world.move(move)
+        return world
+
+    return st.builds(play, plans(), moves)

@@ -1,0 +1,76 @@
+"""A state saved and read again is the same state, wherever it was saved."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import phases
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.plan import create_sprint, import_document
+from sprintlog.engine.sprint.rollback import roll_back
+from sprintlog.engine.sprint.state import Sprint, pack, unpack
+
+from .conftest import Scenario, for_each, simple
+
+
+@pytest.fixture
+def busy(running: Any) -> Scenario:
+    """Return a sprint in whose state everything has been used."""
+    empty = {"id": "e", "steps": []}
+    scenario: Scenario = running(
+        {"phases": [empty, for_each("p", x=("i", "j")), *simple("z")["phases"]]}
+    )
+    scenario.given(f.IterationStarted(1), f.PhaseStarted("p/x/i"), f.NoteAdded("x"))
+    scenario.do(phases.complete_phase, summary="fine").do(phases.start_phase)
+    scenario.do(roll_back, to=6, is_inside_append=False).do(phases.start_phase)
+    return scenario
+
+
+def test_gives_the_same_state_back(busy: Scenario) -> None:
+    """unpack(pack(s)) is s: its document, its Record and what was said."""
+    again = unpack(pack(busy.sprint))
+    assert msgspec.json.encode(again.document) == busy.bytes()
+    assert (again.id, again.version) == (busy.sprint.id, busy.sprint.version)
+    assert again.record == busy.sprint.record
+    assert again.plan.said == busy.sprint.plan.said
+    assert pack(again) == pack(busy.sprint)
+
+
+@pytest.mark.parametrize("version", range(1, 8))
+def test_goes_on_from_any_version(busy: Scenario, version: int) -> None:
+    """Folding on from a saved state gives what folding on without saving gives."""
+    events = [(v, at, fact) for v, at, fact in busy.events[:7]]
+    straight = Scenario().given(*(fact for _, _, fact in events))
+    saved = pack(Scenario().given(*(fact for _, _, fact in events[:version])).sprint)
+    again = fold(unpack(saved), events[version:])
+    assert msgspec.json.encode(again.document) == straight.bytes()
+
+
+def test_knows_the_same_wish_again(busy: Scenario) -> None:
+    """What was said last survives the checkpoint (P33)."""
+    again = unpack(pack(busy.sprint))
+    assert phases.start_phase(again, phase="p/x/j") == []
+
+
+def test_keeps_where_the_file_lives(given: Any) -> None:
+    """The place of the state file is part of the state."""
+    place = f.Place("a/PROGRESS.yaml", "tree")
+    scenario: Scenario = given().do(create_sprint, plan=simple("a"), place=place)
+    assert unpack(pack(scenario.sprint)).plan.place == place
+
+
+def test_keeps_an_untouched_import(given: Any) -> None:
+    """A document as it came stays as it came, numbers and order included."""
+    document = {"z": -0.0, "b": [1, 1.0, None, {"y": "ü\u2028"}], "a": 2**63 - 1}
+    scenario: Scenario = given().do(import_document, document=document, source="x")
+    again = unpack(pack(scenario.sprint))
+    assert msgspec.json.encode(again.document) == msgspec.json.encode(document)
+
+
+@pytest.mark.parametrize("bytes_", [b"", b"\x00", b"\x90", b"text", pack(Sprint("s"))[:-1]])
+def test_reads_nothing_else(bytes_: bytes) -> None:
+    """Bytes that are no saved state are told apart from one."""
+    with pytest.raises(msgspec.DecodeError):
+        unpack(bytes_)

@@ -1,0 +1,210 @@
+"""`append` calls the command that would have caused the fact, so the same rules hold."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import lifecycle, loop, notes, phases
+from sprintlog.engine.sprint.plan import create_sprint, import_document
+from sprintlog.engine.sprint.rollback import roll_back
+from sprintlog.engine.sprint.wishes import fulfil, to_fact
+
+from .conftest import Command, Data, Scenario, simple
+
+AT = "2026-01-15T09:00:00Z"
+GO, A = f.SprintStarted(), f.PhaseStarted("a")
+
+CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
+    ([], "sprint-started", {}, lifecycle.start_sprint, {}),
+    ([GO], "sprint-paused", {"reason": "x"}, lifecycle.pause_sprint, {"reason": "x"}),
+    ([GO], "sprint-blocked", {"reason": "x"}, lifecycle.block_sprint, {"reason": "x"}),
+    (
+        [GO],
+        "human-needed",
+        {"phase": "a", "reason": "x", "details": "y", "error": "z"},
+        lifecycle.need_human,
+        {"phase": "a", "reason": "x", "details": "y", "error": "z"},
+    ),
+    ([GO], "sprint-interrupted", {}, lifecycle.interrupt_sprint, {}),
+    (
+        [GO, f.SprintBlocked("x")],
+        "sprint-resumed",
+        {"by": "Ada", "why": "x"},
+        lifecycle.resume_sprint,
+        {"by": "Ada", "why": "x"},
+    ),
+    (
+        [GO, f.PhaseSkipped("a")],
+        "sprint-completed",
+        {"summary": "x"},
+        lifecycle.complete_sprint,
+        {"summary": "x"},
+    ),
+    ([GO, f.SprintCompleted()], "sprint-reopened", {}, lifecycle.reopen_sprint, {}),
+    ([GO], "activity-seen", {}, lifecycle.beat, {}),
+    (
+        [GO],
+        "phase-started",
+        {"phase": "a", "model": "opus"},
+        phases.start_phase,
+        {"phase": "a", "model": "opus"},
+    ),
+    (
+        [GO, A],
+        "phase-completed",
+        {"phase": "a", "summary": "x"},
+        phases.complete_phase,
+        {"phase": "a", "summary": "x"},
+    ),
+    (
+        [GO, A],
+        "phase-failed",
+        {"phase": "a", "error": "x", "category": "network"},
+        phases.fail_phase,
+        {"phase": "a", "error": "x", "category": "network", "at": AT},
+    ),
+    (
+        [GO],
+        "phase-blocked",
+        {"phase": "a", "reason": "x"},
+        phases.block_phase,
+        {"phase": "a", "reason": "x"},
+    ),
+    ([GO], "phase-skipped", {"phase": "a"}, phases.skip_phase, {"phase": "a"}),
+    (
+        [GO, f.PhaseBlocked("a", "x")],
+        "phase-retried",
+        {"phase": "a"},
+        phases.retry_phase,
+        {"phase": "a"},
+    ),
+    (
+        [GO, f.PhaseSkipped("a")],
+        "phase-reopened",
+        {"phase": "a"},
+        phases.reopen_phase,
+        {"phase": "a"},
+    ),
+    (
+        [GO],
+        "iteration-started",
+        {"number": 5, "max_iterations": 30},
+        loop.start_iteration,
+        {"number": 5, "max_iterations": 30},
+    ),
+    (
+        [GO],
+        "rolled-back",
+        {"to": 1, "reason": "x"},
+        roll_back,
+        {"to": 1, "reason": "x", "is_inside_append": False},
+    ),
+    (
+        [GO],
+        "note-added",
+        {"text": "x", "phase": "a"},
+        notes.add_note,
+        {"text": "x", "phase": "a"},
+    ),
+]
+"""What happened, the fact wished for, and the command it stands for."""
+
+
+def wish(scenario: Scenario, tag: str, data: object) -> Scenario:
+    """Wish for a fact by its tag and data, as `append` does."""
+
+    def command(sprint: Any) -> list[Fact]:
+        return fulfil(sprint, to_fact(tag, data), AT, is_inside_append=False)
+
+    return scenario.when(command)
+
+
+@pytest.mark.parametrize(
+    ("history", "tag", "data", "command", "arguments"), CASES, ids=[c[1] for c in CASES]
+)
+def test_decides_what_the_command_decides(
+    given: Any, history: list[Fact], tag: str, data: Data, command: Command, arguments: Data
+) -> None:
+    """A fact wished for by its type gives the facts of its command (section 8)."""
+    scenario: Scenario = given(simple("a", **{"break": True}), *history)
+    expected = scenario.when(command, **arguments).decided
+    assert expected
+    wish(scenario, tag, data).then(*expected)
+
+
+def test_covers_every_fact_that_can_be_wished() -> None:
+    """Every fact type is tried here, or is only ever caused by another wish."""
+    caused = {"breakpoint-reached", "retry-scheduled", "edit-observed"}
+    documents = {"sprint-compiled", "sprint-imported"}
+    assert {c[1] for c in CASES} | caused | documents == {x.type for x in f.FACTS}
+
+
+def test_takes_in_plans_and_documents(given: Any) -> None:
+    """Whole plans and documents come in by their facts' types as well."""
+    plan = given().when(create_sprint, plan=simple("a"), source="x").decided
+    wish(given(), "sprint-compiled", {"document": simple("a"), "source": "x"}).then(*plan)
+    document = {"document": simple("a", status="pending"), "source": "x"}
+    taken = given().when(import_document, **document).decided
+    wish(given(), "sprint-imported", document).then(*taken)
+
+
+@pytest.mark.parametrize("data", [{"patch": []}, {}, {"patch": [{"op": "remove"}]}])
+def test_takes_in_no_patch_from_outside(data: Data) -> None:
+    """A patch that does not fit would make a stream unreadable, so none is taken."""
+    with pytest.raises(RefusedError, match="give the whole document"):
+        to_fact("sprint-imported", {"source": "x", **data})
+
+
+@pytest.mark.parametrize(
+    ("tag", "data"),
+    [
+        ("breakpoint-reached", {"phase": "a"}),
+        ("retry-scheduled", {"phase": "a", "next_retry_at": AT}),
+        ("edit-observed", {"path": "p", "digest": "d", "kept": "k", "since": 0}),
+    ],
+)
+def test_refuses_facts_that_others_cause(running: Any, tag: str, data: Data) -> None:
+    """Some facts only follow from others; the refusal says from which."""
+    wish(running(simple("a")), tag, data).then_refused(
+        containing=f"{tag} cannot be wished for", wish=tag
+    )
+
+
+def test_obeys_the_same_rules(running: Any) -> None:
+    """A wish that its command refuses is refused, and one said twice is nothing."""
+    scenario: Scenario = running(simple("a"))
+    wish(scenario, "phase-completed", {"phase": "a"}).then_refused(state="pending")
+    wish(scenario, "sprint-started", {}).then_nothing()
+
+
+def test_knows_no_other_type() -> None:
+    """An unknown type is not found; the known ones are listed."""
+    with pytest.raises(NotFoundError, match="no event type 'phase-dreamt'") as caught:
+        to_fact("phase-dreamt", {})
+    assert caught.value.fields["field"] == "type"
+    assert "phase-started" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("data", "field"),
+    [
+        ([], "data"),
+        (None, "data"),
+        ("text", "data"),
+        ({"phase": "a", "who": "me"}, "data.who"),
+        ({"phase": "a", "type": "phase-started"}, "data.type"),
+        ({}, "data"),
+        ({"phase": 7}, "data.phase"),
+        ({"phase": None}, "data.phase"),
+        ({"phase": "a", "model": ["opus"]}, "data.model"),
+    ],
+)
+def test_names_the_field_that_is_wrong(data: object, field: str) -> None:
+    """Unknown, missing and mistyped fields are refused by name."""
+    with pytest.raises(RefusedError) as caught:
+        to_fact("phase-started", data)
+    assert caught.value.fields["field"] == field
+    assert caught.value.message.startswith("data")
