@@ -1,0 +1,146 @@
+"""Scalars as YAML that every reader reads the same; the plainest style that is safe.
+
+Which words, numbers and times must be quoted was measured on PyYAML, js-yaml and
+`yaml`: one that somebody takes for another type is never written plain.
+"""
+
+import math
+import re
+from functools import cache
+
+LINE_STEP = "  "
+"""How far what is below stands in."""
+_WORD_MAX = 64
+_KNOWN_MAX = 512
+
+_UNPRINTABLE = (
+    "[^ -~\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+# Tables that turn every character which needs an escape into a zero byte.
+_LINE_MARKS = bytes(range(32, 127)).rjust(127, b"\0").ljust(256, b"\0")
+_BLOCK_MARKS = _LINE_MARKS[:10] + b"\n" + _LINE_MARKS[11:]
+_NOT_FIRST = frozenset(" -?:,[]{}#&*!|=>'\"%@`")
+# What YAML 1.1, YAML 1.2 or one of their readers takes for another type.
+_WORDS = frozenset(
+    case
+    for word in ("null", "true", "false", "y", "n", "yes", "no", "on", "off", "~", "<<")
+    for case in (word, word.capitalize(), word.upper())
+)
+_NUMBER_OR_TIME = r"""
+      [0-9]{4}-[0-9]{2}-[0-9]{2}
+    | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ ]+)
+      [0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?
+      (?:[ ]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?
+    | [-+]?[0-9_]+(?::[0-9_]+)+(?:\.[0-9_]*)?
+    | [-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?
+    | [-+]?\.(?:[0-9_]+(?:[eE][-+]?[0-9]+)?|inf|Inf|INF)|\.(?:nan|NaN|NAN)
+    | [-+]?0(?:b[01_]+|o[0-7_]+|x[0-9a-fA-F_]+)"""
+# Known by their shape, because that pattern takes long to compile.
+_ANY_DIGIT = str.maketrans("123456789", "000000000")
+_USUAL_TIMES = ("00:00:00", "0000-00-00T00:00:00Z", "0000-00-00T00:00:00.000Z")
+_SHORT_ESCAPES = dict(
+    zip('\0\a\b\t\n\v\f\r\x1b"\\\x85\xa0\u2028\u2029', '0abtnvfre"\\N_LP', strict=True)
+)
+_TO_ESCAPE = rf'["\\]|{_UNPRINTABLE}'
+
+
+class UnwritableError(Exception):
+    """A value that YAML cannot hold; collects the path to it on the way up."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.path: list[str | int] = []
+
+
+def line_of(text: str, known: dict[str, str]) -> str:
+    """Return a line of text in the plainest style that is safe; remember words."""
+    size = len(text)
+    if size <= _WORD_MAX and text in known:
+        return known[text]
+    first = text[0]
+    if first in "0123456789+._" and _is_number_or_time(text):
+        line = f"'{text}'"
+    elif not ((size <= _WORD_MAX and text.isprintable()) or _is_printable(text)):
+        line = _quoted(text)
+    elif (
+        first in _NOT_FIRST
+        or text[-1] in " :"
+        or (size <= 5 and text in _WORDS)
+        # One character is found five times as fast as two.
+        or (":" in text and ": " in text)
+        or ("#" in text and " #" in text)
+    ):
+        line = "'" + text.replace("'", "''") + "'"
+    else:
+        line = text
+    if size <= _WORD_MAX and len(known) < _KNOWN_MAX:
+        known[text] = line
+    return line
+
+
+def _is_number_or_time(text: str) -> bool:
+    if text.translate(_ANY_DIGIT) in _USUAL_TIMES:
+        return True
+    return _compiled(_NUMBER_OR_TIME).fullmatch(text) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern, compiled when it is first needed: most files need none."""
+    return re.compile(pattern, re.VERBOSE)
+
+
+def _is_printable(text: str, marks: bytes = _LINE_MARKS) -> bool:
+    """Tell whether text can stand unescaped; Python's own idea of it is narrower."""
+    if text.isascii():
+        return 0 not in text.encode().translate(marks)
+    if marks is _BLOCK_MARKS:
+        text = text.replace("\n", "")
+    return text.isprintable() or _compiled(_UNPRINTABLE).search(text) is None
+
+
+def block_of(text: str, pad: str) -> str:
+    """Return text with line breaks as a literal block, its lines starting with `pad`."""
+    if not _is_printable(text, _BLOCK_MARKS):
+        return _quoted(text)
+    body = text.removesuffix("\n")
+    lines = body.split("\n")
+    indicator = str(len(LINE_STEP)) if text.lstrip("\n")[:1] == " " else ""
+    if indicator and not text.rstrip("\n").rpartition("\n")[2].strip(" "):
+        # The `yaml` package loses the spaces that end such a block.
+        return _quoted(text)
+    chomping = ("" if lines[-1] else "+") if body != text else "-"
+    indented = [pad + line if line else "\n" for line in lines]
+    return f"|{indicator}{chomping}{''.join(indented)}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + _compiled(_TO_ESCAPE).sub(_escape, text) + '"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
+    code = ord(char)
+    if 0xD800 <= code <= 0xDFFF:
+        raise UnwritableError("half a surrogate pair is not a character")
+    if char in _SHORT_ESCAPES:
+        return f"\\{_SHORT_ESCAPES[char]}"
+    return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}"
+
+
+def float_of(number: float) -> str:
+    """Return the shortest digits, in JavaScript's notation but always with a point."""
+    if not math.isfinite(number):
+        raise UnwritableError(f"a number must be finite, not {number}")
+    text = repr(number)
+    if "e" not in text:
+        return text
+    mantissa, power = text.split("e")
+    exponent = int(power)
+    sign, digits = "-" if number < 0 else "", mantissa.lstrip("-").replace(".", "")
+    # JavaScript writes an exponent from 1e21 upwards and from 1e-7 downwards.
+    if 0 < exponent < 21:
+        return f"{sign}{digits.ljust(exponent + 1, '0')}.0"
+    if -7 < exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}e{exponent:+d}"
