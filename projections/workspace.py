@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from sprintlog.engine.errors import (
+    BusyError,
     ConflictError,
     NotFoundError,
     RefusedError,
@@ -250,7 +251,10 @@ class Workspace:
             except ConflictError:
                 if isinstance(expect, int):
                     raise
-        raise ConflictError(stream=stream, expected=sprint.version, actual=-1)
+        raise BusyError(
+            f"sprint {sprint_id} changed {TRIES_MAX} times while this was decided",
+            hint="nothing was recorded; repeat the command",
+        )
 
     def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""

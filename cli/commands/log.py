@@ -36,7 +36,9 @@ def command(
     with open_workspace() as workspace:
         name = None if all_sprints else workspace.choose(sprint_id)
         found = workspace.events(name)
-        if name is not None and at is not None:
+        if at is not None:
+            if name is None:
+                raise click.UsageError("--at goes with one sprint, not with --all")
             found = _until(found, workspace.version_at(name, at))
         chosen = (event for event in found if not types or event.type in types)
         shown = deque(chosen, maxlen=last) if last else chosen
