@@ -41,7 +41,7 @@ def parse_point(text: str, *, now: int) -> Point:
         parse(text)
     except InvalidInputError as error:
         raise InvalidInputError(
-            f"{text[:60]!r} is not a point in the log; give {FORMS}", field="at"
+            f"{text[:60]!r} is not a point in the log; give {FORMS}"
         ) from error
     return Point("time", time=text)
 

@@ -151,8 +151,11 @@ class Tree:
         leaf = self.leaves[index]
         if leaf.status not in FINISHED:
             return True
-        top = leaf if leaf.level == 1 else self._top_of(leaf)
-        if not gate_is_open(top.data) and not gate_is_open(leaf.data):
+        # What was skipped needs no gate: there is nothing that it could check.
+        if leaf.status == COMPLETED and gate_is_open(leaf.data):
+            return True
+        top = self._top_of(leaf)
+        if top is leaf or not gate_is_open(top.data) or _is_all_skipped(top):
             return False
         behind = self.leaves[index + 1] if index + 1 < len(self.leaves) else None
         return behind is None or self._top_of(behind) is not top
@@ -228,10 +231,14 @@ def derived_status(node: Node) -> str:
     if tally[FAILED]:
         return FAILED
     if tally[COMPLETED] + tally[SKIPPED] == total:
-        if gate_is_open(node.data):
-            return IN_PROGRESS
-        return SKIPPED if tally[SKIPPED] == total else COMPLETED
+        if _is_all_skipped(node):
+            return SKIPPED
+        return IN_PROGRESS if gate_is_open(node.data) else COMPLETED
     return PENDING if tally[PENDING] == total else IN_PROGRESS
+
+
+def _is_all_skipped(node: Node) -> bool:
+    return node.tally[SKIPPED] == len(node.children)
 
 
 def put(data: Data, key: str, value: Any) -> None:

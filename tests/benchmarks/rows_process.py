@@ -33,11 +33,13 @@ def _action(bench: Bench, phases: int) -> Figure:
     folder = bench.new_folder(f"action-{phases}")
     make_started(folder, phases)
     actions = _actions(phases)
-    _command(folder, *next(actions))
+    shell = Shell(bench, folder)
+    shell.sprintlog(*next(actions))
+    shell.run(sys.executable, "-c", IMPORTS)
     before = (folder / "PROGRESS.yaml").read_bytes()
     sides = side_by_side(
-        lambda: _command(folder, *next(actions)),
-        lambda: _run(folder, sys.executable, "-c", IMPORTS),
+        lambda: shell.sprintlog(*next(actions)),
+        lambda: shell.run(sys.executable, "-c", IMPORTS),
         rounds=bench.sizes.processes,
         by=WALL,
     )
@@ -57,14 +59,15 @@ def coprocess(bench: Bench) -> Figure:
     for name in ("coprocess", "commands"):
         make_started(bench.new_folder(name), PHASES)
     facts = [_round_of_facts() for _ in range(2)]
-    folder = bench.folder / "commands"
+    shell = Shell(bench, bench.folder / "commands")
 
     def commands() -> None:
         for _ in range(COMMANDS):
             fact = next(facts[1])
-            _command(folder, "append", fact["type"], "--data", json.dumps(fact["data"]))
+            shell.sprintlog("append", fact["type"], "--data", json.dumps(fact["data"]))
 
-    with Coprocess(bench.folder / "coprocess") as process:
+    commands()
+    with Coprocess(Shell(bench, bench.folder / "coprocess")) as process:
         process.append(next(facts[0]))
 
         def lines() -> None:
@@ -96,14 +99,36 @@ def _round_of_facts() -> Iterator[dict[str, Any]]:
     )
 
 
+class Shell:
+    """A folder in which commands run."""
+
+    def __init__(self, bench: Bench, folder: Path) -> None:
+        self.folder = folder
+        self.environment = _environment(bench)
+
+    def sprintlog(self, *arguments: str) -> None:
+        """Run one command of ours."""
+        self.run(*_sprintlog(), *arguments)
+
+    def run(self, *words: str) -> None:
+        """Run one program to its end; it must succeed."""
+        subprocess.run(
+            words,
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+
+
 class Coprocess:
     """`sprintlog append`, fed line by line by somebody who awaits every answer."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, shell: Shell) -> None:
         self._process = subprocess.Popen(
             [*_sprintlog(), "append"],
-            cwd=folder,
-            env=_environment(),
+            cwd=shell.folder,
+            env=shell.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -129,21 +154,17 @@ class Coprocess:
         self._process.communicate()
 
 
-def _command(folder: Path, *arguments: str) -> None:
-    _run(folder, *_sprintlog(), *arguments)
-
-
-def _run(folder: Path, *words: str) -> None:
-    subprocess.run(
-        words, cwd=folder, env=_environment(), stdout=subprocess.DEVNULL, check=True
-    )
-
-
 def _sprintlog() -> list[str]:
     """Return the command a user would type, where it is installed."""
     script = Path(sys.executable).with_name("sprintlog")
     return [str(script)] if script.exists() else [sys.executable, "-m", "sprintlog.cli"]
 
 
-def _environment() -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if not k.startswith("SPRINTLOG_")}
+def _environment(bench: Bench) -> dict[str, str]:
+    """Return what both sides run in: without settings, but with compiled modules.
+
+    An installed package is compiled; a checkout is not where bytecode is not written.
+    """
+    dropped = ("SPRINTLOG_", "PYTHONDONTWRITEBYTECODE")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(bench.folder / "bytecode")}

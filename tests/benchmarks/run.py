@@ -1,9 +1,11 @@
 """`make bench`: the table of DESIGN.md section 9, as ratios to something run beside it.
 
-A missed goal is printed as FAIL and does not change the exit code.
+A missed goal is printed as FAIL and does not change the exit code; a row that could not
+be measured because something failed does.
 """
 
 import argparse
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ import msgspec
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from sprintlog.engine.errors import SprintlogError
 from tests.benchmarks import rows_files, rows_fold, rows_log, rows_process
 from tests.benchmarks.logs import FULL, QUICK, Bench
 from tests.benchmarks.machine import facts
@@ -26,6 +29,12 @@ class Row(NamedTuple):
 
     measure: Callable[[Bench], Figure]
     goal: Goal
+
+
+class Broken(NamedTuple):
+    """A row that could not be measured because something failed."""
+
+    reason: str
 
 
 ROWS: dict[str, Row] = {
@@ -56,7 +65,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--only", default="", metavar="NAME", help="rows that hold this")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, no verdict")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes")
     options = parser.parse_args()
     chosen = {name: row for name, row in ROWS.items() if options.only in name}
     if not chosen:
@@ -68,29 +77,36 @@ def main() -> int:
         machine = facts(bench.folder, log)
         log.close()
         if options.json:
-            answers = [_answer(*found) for found in _measured(bench, chosen)]
+            found = list(_measured(bench, chosen))
+            answers = [_answer(*measured) for measured in found]
             print(msgspec.json.encode({"machine": machine, "rows": answers}).decode())
-            return 0
-        _print_head(machine, bench)
-        for found in _measured(bench, chosen):
-            print(_line(*found), flush=True)
-    return 0
+        else:
+            _print_head(machine, bench)
+            found = []
+            for measured in _measured(bench, chosen):
+                print(_line(*measured), flush=True)
+                found.append(measured)
+    return int(any(isinstance(answer, Broken) for *_, answer in found))
 
 
 def _measured(
     bench: Bench, rows: dict[str, Row]
-) -> Iterator[tuple[str, Goal, Figure | Skip]]:
+) -> Iterator[tuple[str, Goal, Figure | Skip | Broken]]:
     for name, row in rows.items():
         try:
             yield name, row.goal, row.measure(bench)
         except Skip as reason:
             yield name, row.goal, reason
+        except (SprintlogError, subprocess.CalledProcessError, AssertionError) as error:
+            yield name, row.goal, Broken(f"{type(error).__name__}: {str(error)[:200]}")
 
 
-def _answer(name: str, goal: Goal, found: Figure | Skip) -> dict[str, Any]:
+def _answer(name: str, goal: Goal, found: Figure | Skip | Broken) -> dict[str, Any]:
     wanted = {"goal": goal.value, "goal_is": "at most" if goal.at_most else "at least"}
     if isinstance(found, Skip):
         return {"name": name, **wanted, "skipped": str(found)}
+    if isinstance(found, Broken):
+        return {"name": name, **wanted, "failed": found.reason}
     passed = goal.is_met_by(found.ratio)
     return {"name": name, **found._asdict(), **wanted, "passed": passed}
 
@@ -106,12 +122,14 @@ def _print_head(machine: dict[str, str], bench: Bench) -> None:
     print(_columns("row", "ours", "against", "theirs", "ratio", "goal"), flush=True)
 
 
-def _line(name: str, goal: Goal, found: Figure | Skip) -> str:
+def _line(name: str, goal: Goal, found: Figure | Skip | Broken) -> str:
     wanted = "-"
     if goal.value is not None:
         wanted = f"{'≤' if goal.at_most else '≥'} {goal.value:,g} {goal.unit}"
     if isinstance(found, Skip):
         return f"{name:<{_WIDTHS[0]}}  skipped: {found}"
+    if isinstance(found, Broken):
+        return f"{name:<{_WIDTHS[0]}}  could not be measured: {found.reason}"
     word = {True: "PASS", False: "FAIL", None: ""}[goal.is_met_by(found.ratio)]
     ours, theirs = (shown(side, found.unit) for side in (found.ours, found.theirs))
     ratio = shown(found.ratio, goal.unit)

@@ -41,7 +41,7 @@ SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
     (loop.start_iteration, {"number": 7, "max_iterations": 9}),
     (notes.add_note, {"text": "x"}),
 ]
-OWN = ["phase"] * 6 + ["sprint"] * 2 + ["wake"] * 2 + ["back", "undo"]
+OWN = ("phase",) * 8 + ("sprint", "wake")
 
 
 def copied(value: Any) -> Any:
@@ -112,10 +112,15 @@ class World:
         leaves = self.sprint.plan.tree.leaves
         match kind:
             case "phase" if leaves:
-                leaf = leaves[i % len(leaves)] if i % 3 else self.sprint.plan.pointed()
+                leaf = self.sprint.plan.pointed() if i % 3 else leaves[i % len(leaves)]
                 assert leaf is not None
-                fitting = [w for w, states in PHASE_FROM.items() if leaf.status in states]
-                wish = (fitting or ["start"])[j % max(1, len(fitting))]
+                fitting = [
+                    wish
+                    for wish, states in PHASE_FROM.items()
+                    for _ in range(5 if wish in ("start", "complete") else 1)
+                    if leaf.status in states
+                ]
+                wish = fitting[j % len(fitting)]
                 if i % 17 == 16:
                     wish = list(PHASE_FROM)[j % len(PHASE_FROM)]
                 said: Data = {"block": {"reason": "x"}}.get(wish, {})
@@ -138,6 +143,8 @@ class World:
                 theirs = mutated(copied(self.sprint.document), i, j)
                 if self.act(plan.import_document, document=theirs, source="x"):
                     assert written(self.sprint) == msgspec.json.encode(theirs)
+            case _:
+                assert kind == "phase"
 
 
 def written(sprint: Sprint) -> bytes:
@@ -179,7 +186,7 @@ def mutated(document: Data, i: int, j: int) -> Data:
 
 def walk(data: Data, level: int = 0) -> list[tuple[Data, int]]:
     """Return every node below, depth first, with its level."""
-    key = (("phases", "steps", "phases"))[level] if level < 3 else ""
+    key = ("phases", "steps", "phases")[level] if level < 3 else ""
     found = []
     for child in data.get(key) or []:
         if isinstance(child, dict):
@@ -214,16 +221,12 @@ def plans(draw: st.DrawFn) -> Data:
     return {"phases": [top(index) for index in range(draw(st.integers(1, 4)))]}
 
 
-def worlds(*kinds: str) -> st.SearchStrategy[World]:
-    """Return histories of our own commands, and of the kinds named besides."""
+@st.composite
+def worlds(draw: st.DrawFn, *kinds: str) -> World:
+    """Return a history of our own commands, and of the kinds named besides."""
+    world = World(draw(plans()))
     kind = st.sampled_from([*OWN, *kinds])
-    number = st.integers(0, 60)
-    moves = st.lists(st.tuples(kind, number, number), max_size=40)
-
-    def play(document: Data, played: list[Move]) -> World:
-        world = World(document)
-        for move in played:
-            world.move(move)
-        return world
-
-    return st.builds(play, plans(), moves)
+    number = st.integers(0, 59)
+    for _ in range(draw(st.sampled_from([2, 8, 20, 50]))):
+        world.move((draw(kind), draw(number), draw(number)))
+    return world

@@ -185,3 +185,19 @@ def test_treats_a_bare_step_as_leaf(running: Any, step: Data) -> None:
     scenario.do(phases.complete_phase)
     assert scenario.node("p")["status"] == "completed"
     assert scenario.document["stats"]["completed-steps"] == 1
+
+
+@pytest.mark.parametrize(
+    "gated",
+    [
+        {"id": "p", "prompt": "x", "gate": {"script": "make"}},
+        {"id": "p", "gate": {}, "steps": [{"id": "a", "status": "pending", "prompt": "x"}]},
+    ],
+    ids=["simple", "for-each"],
+)
+def test_needs_no_gate_when_skipped(running: Any, gated: Data) -> None:
+    """A phase that is skipped as a whole is finished: its gate has nothing to check."""
+    scenario: Scenario = running({"phases": [gated, {"id": "q", "prompt": "y"}]})
+    scenario.given(f.PhaseSkipped("p" if "prompt" in gated else "p/a"))
+    assert scenario.node("p")["status"] == "skipped"
+    assert scenario.pointer == (1, None, None)
