@@ -1,23 +1,14 @@
 """From the log to the state of a sprint at any version, by checkpoint and tail."""
 
-from collections.abc import Iterator
-
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.facts import RolledBack
-from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.rollback import lies_on, path
 from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import CODEC, sprint_stream
 from .checkpoints import EVERY, Checkpoints
-
-
-def events_of(recorded: Iterator[Recorded] | list[Recorded]) -> Iterator[Event]:
-    """Yield what the fold takes; raise `UnreadableError` at bytes nobody knows."""
-    for event in recorded:
-        yield event.version, event.at, CODEC.decode(event)
 
 
 class Reader:
@@ -51,16 +42,16 @@ class Reader:
         rollbacks = self._rollbacks(stream, head)
         live = path([r for r in rollbacks if r[0] <= last], last)
         sprint = self._checkpoint(sprint_id, last, live)
-        tail = self._log.read_stream(stream, after=sprint.version, until=last)
-        return fold(sprint, events_of(tail), live)
+        tail = self._log.scan(stream, after=sprint.version, until=last)
+        return fold(sprint, CODEC.facts_of(tail), live)
 
     def from_nothing(self, sprint_id: str) -> Sprint:
         """Return the sprint as the log has it now, without any checkpoint."""
         stream = sprint_stream(sprint_id)
         last = self._log.version(stream)
         live = path(self._scan_rollbacks(stream, 0, last), last)
-        tail = self._log.read_stream(stream, until=last)
-        return fold(Sprint(sprint_id), events_of(tail), live)
+        rows = self._log.scan(stream, until=last)
+        return fold(Sprint(sprint_id), CODEC.facts_of(rows), live)
 
     def catch_up(self, sprint: Sprint) -> Sprint:
         """Return a state brought to the head; the given one is used up.
@@ -68,10 +59,10 @@ class Reader:
         A rollback in the tail sends the fold back to a checkpoint on the new path.
         """
         stream = sprint_stream(sprint.id)
-        tail = list(self._log.read_stream(stream, after=sprint.version))
-        if any(event.type == RolledBack.type for event in tail):
+        tail = list(self._log.scan(stream, after=sprint.version))
+        if any(row[2] == RolledBack.type for row in tail):
             return self.at_version(sprint.id, None)
-        return fold(sprint, events_of(tail))
+        return fold(sprint, CODEC.facts_of(tail))
 
     def save(self, sprint: Sprint, *, at_once: bool = False) -> None:
         """Keep the state when its stream has grown enough since the last one kept."""
@@ -102,10 +93,9 @@ class Reader:
         return [*known, *self._scan_rollbacks(stream, since, head)]
 
     def _scan_rollbacks(self, stream: str, after: int, until: int) -> list[tuple[int, int]]:
-        found = []
-        for event in self._log.read_stream(stream, after=after, until=until):
-            if event.type == RolledBack.type:
-                fact = CODEC.decode(event)
-                assert isinstance(fact, RolledBack)
-                found.append((event.version, fact.to))
-        return found
+        rows = self._log.scan(stream, after=after, until=until, only=RolledBack.type)
+        return [
+            (version, fact.to)
+            for version, _, fact in CODEC.facts_of(rows)
+            if isinstance(fact, RolledBack)
+        ]

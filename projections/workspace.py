@@ -29,11 +29,11 @@ from sprintlog.engine.sprint.words import COMPLETED
 
 from . import location as locations
 from .as_of import parse_point, version_at
-from .catalogue import draft, sprint_of, sprint_stream
+from .catalogue import CODEC, draft, sprint_of, sprint_stream
 from .checkpoints import SqliteCheckpoints
 from .files import StateFiles
 from .location import Location
-from .reading import Reader, events_of
+from .reading import Reader
 from .refreshing import Refreshed, Refresher
 
 TRIES_MAX = 1000
@@ -286,7 +286,8 @@ class Workspace:
         if any(event.type == RolledBack.type for event in events):
             self._sprints.pop(stream, None)
             return
-        self._sprints[stream] = fold(sprint, events_of(events))
+        facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
+        self._sprints[stream] = fold(sprint, facts)
 
     def _first_answer(self, key: str, key_digest: bytes | None) -> list[Recorded]:
         first = self.log.find_key(key)

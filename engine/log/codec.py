@@ -1,6 +1,6 @@
 """Facts to payloads and back, by wire tag; old shapes go through the upcasts."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from ..errors import InvalidInputError, UnreadableError
 from .envelope import Recorded
 from .fact import Fact
+from .port import Row
 from .upcast import Upcasts, check_upcasts, upcast
 
 _encoder = msgspec.json.Encoder()
@@ -25,6 +26,10 @@ def encode(fact: Fact) -> bytes:
         raise InvalidInputError(f"{fact.type} holds text that is not UTF-8") from error
 
 
+class _UnknownError(Exception):
+    """A type or a shape that only a newer version knows."""
+
+
 class Codec:
     """Decodes the payloads of a known set of facts."""
 
@@ -34,8 +39,8 @@ class Codec:
         check_upcasts(
             {tag: fact.schema_version for tag, fact in self.facts.items()}, upcasts
         )
-        self._decoders: dict[tuple[str, int], msgspec.json.Decoder[Any]] = {
-            (tag, fact.schema_version): msgspec.json.Decoder(fact)
+        self._decoders: dict[str, tuple[int, Callable[[Any], Any]]] = {
+            tag: (fact.schema_version, msgspec.json.Decoder(fact).decode)
             for tag, fact in self.facts.items()
         }
 
@@ -45,32 +50,53 @@ class Codec:
         Raise `UnreadableError` for an unknown type, a shape from a newer version, an
         erased payload, or bytes that are not that fact.
         """
-        decoder = self._decoders.get((event.type, event.schema_version))
-        if event.payload is None:
-            raise UnreadableError("the payload was erased", position=event.position)
-        try:
-            if decoder is not None:
-                return decoder.decode(event.payload)  # type: ignore[no-any-return]
-            return self._decode_old(event, event.payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UnreadableError(
-                f"payload of {event.type} is damaged: {error}", position=event.position
-            ) from error
+        row = (
+            event.version,
+            event.at,
+            event.type,
+            event.schema_version,
+            event.payload,
+            event.position,
+        )
+        return next(self.facts_of([row]))[2]
 
-    def _decode_old(self, event: Recorded, payload: bytes) -> Fact:
-        fact = self.facts.get(event.type)
-        if fact is None or event.schema_version > fact.schema_version:
-            raise UnreadableError(
-                f"{event.type} version {event.schema_version} is not known here",
-                position=event.position,
-                hint="the log was written by a newer sprintlog: upgrade this one",
-            )
-        stored = msgspec.json.decode(payload)
+    def facts_of(self, rows: Iterable[Row]) -> Iterator[tuple[int, str, Fact]]:
+        """Yield version, time and fact of each row; raise as `decode` does."""
+        decoders = self._decoders
+        for version, at, tag, schema_version, payload, position in rows:
+            today = decoders.get(tag)
+            try:
+                if today is not None and today[0] == schema_version:
+                    yield version, at, today[1](payload)
+                else:
+                    yield version, at, self._decode_old(tag, schema_version, payload)
+            except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+                raise UnreadableError(
+                    "the payload was erased"
+                    if payload is None
+                    else f"payload of {tag} is damaged: {error}",
+                    position=position,
+                ) from error
+            except _UnknownError as error:
+                raise UnreadableError(
+                    str(error),
+                    position=position,
+                    hint="the log was written by a newer sprintlog: upgrade this one",
+                ) from error
+
+    def _decode_old(
+        self, tag: str, schema_version: int, payload: str | bytes | None
+    ) -> Fact:
+        fact = self.facts.get(tag)
+        if fact is None or schema_version > fact.schema_version:
+            raise _UnknownError(f"{tag} version {schema_version} is not known here")
+        if payload is None:
+            raise TypeError
         shape = upcast(
             self._upcasts,
-            event.type,
-            stored,
-            since=event.schema_version,
+            tag,
+            msgspec.json.decode(payload),
+            since=schema_version,
             to=fact.schema_version,
         )
         return msgspec.convert(shape, fact)

@@ -31,6 +31,10 @@ Expected = int | Expect
 """An exact version (0 is the same as `Expect.NONE`), or one of the three words."""
 
 
+Row = tuple[int, str, str, int, str | bytes | None, int]
+"""Version, time, type, schema version, payload and position of an event."""
+
+
 class Log(Protocol):
     """One append-only sequence of events; every method may raise `SprintlogError`."""
 
@@ -64,6 +68,20 @@ class Log(Protocol):
         self, stream: str, *, after: int = 0, until: int | None = None
     ) -> Iterator[Recorded]:
         """Yield one stream's events in order of version, with the same bounds."""
+        ...
+
+    def scan(
+        self,
+        stream: str,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        only: str | None = None,
+    ) -> Iterator[Row]:
+        """Yield what a fold needs of a stream, and no more, with the same bounds.
+
+        `only` names the one type that is wanted.
+        """
         ...
 
     def head(self) -> Head:

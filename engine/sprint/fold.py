@@ -6,11 +6,10 @@ It never raises for what a fact says: the fact has happened.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..log.fact import Fact, Kind
+from ..log.fact import Fact
 from . import lifecycle, loop, phases, plan, rollback
 from .facts import IterationStarted, RolledBack, SprintImported
-from .loop import record_started
-from .rollback import Interval, record_rollback
+from .rollback import Interval
 from .state import Plan, Record, Sprint
 
 EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
@@ -33,34 +32,33 @@ def fold(
     The Plan takes the execution facts whose version lies in `live` (all without it), the
     Record takes all facts, so neither reads the other.
     """
+    if live is not None and len(live) == 1:
+        # One stretch from the root: everything that comes is in force.
+        live = None
+    plan, record, version = sprint.plan, sprint.record, sprint.version
     for version, at, fact in events:
-        evolve_record(sprint.record, fact, version)
-        if fact.kind is Kind.EXECUTION and (
-            live is None or rollback.lies_on(live, version)
-        ):
-            evolve_plan(sprint.plan, fact, at)
-        sprint.version = version
+        kind = type(fact)
+        if kind in RECORD:
+            RECORD[kind](record, fact, version)
+        evolve = EVOLVE.get(kind)
+        if evolve is not None and (live is None or rollback.lies_on(live, version)):
+            if kind is not SprintImported:
+                plan.touched = True
+            evolve(plan, fact, at)
+            # Last: a patch was made against the document as the fact before left it.
+            plan.last_at = at
+    sprint.version = version
     return sprint
 
 
-def evolve_plan(plan: Plan, fact: Fact, at: str) -> None:
-    """Change the Plan by one execution fact that happened at this time."""
-    if type(fact) is not SprintImported:
-        plan.touched = True
-    EVOLVE[type(fact)](plan, fact, at)
-    # Last: a patch was made against the document as the fact before it had left it.
-    plan.last_at = at
+def _record_imported(record: Record, fact: SprintImported, version: int) -> None:
+    record.iteration_max = max(record.iteration_max, fact.iteration)
+    record.imported_at = version
 
 
-def evolve_record(record: Record, fact: Fact, version: int) -> None:
-    """Change the Record by one fact of any kind."""
-    match fact:
-        case RolledBack():
-            record_rollback(record, fact, version)
-        case IterationStarted():
-            record_started(record, fact, version)
-        case SprintImported():
-            record.iteration_max = max(record.iteration_max, fact.iteration)
-            record.imported_at = version
-        case _:
-            return
+RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
+    RolledBack: rollback.record_rollback,
+    IterationStarted: loop.record_started,
+    SprintImported: _record_imported,
+}
+"""What the Record keeps of a fact, whatever was rolled back since."""

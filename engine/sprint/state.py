@@ -26,7 +26,7 @@ class Plan:
     def __init__(self) -> None:
         self.document: Data = {}
         self.place: Place | None = None
-        self.said: dict[str, tuple[str, Data]] = {}
+        self.said: dict[str, Fact | tuple[str, Data]] = {}
         """What was said last of each address (the sprint itself is ""): tag and fields."""
         self.last_at: str | None = None
         """When the last fact on the path happened."""
@@ -67,11 +67,13 @@ class Plan:
 
     def say(self, address: str, fact: Fact) -> None:
         """Keep what was said of an address, to know the same wish again."""
-        self.said[address] = (fact.type, msgspec.to_builtins(fact))
+        self.said[address] = fact
 
     def was_said(self, address: str, fact: Fact) -> bool:
         """Tell whether exactly this was the last thing said of the address."""
-        return self.said.get(address) == (fact.type, msgspec.to_builtins(fact))
+        said = self.said.get(address)
+        # One that was read from a checkpoint is still in its stored form.
+        return said == (_stored(fact) if isinstance(said, tuple) else fact)
 
     def settle(self) -> Data:
         """Return the document as readers see it: with pointer and figures derived.
@@ -170,6 +172,10 @@ class _Saved(msgspec.Struct, array_like=True):
     record: Record
 
 
+def _stored(fact: Fact) -> tuple[str, Data]:
+    return fact.type, msgspec.to_builtins(fact)
+
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Saved)
 
@@ -183,7 +189,10 @@ def pack(sprint: Sprint) -> bytes:
             sprint.version,
             plan.document,
             plan.place,
-            plan.said,
+            {
+                address: said if isinstance(said, tuple) else _stored(said)
+                for address, said in plan.said.items()
+            },
             plan.last_at,
             plan.touched,
             sprint.record,
@@ -198,6 +207,6 @@ def unpack(saved: bytes) -> Sprint:
     sprint.version = state.version
     sprint.record = state.record
     plan = sprint.plan
-    plan.document, plan.place, plan.said = state.document, state.place, state.said
+    plan.document, plan.place, plan.said = state.document, state.place, dict(state.said)
     plan.last_at, plan.touched = state.last_at, state.touched
     return sprint

@@ -60,8 +60,9 @@ def elapsed(started: object, ended: object) -> str | None:
     if not isinstance(started, str) or not isinstance(ended, str):
         return None
     try:
-        seconds = int((parse(ended) - parse(started)).total_seconds())
-    except InvalidInputError:
+        duration = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
+    except (ValueError, TypeError, OverflowError):
         return None
-    seconds = max(0, seconds)
-    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    minutes, seconds = divmod(duration.seconds, 60) if duration.days >= 0 else (0, 0)
+    hours = 24 * max(0, duration.days) + minutes // 60
+    return f"{hours:02d}:{minutes % 60:02d}:{seconds:02d}"

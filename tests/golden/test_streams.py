@@ -17,7 +17,6 @@ from sprintlog.engine.sprint.rollback import path
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.progress_yaml import render
-from sprintlog.projections.reading import events_of
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 STREAMS = sorted((FIXTURES / "streams").glob("*.jsonl"))
@@ -70,7 +69,8 @@ def test_every_stream_gives_its_state_file(stream: Path) -> None:
         for event in events
         if event.type == "rolled-back"
     ]
-    sprint = fold(Sprint("fixture"), events_of(events), path(rollbacks, len(events)))
+    facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
+    sprint = fold(Sprint("fixture"), facts, path(rollbacks, len(events)))
     expected = FIXTURES / "expected" / f"{stream.stem}.PROGRESS.yaml"
     assert render(sprint) == expected.read_bytes()
 

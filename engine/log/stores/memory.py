@@ -6,7 +6,7 @@ from ...errors import RefusedError
 from ..append import check_expected, check_key, check_limits, place, stamp
 from ..chain import START
 from ..envelope import Appended, Draft, Head, Recorded
-from ..port import Clock, Entropy, Expected
+from ..port import Clock, Entropy, Expected, Row
 
 
 class MemoryLog:
@@ -73,6 +73,19 @@ class MemoryLog:
         self._check_open()
         events = self._streams.get(stream, [])
         return iter(events[max(after, 0) : _end(until, len(events))])
+
+    def scan(
+        self,
+        stream: str,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        only: str | None = None,
+    ) -> Iterator[Row]:
+        """Yield what a fold needs of a stream, with the same bounds."""
+        for e in self.read_stream(stream, after=after, until=until):
+            if only is None or e.type == only:
+                yield e.version, e.at, e.type, e.schema_version, e.payload, e.position
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""

@@ -7,10 +7,11 @@ from typing import Any
 
 from ..chain import START
 from ..envelope import Head, Recorded
-from ..port import Entropy
+from ..port import Entropy, Row
 from .sqlite_errors import Patience
 
 ROWS_PER_READ = 512
+ROWS_PER_SCAN = 1024
 
 _READ = ", ".join(
     "CAST(payload AS BLOB)" if name == "payload" else name
@@ -21,6 +22,12 @@ _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT
 _STREAM_PAGE = (
     f"{_SELECT} WHERE stream = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?"
 )
+_SCAN = (
+    "SELECT version, at, type, schema_version, payload, position FROM events"
+    " WHERE stream = ? AND version > ? AND version <= ?"
+)
+_SCAN_PAGE = f"{_SCAN} ORDER BY version LIMIT ?"
+_SCAN_ONE_TYPE = f"{_SCAN} AND type = ? ORDER BY version LIMIT ?"
 _HEAD = "SELECT position, hash FROM events ORDER BY position DESC LIMIT 1"
 _VERSION = "SELECT coalesce(max(version), 0) FROM events WHERE stream = ?"
 # Leaps from name to name in the index instead of walking through every event.
@@ -88,6 +95,26 @@ class SqliteReading:
                 return
             after = page[-1][2]
             yield from _events(page)
+
+    def scan(
+        self,
+        stream: str,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        only: str | None = None,
+    ) -> Iterator[Row]:
+        """Yield what a fold needs of a stream, page by page, with the same bounds."""
+        end = self.version(stream)
+        end = end if until is None else min(until, end)
+        sql = _SCAN_PAGE if only is None else _SCAN_ONE_TYPE
+        wanted = () if only is None else (only,)
+        while after < end:
+            page = self.rows(sql, (stream, after, end, *wanted, ROWS_PER_SCAN))
+            if not page:
+                return
+            after = page[-1][0]
+            yield from page
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
