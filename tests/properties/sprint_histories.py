@@ -60,6 +60,9 @@ class World:
         self.act(plan.create_sprint, plan=document)
         self.move(("wake", 0, 0))
 
+    def __repr__(self) -> str:
+        return "\n".join(["World", *(f"  {v} {fact}" for v, _, fact in self.events)])
+
     def act(self, command: Callable[..., list[Fact]], **arguments: Any) -> bool:
         """Give a command twice: it decides the same and changes nothing; then append."""
         before = pack(self.sprint)
@@ -134,6 +137,8 @@ class World:
             case "wake":
                 for command, said in SPRINT_COMMANDS[:2]:
                     self.act(command, **said)
+            case "iterate":
+                self.act(loop.start_iteration)
             case "back":
                 to = self.ends[1:][i % len(self.ends[1:])]
                 self.act(roll_back, to=to, is_inside_append=False)
@@ -174,7 +179,8 @@ def mutated(document: Data, i: int, j: int) -> Data:
         case 4:
             document["phases"] = list(reversed(document.get("phases", [])))
         case 5:
-            document.pop(("stats", "current", "last-activity")[j % 3], None)
+            for key in (("stats", "current"), ("last-activity",))[j % 2]:
+                document.pop(key, None)
         case 6:
             document["stats"] = {"current-iteration": j}
         case 7:
@@ -203,14 +209,14 @@ def plans(draw: st.DrawFn) -> Data:
         if draw(st.booleans()):
             node["prompt"] = "x"
         else:
-            sizes = draw(st.lists(st.integers(0, 3), max_size=3))
+            sizes = draw(st.lists(st.integers(0, 2), max_size=3))
             node["steps"] = [
                 {"id": f"s{s}", "prompt": "x", "phases": [sub(n) for n in range(size)]}
                 for s, size in enumerate(sizes)
             ]
         if draw(st.integers(0, 3)) == 0:
             node["break"] = True
-        if (gate := draw(st.integers(0, 9))) < 2:
+        if (gate := draw(st.integers(0, 3))) < 2:
             node["gate"] = {"script": "x"}
             node["gate-tracking"] = {"status": ("passed", "failed")[gate]}
         return node
@@ -218,7 +224,7 @@ def plans(draw: st.DrawFn) -> Data:
     def sub(index: int) -> Data:
         return {"id": f"i/{index}", "prompt": "x"}
 
-    return {"phases": [top(index) for index in range(draw(st.integers(1, 4)))]}
+    return {"phases": [top(index) for index in range(draw(st.integers(1, 3)))]}
 
 
 @st.composite

@@ -57,7 +57,18 @@ def neighbours(draw: st.DrawFn) -> tuple[Any, Any]:
     return old, new
 
 
-pairs = st.one_of(st.tuples(documents, documents), neighbours())
+def alike(values: list[Any]) -> st.SearchStrategy[tuple[Any, Any]]:
+    """Return two small documents made of values that look the same, or nearly."""
+    document = st.dictionaries(st.sampled_from("ab"), st.sampled_from(values))
+    return st.tuples(document, document)
+
+
+pairs = st.one_of(
+    st.tuples(documents, documents),
+    neighbours(),
+    alike([0, 0.0, -0.0, False]),
+    alike([1, 1.0, True, "1"]),
+)
 
 
 @laws

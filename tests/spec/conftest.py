@@ -4,6 +4,7 @@ No store and no clock: versions count up from 1 and times are text that the test
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, Self
 
 import msgspec
@@ -11,7 +12,7 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import SprintStarted
+from sprintlog.engine.sprint.facts import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import Event, fold
 from sprintlog.engine.sprint.plan import create_sprint
 from sprintlog.engine.sprint.rollback import path
@@ -93,8 +94,8 @@ class Scenario:
 
     @property
     def document(self) -> Data:
-        """Return PROGRESS.yaml as data."""
-        return self.sprint.document
+        """Return PROGRESS.yaml as data, as it is now."""
+        return deepcopy(self.sprint.document)
 
     @property
     def status(self) -> str:
@@ -119,23 +120,25 @@ class Scenario:
 
     def _happen(self, facts: list[Fact]) -> None:
         for fact in facts:
-            # As a log would give it back: nothing is shared with who decided it.
-            stored = msgspec.json.decode(msgspec.json.encode(fact), type=type(fact))
-            self.events.append((len(self.events) + 1, self.now, stored))
-        self.sprint = fold_all(self.events)
+            self.events.append((len(self.events) + 1, self.now, stored(fact)))
+            if isinstance(fact, RolledBack):
+                self.sprint = fold_all(self.events)
+            else:
+                fold(self.sprint, [(len(self.events), self.now, stored(fact))])
+
+
+def stored(fact: Fact) -> Fact:
+    """Return a fact as a log gives it back: nothing is shared with who decided it."""
+    return msgspec.json.decode(msgspec.json.encode(fact), type=type(fact))
 
 
 def fold_all(events: list[Event], *, until: int | None = None) -> Sprint:
     """Return the sprint folded from nothing, as it stands at a version."""
     last = len(events) if until is None else until
-    rollbacks: list[tuple[int, int]] = []
-    fresh: list[Event] = []
-    for version, at, fact in events[:last]:
-        if fact.type == "rolled-back":
-            rollbacks.append((version, fact.to))  # type: ignore[attr-defined]
-        copied = msgspec.json.decode(msgspec.json.encode(fact), type=type(fact))
-        fresh.append((version, at, copied))
-    return fold(Sprint("s"), fresh, path(rollbacks, last))
+    rollbacks = [(v, fact.to) for v, _, fact in events if isinstance(fact, RolledBack)]
+    live = path([rollback for rollback in rollbacks if rollback[0] <= last], last)
+    fresh = [(version, at, stored(fact)) for version, at, fact in events[:last]]
+    return fold(Sprint("s"), fresh, live)
 
 
 def simple(*ids: str, **keys: Any) -> Data:

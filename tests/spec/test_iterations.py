@@ -121,6 +121,7 @@ def test_ends_where_a_rollback_happens(running: Any) -> None:
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.PhaseStarted("a"))
     scenario.do(roll_back, to=2, is_inside_append=False).do(undo_rollback)
     assert iteration_end(scenario.sprint.record, 1, version=6) == 4
+    assert iteration_end(scenario.sprint.record, 1, version=3) == 3
 
 
 @pytest.mark.parametrize("number", [-1, 2, 9])

@@ -1,0 +1,95 @@
+"""Answers `sprintlog` commands from forks of one process that has everything loaded.
+
+Starting an interpreter is most of what a command costs. A session of the documentation
+has dozens, so they are played with a small `sprintlog` that hands its arguments, folder,
+environment and open files to this server and ends as the fork ended.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from tempfile import TemporaryDirectory
+
+BYTES_MAX = 1 << 16
+CLIENT = """\
+#!{python} -IS
+import json, os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+wish = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)])
+socket.send_fds(server, [wish.encode()], [0, 1, 2])
+sys.exit((server.recv(1) or b"\\xff")[0])
+"""
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[Path]:
+    """Run a server; yield the folder that holds its `sprintlog`."""
+    # Not below pytest's folder: the address of a socket may have a hundred characters.
+    with TemporaryDirectory(prefix="sprintlog-") as name:
+        folder = Path(name)
+        address = str(folder / "socket")
+        client = folder / "sprintlog"
+        client.write_text(CLIENT.format(python=sys.executable, address=address))
+        client.chmod(0o755)
+        command = [sys.executable, "-m", "tests.docs.forked", address]
+        root = Path(__file__).resolve().parents[2]
+        with Popen(command, cwd=root, stdin=DEVNULL, stdout=PIPE) as server:
+            try:
+                assert server.stdout is not None
+                assert server.stdout.readline() == b"ready\n"
+                yield folder
+            finally:
+                server.kill()
+
+
+def serve(address: str) -> None:
+    """Take one wish after another, each in a fork of its own."""
+    from sprintlog.cli import main
+
+    for name in main.COMMANDS:
+        import_module(f"sprintlog.cli.commands.{'import_' if name == 'import' else name}")
+    import_module("sprintlog.cli.intake.progress")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(address)
+        server.listen(64)
+        os.write(1, b"ready\n")
+        while True:
+            wish, _ = server.accept()
+            if os.fork() == 0:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _fulfil(wish, main.main)
+            wish.close()
+
+
+def _fulfil(wish: socket.socket, main: object) -> None:
+    """Be the command: take its place, run it, answer how it ended."""
+    text, files, _, _ = socket.recv_fds(wish, BYTES_MAX, 3)
+    arguments, folder, environment = json.loads(text)
+    for descriptor, file in enumerate(files):
+        os.dup2(file, descriptor)
+        os.close(file)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["sprintlog", *arguments]
+    code = 0
+    try:
+        assert callable(main)
+        main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    wish.send(bytes([code]))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

@@ -1,0 +1,69 @@
+"""The reference names everything there is, and nothing else."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from sprintlog.cli import output
+from sprintlog.engine import errors
+from sprintlog.engine.log.chain import HEADER_FIELDS
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.sprint.facts import FACTS
+
+from .generate import PAGES, REFERENCE, commands
+
+
+def page(name: str) -> str:
+    """Return the text of a reference page."""
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "generated"), PAGES.items())
+def test_generated_pages_are_up_to_date(name: str, generated: Callable[[], str]) -> None:
+    """A page that follows from the code is the one that `tests.docs.generate` writes."""
+    assert page(name) == generated()
+
+
+def test_every_command_is_described() -> None:
+    """Every command has its heading in `cli.md`."""
+    headings = re.findall(r"^## `(.+)`$", page("cli.md"), re.MULTILINE)
+    assert headings == [path for path, _ in commands()]
+
+
+def test_every_fact_is_described() -> None:
+    """Every fact has its heading in `events.md`."""
+    headings = re.findall(r"^## `(.+)`$", page("events.md"), re.MULTILINE)
+    assert headings == [*(fact.type for fact in FACTS), "place"]
+
+
+def test_every_exit_code_is_described() -> None:
+    """`exit-codes.md` lists the codes that the command line uses."""
+    listed = set(map(int, re.findall(r"^\| (\d+) \|", page("exit-codes.md"), re.MULTILINE)))
+    used = {
+        output.REFUSED,
+        output.USAGE,
+        output.NOT_FOUND,
+        output.INTEGRITY,
+        output.CONFLICT,
+    }
+    assert listed == {0, 130, *used}
+
+
+def test_every_kind_of_error_is_described() -> None:
+    """`exit-codes.md` names every `error` that `--json` can answer."""
+    kinds = {
+        error.kind
+        for error in vars(errors).values()
+        if isinstance(error, type) and issubclass(error, errors.SprintlogError)
+    }
+    listed = re.findall(r"^\| `([a-z-]+)` \|", page("exit-codes.md"), re.MULTILINE)
+    assert set(listed) == kinds
+
+
+def test_every_column_is_described_in_order() -> None:
+    """`envelope.md` lists the envelope's fields in the order the chain takes them."""
+    listed = re.findall(r"^\| \d* ?\| `([a-z_]+)` \|", page("envelope.md"), re.MULTILINE)
+    assert tuple(listed) == Recorded.__struct_fields__
+    numbered = re.findall(r"^\| \d+ \| `([a-z_]+)` \|", page("envelope.md"), re.MULTILINE)
+    assert tuple(numbered) == HEADER_FIELDS

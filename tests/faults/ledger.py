@@ -1,0 +1,189 @@
+"""What was asked of a log and what it promised; and whether it kept its word."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.projections import verifying
+from sprintlog.projections.refreshing import Refresher
+from sprintlog.projections.workspace import Workspace
+
+SHOWN_MAX = 20
+PLAN = {"phases": [{"id": f"phase-{number}", "prompt": "Do it"} for number in range(4)]}
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A wish for one event, recognisable by a token that stands in key and payload."""
+
+    token: str
+    sprint: str
+    type: str
+    data: dict[str, str]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return it as a line for `sprintlog append`."""
+        return {
+            "type": self.type,
+            "stream": f"sprint/{self.sprint}",
+            "data": self.data,
+            "key": self.token,
+            "observed": True,
+        }
+
+
+def make_line(token: str, sprint: str, number: int) -> Line:
+    """Return a wish; three of four change the state file, too."""
+    phase = f"phase-{number % 4}"
+    kinds: list[tuple[str, dict[str, str]]] = [
+        ("note-added", {"text": token}),
+        ("phase-started", {"phase": phase, "model": token}),
+        ("phase-completed", {"phase": phase, "summary": token}),
+        ("phase-blocked", {"phase": phase, "reason": token}),
+    ]
+    return Line(token, sprint, *kinds[number % len(kinds)])
+
+
+class Ledger:
+    """Everything that was ever asked, and every answer that was read."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, Line] = {}
+        self.answers: dict[str, dict[str, Any]] = {}
+        self.duplicates = 0
+        self.problems: list[str] = []
+
+    def ask(self, line: Line) -> None:
+        """Note a wish, before anybody is told of it."""
+        self.asked[line.token] = line
+
+    def hear(self, token: str, answer: bytes) -> None:
+        """Note an answer; one that is no acknowledgement is a problem."""
+        try:
+            fields = json.loads(answer)
+        except ValueError:
+            self.problems.append(f"{token}: torn answer {answer[:80]!r}")
+            return
+        if not isinstance(fields, dict) or "position" not in fields:
+            self.problems.append(f"{token}: not acknowledged: {answer[:200]!r}")
+            return
+        self.duplicates += fields.pop("duplicate", False)
+        if self.answers.setdefault(token, fields) != fields:
+            self.problems.append(f"{token}: two answers that differ")
+
+    def judge(self, root: Path) -> list[str]:
+        """Return every promise the log broke, in words; nobody may have it open."""
+        try:
+            with Workspace.open(root) as workspace:
+                problems = self._compare(list(workspace.log.read()))
+                return [*self.problems, *problems, *unsound(workspace)]
+        except SprintlogError as error:
+            return [*self.problems, f"the log cannot be read: {error.message}"]
+
+    def _compare(self, events: list[Recorded]) -> list[str]:
+        problems = gaps(events)
+        found: dict[str, Recorded] = {}
+        for event in events:
+            if event.type == EditObserved.type:
+                problems.append(f"position {event.position}: nobody edited a file")
+            token = _token(event)
+            if token is None:
+                continue
+            if token in found:
+                places = f"{found[token].position} and {event.position}"
+                problems.append(f"{token} is there twice: {places}")
+            if token not in self.asked or event.key != token:
+                problems.append(f"{token}: never asked for like this")
+            found[token] = event
+        for token, answer in self.answers.items():
+            event_or_none = found.get(token)
+            if event_or_none is None:
+                problems.append(f"{token} was acknowledged and is lost")
+            elif answer != _answer(event_or_none):
+                problems.append(f"{token} is not where it was acknowledged")
+        return problems
+
+
+def gaps(events: list[Recorded]) -> list[str]:
+    """Return every place where positions or versions do not follow one another."""
+    problems = []
+    versions: dict[str, int] = {}
+    for position, event in enumerate(events, start=1):
+        version = versions.get(event.stream, 0) + 1
+        versions[event.stream] = version
+        if (event.position, event.version) != (position, version):
+            problems.append(
+                f"position {event.position}, version {event.version} of {event.stream}"
+                f" stands at {position}, {version}"
+            )
+    return problems[:SHOWN_MAX]
+
+
+def unsound(workspace: Workspace) -> list[str]:
+    """Return what `verify` finds, but for files that are merely behind the log."""
+    report = verifying.verify(workspace)
+    return [
+        f"{finding.where}: {finding.what}"
+        for finding in report.findings
+        if finding.severity == "damage"
+    ][:SHOWN_MAX]
+
+
+def unlike_the_log(root: Path, sprints: list[str]) -> list[str]:
+    """Return every state file that is not what the log says, byte for byte."""
+    with Workspace.open(root) as workspace:
+        checked = [Refresher(workspace).check(sprint) for sprint in sprints]
+    return [f"{found.path}: is {found.state}" for found in checked if found.state != "same"]
+
+
+def edits_kept(folder: Path) -> dict[str, str]:
+    """Return the sha256 of every kept edit's bytes, with its name."""
+    return {
+        sha256(path.read_bytes()).hexdigest(): path.name
+        for path in (folder / "edits").glob("*")
+    }
+
+
+def make_sprints(root: Path, names: list[str]) -> None:
+    """Make a log with sprints in progress, each with a state file in its own folder."""
+    from sprintlog.engine.sprint.facts import Place
+    from sprintlog.engine.sprint.lifecycle import start_sprint
+    from sprintlog.engine.sprint.plan import create_sprint
+
+    root.mkdir(parents=True, exist_ok=True)
+    with Workspace.init(root, here=True) as workspace:
+        for name in names:
+            place = Place(f"{name}/PROGRESS.yaml")
+            document = {"sprint-id": name, **PLAN}
+            workspace.act(
+                name,
+                lambda sprint, at, document=document, place=place: create_sprint(  # type: ignore[misc]
+                    sprint, plan=document, place=place, source=None
+                ),
+            )
+            workspace.act(name, lambda sprint, at: start_sprint(sprint))
+            workspace.refresh(name)
+
+
+def _token(event: Recorded) -> str | None:
+    data = json.loads(event.payload or b"{}")
+    token = data.get("text") or data.get("model") or data.get("summary")
+    token = token or data.get("reason")
+    return token if isinstance(token, str) else None
+
+
+def _answer(event: Recorded) -> dict[str, Any]:
+    return {
+        "position": event.position,
+        "stream": event.stream,
+        "version": event.version,
+        "id": event.id,
+        "type": event.type,
+        "hash": event.hash.hex(),
+    }
