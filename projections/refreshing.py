@@ -80,9 +80,8 @@ class Refresher:
                 sprint = self._workspace.sprint(sprint_id)
             return self._write(sprint, path, seen, kept)
 
-    def check(self, sprint_id: str) -> Refreshed:
-        """Compare a sprint's state file with what the log says; write nothing."""
-        sprint = self._workspace.reader.from_nothing(sprint_id)
+    def check(self, sprint: Sprint) -> Refreshed:
+        """Compare a sprint's state file with its state; write nothing."""
         path = self._path(sprint)
         if path is None:
             return Refreshed(None, "elsewhere")

@@ -93,12 +93,12 @@ class _Counted:
 
 def _of_sprint(workspace: Workspace, name: str) -> Iterator[Finding]:
     try:
-        refreshed = Refresher(workspace).check(name)
-        document = workspace.reader.from_nothing(name).document
+        sprint = workspace.reader.from_nothing(name)
+        refreshed = Refresher(workspace).check(sprint)
     except SprintlogError as error:
         yield Finding("damage", name, error.message)
         return
     if refreshed.problem:
         yield Finding("drift", refreshed.path or name, refreshed.problem)
-    for sentence in contradictions(document):
+    for sentence in contradictions(sprint.document):
         yield Finding("remark", name, sentence)

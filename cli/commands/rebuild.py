@@ -27,7 +27,11 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
         names = [sprint_id] if sprint_id else list(workspace.sprints())
         refresher = Refresher(workspace)
         for name in names:
-            refreshed = refresher.check(name) if check else refresher.rebuild(name)
+            refreshed = (
+                refresher.check(workspace.reader.from_nothing(name))
+                if check
+                else refresher.rebuild(name)
+            )
             differs = differs or refreshed.state not in FINE
             if refreshed.problem:
                 warn(refreshed.problem)

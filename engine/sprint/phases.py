@@ -250,11 +250,12 @@ def _evolves(
     """Return the evolve of a leaf's fact: its fields first, then its status upwards."""
 
     def evolve(plan: Plan, fact: Any, at: str) -> None:
-        node = plan.tree.find(fact.phase)
+        tree = plan.tree
+        node = tree.nodes.get(fact.phase)
         # An observed fact may name a leaf that no plan of ours has.
         if node is None or node.leaf < 0:
             return
-        plan.tree.set_status(node, change(plan, node, fact, at), at)
+        tree.set_status(node, change(plan, node, fact, at), at)
         if is_wish:
             plan.say(node.address, fact)
 

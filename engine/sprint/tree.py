@@ -24,6 +24,10 @@ CHILDREN = ("phases", "steps", "phases")
 """The key that holds the children at each level: sprint, top phase, step."""
 
 
+NO_CHILDREN = dict.fromkeys(PHASE_STATUSES, 0)
+"""Stands for the tally of a leaf; it is never written to."""
+
+
 def escape(segment: str) -> str:
     """Return an id as an address writes it: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
 
@@ -43,6 +47,7 @@ class Node:
         "leaf",
         "level",
         "parent",
+        "peers",
         "place",
         "tally",
     )
@@ -57,8 +62,10 @@ class Node:
         self.level = len(place)
         self.parent = parent
         self.children: list[Node] = []
-        self.tally = dict.fromkeys(PHASE_STATUSES, 0)
+        self.tally = NO_CHILDREN
         """How many children have each status."""
+        self.peers = NO_CHILDREN
+        """How many nodes of the same level have each status."""
         self.leaf = -1
         """Place among the leaves, -1 for a parent."""
 
@@ -89,6 +96,7 @@ class Tree:
         """How many top phases have each status."""
         self.steps = dict.fromkeys(PHASE_STATUSES, 0)
         """How many steps have each status."""
+        self._levels = (self.phases, self.steps, dict.fromkeys(PHASE_STATUSES, 0))
         self._cursor = 0
         self._gather(document, self.root, "", ())
 
@@ -108,11 +116,22 @@ class Tree:
 
     def set_status(self, node: Node, status: str, at: str) -> None:
         """Give a node a status and derive its parents' from their children."""
-        old = node.status
+        old = node.data["status"]
         node.data["status"] = status
         if 0 <= node.leaf < self._cursor and status not in FINISHED:
             self._cursor = node.leaf
-        self._carry_up(node, old, status, at)
+        # An imported parent may contradict its children although its own child did not
+        # change, so the way up always goes to the root.
+        while (parent := node.parent) is not None:
+            for tally in (parent.tally, node.peers):
+                tally[old] -= 1
+                tally[status] += 1
+            if parent.parent is None:
+                return
+            node, old, status = parent, parent.data["status"], derived_status(parent)
+            if old != status:
+                node.data["status"] = status
+                _note_times(node.data, status, at)
 
     def settle_empty(self) -> None:
         """Complete the for-each phases without steps that the pointer has passed (P31)."""
@@ -120,32 +139,7 @@ class Tree:
         for node, before in self.empty:
             status = COMPLETED if self._cursor >= before else PENDING
             if node.status != status:
-                self._count(self.root, node, node.status, status)
-                node.data["status"] = status
-
-    def _carry_up(self, node: Node, old: str, new: str, at: str) -> None:
-        parent = node.parent
-        while parent is not None:
-            self._count(parent, node, old, new)
-            if parent is self.root:
-                return
-            # An imported parent may contradict its children although its own child
-            # did not change, so the way up always goes to the root.
-            node, old, new = parent, parent.status, derived_status(parent)
-            if old != new:
-                node.data["status"] = new
-                _note_times(node.data, new, at)
-            parent = node.parent
-
-    def _count(self, parent: Node, node: Node, old: str, new: str) -> None:
-        parent.tally[old] -= 1
-        parent.tally[new] += 1
-        if node.level == 1:
-            self.phases[old] -= 1
-            self.phases[new] += 1
-        elif node.level == 2:
-            self.steps[old] -= 1
-            self.steps[new] += 1
+                self.set_status(node, status, "")
 
     def _stays_at(self, index: int) -> bool:
         leaf = self.leaves[index]
@@ -187,13 +181,13 @@ class Tree:
             self._gather(data, owner, f"{address}/", place)
             return
         node = Node(data, address=address, place=place, parent=owner)
+        node.peers = self._levels[node.level - 1]
         self.nodes[address] = self.nodes[by_index] = node
+        if not owner.children:
+            owner.tally = dict.fromkeys(PHASE_STATUSES, 0)
         owner.children.append(node)
         owner.tally[node.status] += 1
-        if node.level == 1:
-            self.phases[node.status] += 1
-        elif node.level == 2:
-            self.steps[node.status] += 1
+        node.peers[node.status] += 1
         if node.is_empty:
             self.empty.append((node, len(self.leaves)))
             return

@@ -23,6 +23,7 @@ _ONLY_CAUSED = {
     f.BreakpointReached.type: "a phase with `break: true` causes it when it completes",
     f.RetryScheduled.type: "`phase-failed` causes it by the retry policy",
     f.EditObserved.type: "sprintlog records it when it finds a state file edited",
+    f.RolledBack.type: "`sprintlog undo` takes back a rollback",
 }
 
 
@@ -79,7 +80,7 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             return import_document(
                 sprint, document=document, source=fact.source, place=fact.place
             )
-        case f.RolledBack():
+        case f.RolledBack(undoes=None):
             return roll_back(
                 sprint, to=fact.to, is_inside_append=is_inside_append, reason=fact.reason
             )

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,6 @@ _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT
 _STREAM_PAGE = (
     f"{_SELECT} WHERE stream = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?"
 )
-_SCAN = (
-    "SELECT version, at, type, schema_version, payload, position FROM events"
-    " WHERE stream = ? AND version > ? AND version <= ?"
-)
-_SCAN_PAGE = f"{_SCAN} ORDER BY version LIMIT ?"
-_SCAN_ONE_TYPE = f"{_SCAN} AND type = ? ORDER BY version LIMIT ?"
 _HEAD = "SELECT position, hash FROM events ORDER BY position DESC LIMIT 1"
 _VERSION = "SELECT coalesce(max(version), 0) FROM events WHERE stream = ?"
 # Leaps from name to name in the index instead of walking through every event.
@@ -41,6 +36,18 @@ WITH RECURSIVE names(name) AS (
 SELECT name, (SELECT max(version) FROM events WHERE stream = name)
 FROM names WHERE name IS NOT NULL ORDER BY name
 """
+
+
+@cache
+def _scan_sql(order: str, only: str | None) -> str:
+    """Return the query of a scan by version or by position, of one type or of all."""
+    source = "events NOT INDEXED" if order == "position" else "events"
+    wanted = "" if only is None else " AND type = ?"
+    return (
+        f"SELECT version, at, type, schema_version, payload, position FROM {source}"
+        " WHERE stream = ? AND version > ? AND version <= ?"
+        f" AND {order} > ?{wanted} ORDER BY {order} LIMIT ?"
+    )
 
 
 class SqliteReading:
@@ -107,14 +114,22 @@ class SqliteReading:
         """Yield what a fold needs of a stream, page by page, with the same bounds."""
         end = self.version(stream)
         end = end if until is None else min(until, end)
-        sql = _SCAN_PAGE if only is None else _SCAN_ONE_TYPE
         wanted = () if only is None else (only,)
-        while after < end:
-            page = self.rows(sql, (stream, after, end, *wanted, ROWS_PER_SCAN))
-            if not page:
-                return
-            after = page[-1][0]
+        # By the index every row is a search of its own: where a stream is most of the
+        # log, going through the log itself takes half the time.
+        if end - after > ROWS_PER_SCAN and 2 * (end - after) > self.head().position:
+            sql, place = _scan_sql("position", only), 5
+            after_place = 0
+        else:
+            sql, place = _scan_sql("version", only), 0
+            after_place = after
+        while True:
+            parameters = (stream, after, end, after_place, *wanted, ROWS_PER_SCAN)
+            page = self.rows(sql, parameters)
             yield from page
+            if len(page) < ROWS_PER_SCAN:
+                return
+            after_place = page[-1][place]
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
