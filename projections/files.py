@@ -16,10 +16,12 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
 
 from .location import Location
+from .replacing import forget_left_behind, left_behind, replace_file, swap_file
 
 CHECKSUM_SUFFIX = ".checksum"
 EDITS = "edits"
 LOCK = "files.lock"
+MODE = 0o644
 
 
 class Seen(NamedTuple):
@@ -76,6 +78,9 @@ class StateFiles:
             raise RefusedError(
                 f"{path}: cannot be read: {error.strerror}", file=path
             ) from error
+        return self._seen(path, content)
+
+    def _seen(self, path: str, content: bytes) -> Seen:
         digest = sha256(content).digest()
         rows = self._log.rows(
             "SELECT version FROM written WHERE path = ? AND digest = ?", (path, digest)
@@ -97,16 +102,17 @@ class StateFiles:
             (path, digest, version),
         )
 
-    def write(self, path: str, content: bytes, *, version: int) -> None:
+    def write(self, path: str, content: bytes, *, version: int) -> Seen | None:
         """Write a state file whole or not at all, and its checksum where one exists.
 
-        The digest is known first: a crash in between leaves a stale file, not an edit.
+        Return what was displaced if somebody else put it there after the last look. The
+        digest is known first: a crash in between leaves a stale file, not an edit.
         """
         target = self.resolve(path)
         try:
             self.know(path, sha256(content).digest(), version=version)
             target.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(target, content)
+            displaced = swap_file(target, content, mode=MODE)
         except OSError as error:
             raise RefusedError(
                 f"{path}: cannot be written: {error.strerror}",
@@ -114,6 +120,28 @@ class StateFiles:
                 file=path,
             ) from error
         self.write_checksum(path, content)
+        if displaced is None:
+            return None
+        seen = self._seen(path, displaced)
+        return seen if seen.is_foreign else None
+
+    def recover(self, path: str) -> Seen | None:
+        """Return what a killed process had displaced, if somebody else wrote it.
+
+        It stays aside until `forget_displaced`, so a second crash loses nothing either.
+        """
+        left = left_behind(self.resolve(path))
+        if left is None:
+            return None
+        seen = self._seen(path, left)
+        if seen.is_foreign:
+            return seen
+        self.forget_displaced(path)
+        return None
+
+    def forget_displaced(self, path: str) -> None:
+        """Remove what a killed process had displaced; it is kept by now."""
+        forget_left_behind(self.resolve(path))
 
     def write_checksum(self, path: str, content: bytes) -> None:
         """Bring the side file with the sha256 up to date, where one exists."""
@@ -121,7 +149,7 @@ class StateFiles:
         side = target.with_name(target.name + CHECKSUM_SUFFIX)
         text = sha256(content).hexdigest().encode()
         if side.is_file() and side.read_bytes().strip() != text:
-            replace_file(side, text)
+            replace_file(side, text, mode=MODE)
 
     def keep_edit(self, path: str, seen: Seen) -> str:
         """Keep somebody else's bytes in the log's folder; return the copy's name."""
@@ -132,31 +160,3 @@ class StateFiles:
         if not copy.exists():
             replace_file(copy, seen.content or b"", mode=0o600)
         return name
-
-
-def replace_file(target: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Put a file in place atomically: temp file, fsync, rename, fsync of the folder."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
-        try:
-            os.fchmod(descriptor, mode)
-            view = memoryview(content)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(temporary, target)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,6 +1,9 @@
 """From the log to the state of a sprint at any version, by checkpoint and tail."""
 
+from typing import TypeVar
+
 from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.facts import RolledBack
 from sprintlog.engine.sprint.fold import fold
@@ -9,6 +12,8 @@ from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import CODEC, sprint_stream
 from .checkpoints import EVERY, Checkpoints
+
+Kind = TypeVar("Kind", bound=Fact)
 
 
 class Reader:
@@ -63,6 +68,11 @@ class Reader:
         if any(row[2] == RolledBack.type for row in tail):
             return self.at_version(sprint.id, None)
         return fold(sprint, CODEC.facts_of(tail))
+
+    def facts(self, sprint_id: str, kind: type[Kind]) -> list[Kind]:
+        """Return all facts of one kind in a sprint's stream, in order."""
+        rows = self._log.scan(sprint_stream(sprint_id), only=kind.type)
+        return [fact for _, _, fact in CODEC.facts_of(rows) if isinstance(fact, kind)]
 
     def save(self, sprint: Sprint, *, at_once: bool = False) -> None:
         """Keep the state when its stream has grown enough since the last one kept."""

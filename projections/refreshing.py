@@ -71,14 +71,11 @@ class Refresher:
         if path is None:
             return Refreshed(None, "elsewhere")
         with self._files.lock():
-            # Somebody may have appended before we had the lock.
-            sprint = self._workspace.sprint(sprint_id)
+            kept = self._recover(sprint_id, path)
             seen = self._files.look(path)
-            kept = None
             if seen.is_foreign:
                 kept = self._observe(sprint_id, path, seen)
-                sprint = self._workspace.sprint(sprint_id)
-            return self._write(sprint, path, seen, kept)
+            return self._write(sprint_id, path, seen, kept)
 
     def check(self, sprint: Sprint) -> Refreshed:
         """Compare a sprint's state file with its state; write nothing."""
@@ -135,22 +132,44 @@ class Refresher:
             and not record.rollbacks
         )
 
-    def _write(self, sprint: Sprint, path: str, seen: Seen, kept: str | None) -> Refreshed:
-        problem = None
-        if kept is not None:
-            problem = (
-                f"{path} was edited by somebody else; their version is kept as "
-                f"{self._workspace.location.folder / 'edits' / kept}"
-            )
-        elif self._stands_as_imported(sprint, seen):
+    def _recover(self, sprint_id: str, path: str) -> str | None:
+        """Keep the edit that a process killed in the middle of writing had displaced."""
+        left = self._files.recover(path)
+        if left is None:
+            return None
+        # Killed after the exchange it was perhaps kept already, before it.
+        is_new = left.digest.hex() != self._last_observed(sprint_id, path)
+        kept = self._observe(sprint_id, path, left) if is_new else None
+        self._files.forget_displaced(path)
+        return kept
+
+    def _last_observed(self, sprint_id: str, path: str) -> str | None:
+        facts = self._workspace.reader.facts(sprint_id, EditObserved)
+        digests = [fact.digest for fact in facts if fact.path == path]
+        return digests[-1] if digests else None
+
+    def _write(self, sprint_id: str, path: str, seen: Seen, kept: str | None) -> Refreshed:
+        sprint = self._workspace.sprint(sprint_id)
+        if kept is None and self._stands_as_imported(sprint, seen):
             return Refreshed(path, "imported", seen.digest.hex())
         content = render(sprint)
         digest = sha256(content).hexdigest()
         if seen.content == content:
             self._files.write_checksum(path, content)
-            return Refreshed(path, "same", digest)
-        self._files.write(path, content, version=sprint.version)
-        return Refreshed(path, "written", digest, kept, problem)
+            return Refreshed(path, "same", digest, kept, self._problem(path, kept))
+        displaced = self._files.write(path, content, version=sprint.version)
+        if displaced is not None and displaced.digest != seen.digest:
+            # Somebody was faster than we: their bytes came back from the exchange.
+            kept = self._observe(sprint_id, path, displaced)
+        return Refreshed(path, "written", digest, kept, self._problem(path, kept))
+
+    def _problem(self, path: str, kept: str | None) -> str | None:
+        if kept is None:
+            return None
+        return (
+            f"{path} was edited by somebody else; their version is kept as "
+            f"{self._workspace.location.folder / 'edits' / kept}"
+        )
 
     def _observe(self, sprint_id: str, path: str, seen: Seen) -> str:
         """Keep somebody else's bytes, and record what they changed."""

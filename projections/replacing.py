@@ -1,0 +1,119 @@
+"""Putting a file in place whole or not at all, and never over something unseen."""
+
+import errno
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+def replace_file(target: Path, content: bytes, *, mode: int) -> None:
+    """Put a file in place: temp file, fsync, rename, fsync of the folder."""
+    temporary = _write_beside(target, content, mode=mode)
+    try:
+        os.replace(temporary, target)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(target.parent)
+
+
+def swap_file(target: Path, content: bytes, *, mode: int) -> bytes | None:
+    """Put a file in place and return the bytes that stood there until then.
+
+    The two are exchanged in one step, so what somebody else put there a moment before
+    is returned and not lost; None when there was nothing. Whoever calls this must hold
+    the lock, and take over what `left_behind` a killed process.
+    """
+    aside = _aside(target)
+    os.replace(_write_beside(target, content, mode=mode), aside)
+    try:
+        os.link(aside, target)
+        before = None
+    except FileExistsError:
+        _exchange(aside, target)
+        before = aside.read_bytes() if aside.exists() else None
+    sync_folder(target.parent)
+    aside.unlink(missing_ok=True)
+    return before
+
+
+def left_behind(target: Path) -> bytes | None:
+    """Return what a process killed in the middle of a swap left aside, if anything.
+
+    It is a whole file: the new one before the exchange, the old one after it.
+    """
+    _draft(target).unlink(missing_ok=True)
+    try:
+        return _aside(target).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def forget_left_behind(target: Path) -> None:
+    """Remove what was left aside, once it is known or kept."""
+    _aside(target).unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make what was renamed in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _draft(target: Path) -> Path:
+    return target.with_name(f".{target.name}.sprintlog-new")
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.sprintlog-old")
+
+
+def _write_beside(target: Path, content: bytes, *, mode: int) -> Path:
+    draft = _draft(target)
+    try:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(draft, flags, mode)
+        try:
+            os.fchmod(descriptor, mode)
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+    return draft
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Exchange two files; where the system cannot, put `one` in the place of `other`."""
+    rename = _renameat2()
+    if rename is not None:
+        names = os.fsencode(one), os.fsencode(other)
+        if rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+            return
+        import ctypes
+
+        code = ctypes.get_errno()
+        if code not in _UNSUPPORTED:
+            raise OSError(code, os.strerror(code), str(other))
+    os.replace(one, other)
+
+
+@cache
+def _renameat2() -> Any:
+    # Python has no name for this call; ctypes is imported only where a file changes.
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    return getattr(library, "renameat2", None)
