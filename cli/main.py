@@ -68,6 +68,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; the only place where every error ends."""
+    _hold_standard_files()
     try:
         cli.main(standalone_mode=False)
     except SprintlogError as error:
@@ -79,8 +80,13 @@ def main() -> None:
     except click.ClickException as error:
         sys.exit(_print_usage(error))
     except BrokenPipeError:
+        # Whoever read our output has seen enough.
         _close_stdout()
         sys.exit(1)
+    except OSError as error:
+        failed = SprintlogError(f"{error.filename or 'output'}: {error.strerror}")
+        _close_stdout()
+        sys.exit(print_error(failed, as_json="--json" in sys.argv))
     except Exception as error:
         if os.environ.get("SPRINTLOG_DEBUG"):
             raise
@@ -101,6 +107,19 @@ def _print_usage(error: click.ClickException) -> int:
     return 2
 
 
+def _hold_standard_files() -> None:
+    """Keep the numbers of closed standard files from being given to files of ours.
+
+    An answer would else be written into one of them. What holds the place cannot be
+    written, so that an answer nobody can read is still an error.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+
+
 def _close_stdout() -> None:
     """Point stdout elsewhere, so that the interpreter's last flush does not fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

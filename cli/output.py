@@ -16,6 +16,8 @@ from sprintlog.engine.errors import (
 )
 from sprintlog.engine.log.envelope import Recorded
 
+STDOUT, STDERR = 1, 2
+
 REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT = 1, 2, 3, 4, 5
 """Exit codes (DESIGN.md section 8); 0 is done."""
 
@@ -36,45 +38,45 @@ def exit_code(error: SprintlogError) -> int:
 def print_error(error: SprintlogError, *, as_json: bool) -> int:
     """Print an error for people or scripts on stderr; return its exit code."""
     if as_json:
-        answer = {
-            "error": error.kind,
-            "message": error.message,
-            "hint": error.hint,
-            **{k: v for k, v in error.fields.items() if v is not None},
-        }
-        _write(sys.stderr.fileno(), msgspec.json.encode(answer, enc_hook=str) + b"\n")
+        _write(STDERR, msgspec.json.encode(error_answer(error), enc_hook=str) + b"\n")
     else:
         text = f"error: {visible(error.message)}\n"
         if error.hint:
             text += f"hint: {visible(error.hint)}\n"
-        _write(sys.stderr.fileno(), text.encode(errors="backslashreplace"))
+        _write(STDERR, text.encode(errors="backslashreplace"))
     return exit_code(error)
+
+
+def error_answer(error: SprintlogError) -> dict[str, Any]:
+    """Return an error as scripts get it: its kind, message, hint and fields."""
+    known = {name: value for name, value in error.fields.items() if value is not None}
+    return {"error": error.kind, "message": error.message, "hint": error.hint, **known}
 
 
 def warn(text: str) -> None:
     """Tell the person at the terminal something that is not an answer."""
-    _write(sys.stderr.fileno(), f"warning: {visible(text)}\n".encode())
+    _write(STDERR, f"warning: {visible(text)}\n".encode())
 
 
 def print_json(answer: Any) -> None:
     """Print one JSON document on one line, in one write."""
-    _write(sys.stdout.fileno(), msgspec.json.encode(answer) + b"\n")
+    _write(STDOUT, msgspec.json.encode(answer, enc_hook=str) + b"\n")
 
 
 def print_text(text: str) -> None:
     """Print text for people; control characters from outside become visible."""
     lines = [visible(line) for line in text.split("\n")]
-    _write(sys.stdout.fileno(), ("\n".join(lines) + "\n").encode())
+    _write(STDOUT, ("\n".join(lines) + "\n").encode())
 
 
 def print_styled(text: str) -> None:
     """Print text whose parts went through `visible` and may be coloured."""
-    _write(sys.stdout.fileno(), f"{text}\n".encode())
+    _write(STDOUT, f"{text}\n".encode())
 
 
 def print_bytes(content: bytes) -> None:
     """Print exactly these bytes, like those of a state file."""
-    _write(sys.stdout.fileno(), content)
+    _write(STDOUT, content)
 
 
 def visible(text: str) -> str:
@@ -153,5 +155,10 @@ def envelope(event: Recorded) -> dict[str, Any]:
 def _write(descriptor: int, content: bytes) -> None:
     """Write all of it, in one call wherever the system takes it in one."""
     view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    try:
+        while view:
+            view = view[os.write(descriptor, view) :]
+    except OSError:
+        # Who cannot be told about an error is not helped by another one.
+        if descriptor != STDERR:
+            raise

@@ -8,6 +8,7 @@ from typing import Any, Self
 import click
 import msgspec
 
+from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.port import Expected
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
@@ -65,8 +66,15 @@ def record(
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
         outcome = act(workspace, sprint_id, command, decide, options, arguments)
-        answer(outcome, as_json=options.as_json)
-        refresh(workspace, sprint_id)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def answer_and_refresh(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> None:
+    """Print what was recorded, then bring the state file up to date, come what may."""
+    try:
+        answer(outcome, as_json=as_json)
+    finally:
+        refresh(workspace, outcome.sprint.id)
 
 
 def act(
@@ -96,6 +104,17 @@ def act(
 
 def answer(outcome: Outcome, *, as_json: bool) -> None:
     """Print what was recorded, in one write; the events are durable by now."""
+    try:
+        _print_answer(outcome, as_json=as_json)
+    except OSError as error:
+        what = "it was recorded" if outcome.events else "there was nothing to record"
+        raise SprintlogError(
+            f"{what}, but the answer could not be written: {error.strerror}",
+            hint="the same --key answers again with what was recorded",
+        ) from error
+
+
+def _print_answer(outcome: Outcome, *, as_json: bool) -> None:
     if as_json:
         print_json(answer_of(outcome))
         return

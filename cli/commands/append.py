@@ -24,8 +24,15 @@ from sprintlog.engine.sprint.wishes import fulfil, to_fact
 from sprintlog.projections.catalogue import sprint_of
 from sprintlog.projections.workspace import Outcome, Workspace
 
-from ..output import print_error, print_json
-from ..recording import Options, act, answer, answer_of, check_actor, refresh
+from ..output import error_answer, print_error, print_json
+from ..recording import (
+    Options,
+    act,
+    answer,
+    answer_and_refresh,
+    check_actor,
+    refresh,
+)
 from ..wiring import open_workspace, parse_expected, with_recording
 
 LINE_BYTES_MAX = 9 * 1024 * 1024
@@ -61,53 +68,60 @@ def command(
     pauses, at the latest when it ends.
     """
     options = Options(given)
+    defaults = {"stream": stream, "observed": observed}
     with open_workspace() as workspace:
         if tag is None:
-            if not _append_lines(workspace, options, stream, observed):
+            if not _append_lines(workspace, options, defaults):
                 sys.exit(1)
             return
-        line = {"type": tag, "data": _json(data.encode()), "observed": observed}
-        sprint_id, outcome = _append(workspace, line, options, stream)
-        answer(outcome, as_json=options.as_json)
-        refresh(workspace, sprint_id)
+        line = {"type": tag, "data": _json(data.encode()), **defaults}
+        _, outcome = _append(workspace, line, options)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _append_lines(
-    workspace: Workspace, options: Options, stream: str | None, observed: bool
-) -> bool:
+def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, Any]) -> bool:
     """Append every line of standard input; tell whether all of them were recorded."""
     stale: set[str] = set()
     refreshed = time.monotonic()
     all_recorded = True
-    for line in _lines(sys.stdin.fileno()):
-        if line is None:
-            if stale and time.monotonic() - refreshed >= REFRESH_SECONDS:
+    try:
+        for line in _lines(sys.stdin.fileno()):
+            if line is not None and line.strip():
+                all_recorded &= _append_line(workspace, line, options, defaults, stale)
+            elif stale and time.monotonic() - refreshed >= REFRESH_SECONDS:
                 _refresh_all(workspace, stale)
                 refreshed = time.monotonic()
-            continue
-        if not line.strip():
-            continue
-        try:
-            fields = {"observed": observed, **_object(line)}
-            sprint_id, outcome = _append(workspace, fields, options, stream)
-        except SprintlogError as error:
-            all_recorded = False
-            print_json({"error": error.kind, "message": error.message, "hint": error.hint})
-            continue
-        print_json(answer_of(outcome))
-        stale.add(sprint_id)
-    _refresh_all(workspace, stale)
+    finally:
+        _refresh_all(workspace, stale)
     return all_recorded
 
 
+def _append_line(
+    workspace: Workspace,
+    line: bytes,
+    options: Options,
+    defaults: dict[str, Any],
+    stale: set[str],
+) -> bool:
+    """Record one line and answer it; its sprint's state file is stale from then on."""
+    try:
+        sprint_id, outcome = _append(workspace, {**defaults, **_object(line)}, options)
+    except SprintlogError as error:
+        print_json(error_answer(error))
+        return False
+    stale.add(sprint_id)
+    answer(outcome, as_json=True)
+    return True
+
+
 def _append(
-    workspace: Workspace, line: dict[str, Any], options: Options, stream: str | None
+    workspace: Workspace, line: dict[str, Any], options: Options
 ) -> tuple[str, Outcome]:
     """Record one fact; values of the line go before the options."""
     fact = to_fact(str(line.get("type")), line.get("data", {}))
     if isinstance(fact, SprintCompiled | SprintImported):
         _check_document(fact)
-    sprint_id = _sprint_id(workspace, line.get("stream", stream), fact, options)
+    sprint_id = _sprint_id(workspace, line.get("stream"), fact, options)
     chosen = _merged(options, line)
     observed = line.get("observed") is True
 

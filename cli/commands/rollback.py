@@ -6,7 +6,7 @@ import click
 
 from sprintlog.engine.sprint.rollback import roll_back
 
-from ..recording import Options, act, answer, refresh
+from ..recording import Options, act, answer_and_refresh
 from ..wiring import open_workspace, with_recording
 
 
@@ -42,5 +42,4 @@ def command(to: str, reason: str | None, **given: Any) -> None:
             options,
             {"to": to, "reason": reason},
         )
-        answer(outcome, as_json=options.as_json)
-        refresh(workspace, sprint_id)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)

@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
 
 from ..output import print_json, print_text, table
 from ..placing import place_in
-from ..recording import Options, act, answer, record, refresh
+from ..recording import Options, act, answer_and_refresh, record
 from ..wiring import open_workspace, with_json, with_recording
 
 REASON = click.option("--reason", metavar="TEXT", help="Why.")
@@ -68,8 +68,7 @@ def create(
             options,
             {"id": new_id, "plan": document, "max": max_iterations},
         )
-        answer(outcome, as_json=options.as_json)
-        refresh(workspace, new_id)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
 @command.command(epilog="Example: sprintlog sprint start")

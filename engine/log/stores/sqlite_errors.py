@@ -26,9 +26,16 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
     """Return the error in the words of this package, on one line."""
     code, text = _code(error), " ".join(str(error).split())
     if code in (_BUSY, _LOCKED):
+        # Looked up only now, when the wait is over.
+        from .lock_holder import lock_holders
+
+        holders = lock_holders(path)
         return BusyError(
-            f"{path} is held by another process",
+            f"nothing recorded: {path} is held by "
+            f"{', '.join(holders) or 'another process'}",
             hint="wait for it to finish, or end it, and repeat the command",
+            path=str(path),
+            holders=holders,
         )
     if code == _FULL:
         return RefusedError(
