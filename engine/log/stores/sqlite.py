@@ -16,6 +16,7 @@ from ..envelope import Appended, Draft, Head, Recorded
 from ..port import Clock, Entropy, Expected
 from .database import create_database, head_path, open_database, wal_path
 from .head_file import HeadFile, check_head
+from .identity import Identity
 from .journal_mode import JournalMode, checkpoint_if_large
 from .sqlite_errors import explained, is_busy
 from .sqlite_reading import SqliteReading
@@ -58,6 +59,7 @@ class SqliteLog(SqliteReading):
         self.journal_mode: JournalMode = journal_mode
         """The journal mode chosen for this place, and why."""
         try:
+            self._identity = Identity(path)
             self._check_head(known)
         except BaseException:
             self.connection.close()
@@ -216,6 +218,7 @@ class SqliteLog(SqliteReading):
         last = events[-1]
         self._head = Head(last.position, last.hash)
         self._versions[last.stream] = last.version
+        self._identity.check(wal=self.journal_mode.wal)
         self._head_file.write(self._head)
         self._events_since_look += len(events)
         if self._events_since_look >= EVENTS_PER_CHECKPOINT_LOOK:

@@ -1,0 +1,74 @@
+"""Files that are taken away or replaced under a running process."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError, UnreadableError
+from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+DRAFT = Draft(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="runtime")
+
+
+def append(log: SqliteLog) -> None:
+    """Append one event to a stream."""
+    log.append("s", [DRAFT], expect=Expect.ANY)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the database of a log with one event."""
+    database = tmp_path / "log" / "log.db"
+    with_log = SqliteLog.create(database, clock=lambda: 0, entropy=os.urandom)
+    append(with_log)
+    with_log.close()
+    return database
+
+
+def opened(path: Path) -> SqliteLog:
+    """Return the log, open."""
+    return SqliteLog.open(path, clock=lambda: 0, entropy=os.urandom)
+
+
+def remove(path: Path) -> None:
+    """Take the database away."""
+    path.unlink()
+
+
+def remove_wal(path: Path) -> None:
+    """Take the write-ahead log away, as cleaning tools do."""
+    path.with_name(f"{path.name}-wal").unlink()
+
+
+def restore(path: Path) -> None:
+    """Put a copy in the database's place, as restoring a backup does."""
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    copy.rename(path)
+
+
+@pytest.mark.parametrize("harm", [remove, remove_wal, restore])
+def test_never_acknowledges_into_a_lost_file(
+    path: Path, harm: Callable[[Path], None]
+) -> None:
+    """A writer whose file was taken away says so instead of acknowledging."""
+    log = opened(path)
+    append(log)
+    if harm is remove_wal and not log.journal_mode.wal:
+        pytest.skip("this file system keeps a rollback journal")
+    harm(path)
+    with pytest.raises(UnreadableError, match="removed or replaced"):
+        append(log)
+    log.close()
+
+
+def test_refuses_a_second_name(path: Path, tmp_path: Path) -> None:
+    """A database with two hard links is locked under each apart, so it is refused."""
+    os.link(path, tmp_path / "other.db")
+    with pytest.raises(RefusedError, match="second name"):
+        opened(path)
