@@ -75,21 +75,28 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
     # cut could bring the journal back and take an acknowledged event with it.
     connection.execute(f"PRAGMA synchronous={'FULL' if current == 'wal' else 'EXTRA'}")
     # SQLite before 3.44.6, 3.50.7 and 3.51.3 can damage the file when automatic
-    # checkpoints of two processes meet; TRUNCATE takes the writer's lock.
+    # checkpoints of two processes meet; RESTART and TRUNCATE take the writer's lock.
     connection.execute("PRAGMA wal_autocheckpoint=0")
 
 
-def checkpoint_if_large(connection: sqlite3.Connection, wal: Path) -> None:
-    """Carry a large write-ahead log over into the database, if nobody is in the way."""
+def checkpoint_if_large(
+    connection: sqlite3.Connection, wal: Path, *, truncate: bool
+) -> None:
+    """Carry a large write-ahead log over into the database, if nobody is in the way.
+
+    Without `truncate` the file keeps its size and is written again from its start: an
+    append that makes a file longer waits for the disk twice as long.
+    """
     try:
         if wal.stat().st_size < WAL_BYTES_MAX:
             return
     except FileNotFoundError:
         return
+    way = "TRUNCATE" if truncate else "RESTART"
     (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute("PRAGMA busy_timeout=0")
     try:
-        _, pages, carried = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        _, pages, carried = connection.execute(f"PRAGMA wal_checkpoint({way})").fetchone()
     except sqlite3.OperationalError:
         # Somebody reads or writes: the next append tries again.
         return

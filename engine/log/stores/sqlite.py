@@ -23,7 +23,7 @@ from .sqlite_reading import SqliteReading
 
 WAIT_SECONDS = 30.0
 ROWS_PER_INSERT = 64
-EVENTS_PER_CHECKPOINT_LOOK = 256
+EVENTS_PER_CHECKPOINT_LOOK = 1024
 
 _fields = msgspec.structs.astuple
 _WRITTEN = [
@@ -223,7 +223,8 @@ class SqliteLog(SqliteReading):
         self._events_since_look += len(events)
         if self._events_since_look >= EVENTS_PER_CHECKPOINT_LOOK:
             self._events_since_look = 0
-            checkpoint_if_large(self.connection, wal_path(self.path))
+            wal = wal_path(self.path)
+            checkpoint_if_large(self.connection, wal, truncate=False)
         return Appended(events)
 
     def _forget(self) -> None:
@@ -245,7 +246,8 @@ class SqliteLog(SqliteReading):
         self._closed = True
         try:
             if not self.readonly:
-                checkpoint_if_large(self.connection, wal_path(self.path))
+                wal = wal_path(self.path)
+                checkpoint_if_large(self.connection, wal, truncate=True)
         finally:
             self._head_file.close()
             self.connection.close()
