@@ -61,8 +61,15 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     epilog="Try `sprintlog demo`; every command has -h with an example.",
 )
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    envvar="SPRINTLOG_VERBOSE",
+    help="Tell on stderr what happens. [SPRINTLOG_VERBOSE]",
+)
 @click.version_option(package_name="sprintlog", prog_name="sprintlog")
-def cli() -> None:
+def cli(verbose: bool) -> None:
     """Record what happens in a sprint once; compute its files from that."""
 
 

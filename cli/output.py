@@ -106,6 +106,11 @@ def wants_colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 event`, `2 events`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> str:
     """Return rows as columns; the last column is as long as it likes."""
     shown = [[visible(cell) for cell in row] for row in rows]

@@ -1,6 +1,6 @@
 """What all recording commands do: decide, append, answer, refresh the state file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from hashlib import sha256
 from typing import Any, Self
@@ -10,11 +10,16 @@ import msgspec
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
+from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from .output import print_json, print_text, reference, warn
-from .wiring import open_workspace
+from .wiring import diagnose, open_workspace
+
+Rule = Callable[..., list[Fact]]
 
 ACTORS = ("agent:", "operator:", "import:")
 
@@ -31,6 +36,11 @@ class Options:
         self.correlation_id: str | None = given["correlation_id"]
         self.causation_id: str | None = given["causation_id"]
         self.as_json: bool = given["as_json"]
+        self.masks: bool = not given["no_mask"]
+
+    def masked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a command's arguments with secrets masked, unless that is off."""
+        return mask_texts(dict(arguments)) if self.masks else dict(arguments)
 
     def with_values(self, **values: Any) -> Self:
         """Return the options with some of them replaced."""
@@ -57,15 +67,25 @@ def key_digest(command: str, arguments: Mapping[str, Any]) -> bytes:
 def record(
     command: str,
     given: Mapping[str, Any],
-    decide: Decide,
-    *,
+    rule: Rule,
     arguments: Mapping[str, Any],
+    *,
+    takes_time: bool = False,
 ) -> None:
-    """Run one recording command from its options to its answer."""
+    """Run one recording command from its options to its answer.
+
+    `rule` is the engine's command, called with the sprint and the arguments, and with
+    `at` when it `takes_time`.
+    """
     options = Options(given)
+    wish = options.masked(arguments)
+
+    def decide(sprint: Sprint, at: str) -> list[Fact]:
+        return rule(sprint, **wish, at=at) if takes_time else rule(sprint, **wish)
+
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, command, decide, options, arguments)
+        outcome = act(workspace, sprint_id, command, decide, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
@@ -88,7 +108,7 @@ def act(
     observed: bool = False,
 ) -> Outcome:
     """Let the workspace act with a command's options."""
-    return workspace.act(
+    outcome = workspace.act(
         sprint_id,
         decide,
         actor=options.actor,
@@ -100,6 +120,14 @@ def act(
         causation_id=options.causation_id,
         observed=observed,
     )
+    diagnose(
+        command,
+        sprint=sprint_id,
+        version=outcome.sprint.version,
+        recorded=[event.type for event in outcome.events],
+        duplicate=outcome.duplicate,
+    )
+    return outcome
 
 
 def answer(outcome: Outcome, *, as_json: bool) -> None:
@@ -157,5 +185,6 @@ def answer_of(outcome: Outcome) -> Any:
 def refresh(workspace: Workspace, sprint_id: str) -> None:
     """Bring the sprint's state file up to date, and say what was found there."""
     refreshed = workspace.refresh(sprint_id)
+    diagnose("state file", path=refreshed.path, state=refreshed.state)
     if refreshed.problem:
         warn(refreshed.problem)

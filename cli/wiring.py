@@ -1,6 +1,7 @@
 """The one place where the environment is read and things are put together."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,9 +28,32 @@ def log_folder() -> str | None:
     return os.environ.get("SPRINTLOG_DIR") or None
 
 
-def open_workspace() -> Workspace:
+def open_workspace(*, check_head: bool = True) -> Workspace:
     """Open the log that this folder belongs to."""
-    return Workspace.open(here(), folder=log_folder())
+    workspace = Workspace.open(here(), folder=log_folder(), check_head=check_head)
+    diagnose(
+        "log opened",
+        folder=str(workspace.location.folder),
+        worktree=workspace.location.worktree or "main",
+        journal="wal" if workspace.log.journal_mode.wal else "rollback",
+        why=workspace.log.journal_mode.reason,
+    )
+    return workspace
+
+
+def diagnose(event: str, **fields: object) -> None:
+    """Tell on stderr what happens inside, where `--verbose` asks for it."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.find_root().params.get("verbose"):
+        return
+    # Imported here: it would cost every recording command more than its own work.
+    import structlog
+
+    logger = structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr),
+        processors=[structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)],
+    )
+    logger.info(event, **fields)
 
 
 def with_json(function: Function) -> Function:
@@ -58,7 +82,12 @@ def with_point(function: Function) -> Function:
 
 
 def with_recording(function: Function) -> Function:
-    """Add the options that every recording command has."""
+    """Add the options that every command recording on a sprint has."""
+    return with_sprint(with_envelope(function))
+
+
+def with_envelope(function: Function) -> Function:
+    """Add the options about the event itself, and `--json`."""
     options = [
         click.option(
             "--actor",
@@ -76,11 +105,14 @@ def with_recording(function: Function) -> Function:
             help="Refuse unless the stream is at version N, or none, exists, any.",
         ),
         click.option("--correlation-id", metavar="ID", help="The work this belongs to."),
+        click.option(
+            "--no-mask", is_flag=True, help="Record secrets in texts as they are."
+        ),
         click.option("--causation-id", metavar="ID", help="The event that caused this."),
     ]
     for option in reversed(options):
         function = option(function)
-    return with_sprint(with_json(function))
+    return with_json(function)
 
 
 def _expected(

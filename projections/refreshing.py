@@ -4,6 +4,7 @@ from hashlib import sha256
 from typing import NamedTuple, Protocol
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.masking import mask_all
 from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.patch import diff
 from sprintlog.engine.sprint.state import Sprint
@@ -180,7 +181,9 @@ class Refresher:
             changes = self._changes(sprint_id, since, seen.content or b"", path)
         except InvalidInputError as error:
             problem = str(error)
-        fact = EditObserved(path, seen.digest.hex(), kept, since, changes, problem)
+        fact = EditObserved(
+            path, seen.digest.hex(), kept, since, mask_all(changes), problem
+        )
         # A crash before the file is written must not record the same edit twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{sprint_id}"[:128]
         self._workspace.observe(sprint_id, fact, key=key)

@@ -4,7 +4,7 @@ This is the library's door: `from sprintlog.projections import Workspace`.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from os import urandom
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +13,6 @@ from typing import NamedTuple, Self
 from sprintlog.engine.errors import (
     BusyError,
     ConflictError,
-    NotFoundError,
-    RefusedError,
 )
 from sprintlog.engine.log.append import check_expected, check_key
 from sprintlog.engine.log.envelope import Draft, Recorded
@@ -24,17 +22,12 @@ from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.engine.sprint.facts import EditObserved, RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.times import from_milliseconds, normalise
-from sprintlog.engine.sprint.words import COMPLETED
+from sprintlog.engine.sprint.times import normalise
 
 from . import location as locations
-from .as_of import parse_point, version_at
-from .catalogue import CODEC, draft, sprint_of, sprint_stream
-from .checkpoints import SqliteCheckpoints
-from .files import StateFiles
-from .location import Location
-from .reading import Reader
+from .catalogue import CODEC, draft, sprint_stream
 from .refreshing import Refreshed, Refresher
+from .workspace_reading import WorkspaceReading
 
 TRIES_MAX = 1000
 """How often an action is decided anew because somebody else was first."""
@@ -58,17 +51,8 @@ def wall_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Workspace:
+class Workspace(WorkspaceReading):
     """One log, the work tree it belongs to, and everything one does with them."""
-
-    def __init__(self, location: Location, log: SqliteLog, *, clock: Clock) -> None:
-        self.location = location
-        self.log = log
-        self.clock = clock
-        self.checkpoints = SqliteCheckpoints(log)
-        self.reader = Reader(log, self.checkpoints)
-        self.files = StateFiles(location, log)
-        self._sprints: dict[str, Sprint] = {}
 
     @classmethod
     def init(
@@ -94,10 +78,16 @@ class Workspace:
         folder: str | None = None,
         clock: Clock = wall_clock,
         entropy: Entropy = urandom,
+        check_head: bool = True,
     ) -> Self:
-        """Open the nearest log upwards; raise `NotFoundError` when there is none."""
+        """Open the nearest log upwards; raise `NotFoundError` when there is none.
+
+        `check_head=False` opens one whose end is lost, to look into the damage.
+        """
         location = locations.find(start, folder=folder)
-        log = SqliteLog.open(location.database, clock=clock, entropy=entropy)
+        log = SqliteLog.open(
+            location.database, clock=clock, entropy=entropy, check_head=check_head
+        )
         return cls(location, log, clock=clock)
 
     def __enter__(self) -> Self:
@@ -114,96 +104,6 @@ class Workspace:
     def close(self) -> None:
         """Give back the log."""
         self.log.close()
-
-    def now(self) -> str:
-        """Return the clock's time as the log writes times."""
-        return from_milliseconds(self.clock())
-
-    # Reading
-
-    def sprints(self) -> dict[str, int]:
-        """Return the sprints of this log with their versions, in order of name."""
-        return {
-            sprint: version
-            for stream, version in self.log.streams().items()
-            if (sprint := sprint_of(stream)) is not None
-        }
-
-    def status_of(self, sprint_id: str, version: int) -> str:
-        """Return a sprint's status at its head, from a cache where it is kept."""
-        stream = sprint_stream(sprint_id)
-        status = self.checkpoints.status(stream, version)
-        if status is None:
-            status = self.sprint(sprint_id).plan.status
-            self.checkpoints.keep_status(stream, version, status)
-        return status
-
-    def choose(self, sprint_id: str | None) -> str:
-        """Return the sprint a command means: the named one, else the only unfinished one.
-
-        Raise `NotFoundError` when there is none, `RefusedError` listing them when there
-        are several.
-        """
-        if sprint_id is not None:
-            return sprint_id
-        sprints = self.sprints()
-        if len(sprints) == 1:
-            return next(iter(sprints))
-        unfinished = [
-            name
-            for name, version in sprints.items()
-            if self.status_of(name, version) != COMPLETED
-        ]
-        if len(unfinished) == 1:
-            return unfinished[0]
-        if not sprints:
-            raise NotFoundError(
-                "there is no sprint in this log yet",
-                hint="`sprintlog sprint create` or `sprintlog import progress` makes one",
-            )
-        names = unfinished or list(sprints)
-        raise RefusedError(
-            f"which sprint? {'unfinished' if unfinished else 'all are completed'}: "
-            f"{', '.join(names[:20])}",
-            hint="name it with --sprint or SPRINTLOG_SPRINT",
-            allowed=names,
-        )
-
-    def sprint(self, sprint_id: str, *, at: str | None = None) -> Sprint:
-        """Return a sprint as it is, or as it was at a point (see `as_of.FORMS`).
-
-        The state belongs to the workspace: read it, do not change it.
-        """
-        stream = sprint_stream(sprint_id)
-        known = self._sprints.pop(stream, None)
-        head = self.reader.catch_up(known) if known else self.reader.at_head(sprint_id)
-        self._sprints[stream] = head
-        if at is None:
-            return head
-        if not head.exists:
-            raise NotFoundError(f"there is no sprint {sprint_id}", sprint=sprint_id)
-        point = parse_point(at, now=self.clock())
-        version = version_at(self.log, stream, head, point)
-        return self.reader.at_version(sprint_id, version)
-
-    def version_at(self, sprint_id: str, at: str) -> int:
-        """Return the version of a sprint's stream at a point."""
-        point = parse_point(at, now=self.clock())
-        return version_at(self.log, sprint_stream(sprint_id), self.sprint(sprint_id), point)
-
-    def events(self, sprint_id: str | None = None) -> Iterator[Recorded]:
-        """Yield the events of one sprint, or of the whole log."""
-        if sprint_id is None:
-            return self.log.read()
-        return self.log.read_stream(sprint_stream(sprint_id))
-
-    def is_inside_append(self, sprint_id: str, version: int) -> bool:
-        """Tell whether facts of the same append follow this version."""
-        stream = sprint_stream(sprint_id)
-        found = self.log.read_stream(stream, after=version - 1, until=version)
-        return any(event.remaining for event in found)
-
-    # Acting
 
     def act(
         self,

@@ -5,7 +5,7 @@ import select
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -24,7 +24,7 @@ from sprintlog.engine.sprint.wishes import fulfil, to_fact
 from sprintlog.projections.catalogue import sprint_of
 from sprintlog.projections.workspace import Outcome, Workspace
 
-from ..output import error_answer, print_error, print_json
+from ..output import error_answer, print_error, print_json, warn
 from ..recording import (
     Options,
     act,
@@ -85,9 +85,12 @@ def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, An
     refreshed = time.monotonic()
     all_recorded = True
     try:
+        number = 0
         for line in _lines(sys.stdin.fileno()):
+            number += line is not None
             if line is not None and line.strip():
-                all_recorded &= _append_line(workspace, line, options, defaults, stale)
+                wish = _Line(number, line, defaults)
+                all_recorded &= _append_line(workspace, wish, options, stale)
             elif stale and time.monotonic() - refreshed >= REFRESH_SECONDS:
                 _refresh_all(workspace, stale)
                 refreshed = time.monotonic()
@@ -97,15 +100,11 @@ def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, An
 
 
 def _append_line(
-    workspace: Workspace,
-    line: bytes,
-    options: Options,
-    defaults: dict[str, Any],
-    stale: set[str],
+    workspace: Workspace, line: "_Line", options: Options, stale: set[str]
 ) -> bool:
     """Record one line and answer it; its sprint's state file is stale from then on."""
     try:
-        sprint_id, outcome = _append(workspace, {**defaults, **_object(line)}, options)
+        sprint_id, outcome = _append(workspace, line.fields(), options)
     except SprintlogError as error:
         print_json(error_answer(error))
         return False
@@ -121,6 +120,8 @@ def _append(
     fact = to_fact(str(line.get("type")), line.get("data", {}))
     if isinstance(fact, SprintCompiled | SprintImported):
         _check_document(fact)
+    else:
+        fact = msgspec.structs.replace(fact, **options.masked(msgspec.structs.asdict(fact)))
     sprint_id = _sprint_id(workspace, line.get("stream"), fact, options)
     chosen = _merged(options, line)
     observed = line.get("observed") is True
@@ -135,9 +136,13 @@ def _append(
         return fulfil(sprint, fact, at, is_inside_append=inside)
 
     arguments = {"type": fact.type, "data": msgspec.to_builtins(fact), "to": sprint_id}
-    return sprint_id, act(
+    outcome = act(
         workspace, sprint_id, "append", decide, chosen, arguments, observed=observed
     )
+    phase = getattr(fact, "phase", None)
+    if phase is not None and outcome.sprint.plan.tree.find(phase) is None:
+        warn(f"{phase} is not in the plan of {sprint_id}: recorded, but without effect")
+    return sprint_id, outcome
 
 
 def _check_document(fact: SprintCompiled | SprintImported) -> None:
@@ -184,22 +189,37 @@ def _merged(options: Options, line: dict[str, Any]) -> Options:
         raise RefusedError(error.message) from error
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    fields = _json(line)
-    if not isinstance(fields, dict):
-        raise InvalidInputError("a line must be a JSON object with `type` and `data`")
-    if extra := [name for name in fields if name not in FIELDS]:
-        raise InvalidInputError(
-            f"there is no such field; allowed: {', '.join(FIELDS)}", field=str(extra[0])
-        )
-    return fields
+class _Line(NamedTuple):
+    """One line of standard input, and what holds where it says nothing."""
+
+    number: int
+    text: bytes
+    defaults: dict[str, Any]
+
+    def fields(self) -> dict[str, Any]:
+        """Return what the line says; raise `InvalidInputError` naming line and field."""
+        try:
+            given = msgspec.json.decode(self.text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidInputError(f"not JSON: {error}", line=self.number) from error
+        if not isinstance(given, dict):
+            raise InvalidInputError(
+                "must be a JSON object with `type` and `data`", line=self.number
+            )
+        if extra := [name for name in given if name not in FIELDS]:
+            raise InvalidInputError(
+                f"there is no such field; allowed: {', '.join(FIELDS)}",
+                line=self.number,
+                field=str(extra[0])[:60],
+            )
+        return {**self.defaults, **given}
 
 
 def _json(text: bytes) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInputError(f"not JSON: {error}", field="data") from error
+        raise InvalidInputError(f"not JSON: {error}", field="--data") from error
 
 
 def _lines(descriptor: int) -> Iterator[bytes | None]:

@@ -98,6 +98,15 @@ def _import_one(
     sprint_id = str(document["sprint-id"])
     problems = contradictions(document)
     place = _place(workspace, version, sprint_dir)
+    workspace.check_place(sprint_id, place)
+    written = workspace.sprint(sprint_id).plan.place
+    if sprint_dir is not None and written not in (None, place):
+        raise RefusedError(
+            f"sprint {sprint_id} writes its file at {written.path if written else ''}; "
+            "an import does not move it",
+            hint="leave --sprint-dir out",
+            sprint=sprint_id,
+        )
     options = options.with_values(
         at=version.at or options.at,
         actor=f"import:{version.file.name}"[:128]

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.projections.location import find
 from sprintlog.projections.workspace import Workspace
 
 from ..output import print_json, print_text
@@ -21,6 +23,14 @@ def command(in_folder: bool, as_json: bool) -> None:
     touched.
     """
     start = here()
+    shadowed = _log_above(start)
+    # A git repository below another log is a work tree of its own; a folder is not.
+    if shadowed and not (in_folder or log_folder() or _is_in_git(start)):
+        raise RefusedError(
+            f"there is a log already: {shadowed}",
+            hint="commands here use it; `sprintlog init --here` makes one of its own",
+            file=shadowed,
+        )
     with Workspace.init(start, here=in_folder, folder=log_folder()) as workspace:
         location = workspace.location
     inside_git = location.folder.parent.name == ".git" or location.worktree
@@ -30,9 +40,18 @@ def command(in_folder: bool, as_json: bool) -> None:
     print_text(f"made an empty log in {location.folder}")
     if not (inside_git or in_folder or log_folder()) and _is_in_git(start):
         print_text("the git directory may not be written, so the log is in the work tree")
+    if shadowed:
+        print_text(f"commands here use it from now on, no longer {shadowed}")
     print_text(
         "next: `sprintlog sprint create ID --plan FILE` or `sprintlog import progress`"
     )
+
+
+def _log_above(start: Path) -> str | None:
+    try:
+        return str(find(start).database)
+    except NotFoundError:
+        return None
 
 
 def _is_in_git(folder: Path) -> bool:

@@ -24,8 +24,6 @@ def start(number: int | None, max_iterations: int | None, **given: Any) -> None:
     record(
         "iteration start",
         given,
-        lambda sprint, at: start_iteration(
-            sprint, number=number, max_iterations=max_iterations
-        ),
-        arguments={"number": number, "max": max_iterations},
+        start_iteration,
+        {"number": number, "max_iterations": max_iterations},
     )

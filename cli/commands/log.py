@@ -72,10 +72,12 @@ def _said(event: Recorded) -> str:
         return "(erased)"
     data = msgspec.json.decode(event.payload)
     data.pop("document", None)
-    if "patch" in data:
-        data["patch"] = f"{len(data['patch'])} changes"
-    if data.get("changes") is not None:
-        data["changes"] = f"{len(data['changes'])} changes"
+    data.pop("digest", None)
+    for field in ("patch", "changes"):
+        if field in data:
+            data[field] = len(data[field])
+    if "place" in data:
+        data["place"] = data["place"]["path"]
     text = " ".join(
         str(value) if key == "phase" else f"{key}={value}" for key, value in data.items()
     )

@@ -16,9 +16,4 @@ from ..wiring import with_recording
 @with_recording
 def command(text: str, phase: str | None, **given: Any) -> None:
     """Leave a remark for whoever reads the log; it changes no state."""
-    record(
-        "note",
-        given,
-        lambda sprint, at: add_note(sprint, text=text, phase=phase),
-        arguments={"text": text, "phase": phase},
-    )
+    record("note", given, add_note, {"text": text, "phase": phase})

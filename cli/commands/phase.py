@@ -37,12 +37,7 @@ def command() -> None:
 @click.option("--model", type=click.Choice(MODELS), help="The model that executes it.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
     """Begin to execute a leaf."""
-    record(
-        "phase start",
-        given,
-        lambda sprint, at: phases.start_phase(sprint, phase=phase, model=model),
-        arguments={"phase": phase, "model": model},
-    )
+    record("phase start", given, phases.start_phase, {"phase": phase, "model": model})
 
 
 @command.command(epilog="Example: sprintlog phase complete setup --summary 'branch made'")
@@ -51,10 +46,7 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """Finish a leaf successfully."""
     record(
-        "phase complete",
-        given,
-        lambda sprint, at: phases.complete_phase(sprint, phase=phase, summary=summary),
-        arguments={"phase": phase, "summary": summary},
+        "phase complete", given, phases.complete_phase, {"phase": phase, "summary": summary}
     )
 
 
@@ -77,10 +69,9 @@ def fail(phase: str | None, error: str, category: str, **given: Any) -> None:
     record(
         "phase fail",
         given,
-        lambda sprint, at: phases.fail_phase(
-            sprint, phase=phase, error=error, category=category, at=at
-        ),
-        arguments={"phase": phase, "error": error, "category": category},
+        phases.fail_phase,
+        {"phase": phase, "error": error, "category": category},
+        takes_time=True,
     )
 
 
@@ -89,12 +80,7 @@ def fail(phase: str | None, error: str, category: str, **given: Any) -> None:
 @click.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
 def block(phase: str | None, reason: str, **given: Any) -> None:
     """Declare a leaf stuck; the sprint blocks with it."""
-    record(
-        "phase block",
-        given,
-        lambda sprint, at: phases.block_phase(sprint, phase=phase, reason=reason),
-        arguments={"phase": phase, "reason": reason},
-    )
+    record("phase block", given, phases.block_phase, {"phase": phase, "reason": reason})
 
 
 @command.command(epilog="Example: sprintlog phase skip docs --reason 'nothing to write'")
@@ -102,12 +88,7 @@ def block(phase: str | None, reason: str, **given: Any) -> None:
 @REASON
 def skip(phase: str | None, reason: str | None, **given: Any) -> None:
     """Leave a leaf out on purpose."""
-    record(
-        "phase skip",
-        given,
-        lambda sprint, at: phases.skip_phase(sprint, phase=phase, reason=reason),
-        arguments={"phase": phase, "reason": reason},
-    )
+    record("phase skip", given, phases.skip_phase, {"phase": phase, "reason": reason})
 
 
 @command.command(epilog="Example: sprintlog phase retry build/step-0/implement")
@@ -115,12 +96,7 @@ def skip(phase: str | None, reason: str | None, **given: Any) -> None:
 @REASON
 def retry(phase: str | None, reason: str | None, **given: Any) -> None:
     """Put a failed or blocked leaf back to be executed again."""
-    record(
-        "phase retry",
-        given,
-        lambda sprint, at: phases.retry_phase(sprint, phase=phase, reason=reason),
-        arguments={"phase": phase, "reason": reason},
-    )
+    record("phase retry", given, phases.retry_phase, {"phase": phase, "reason": reason})
 
 
 @command.command(epilog="Example: sprintlog phase reopen setup --reason 'wrong branch'")
@@ -129,9 +105,4 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 @with_recording
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
     """Put a completed or skipped leaf back to be done again."""
-    record(
-        "phase reopen",
-        given,
-        lambda sprint, at: phases.reopen_phase(sprint, phase=phase, reason=reason),
-        arguments={"phase": phase, "reason": reason},
-    )
+    record("phase reopen", given, phases.reopen_phase, {"phase": phase, "reason": reason})

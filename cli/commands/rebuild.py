@@ -24,7 +24,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
     """
     differs = False
     with open_workspace() as workspace:
-        names = [sprint_id] if sprint_id else list(workspace.sprints())
+        names = [workspace.choose(sprint_id)] if sprint_id else list(workspace.sprints())
         refresher = Refresher(workspace)
         for name in names:
             refreshed = (

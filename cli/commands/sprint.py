@@ -5,15 +5,17 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle
 from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.state import Sprint
 
 from ..output import print_json, print_text, table
 from ..placing import place_in
 from ..recording import Options, act, answer_and_refresh, record
-from ..wiring import open_workspace, with_json, with_recording
+from ..wiring import open_workspace, with_envelope, with_json, with_recording
 
 REASON = click.option("--reason", metavar="TEXT", help="Why.")
 
@@ -34,7 +36,7 @@ def command() -> None:
     help="Where PROGRESS.yaml is written. [the plan's folder]",
 )
 @click.option("--max-iterations", type=click.IntRange(1), help="For stats.max-iterations.")
-@with_recording
+@with_envelope
 def create(
     new_id: str,
     plan: Path,
@@ -53,46 +55,53 @@ def create(
     document = read_plan(read_bytes(plan), file=str(plan))
     options = Options(given)
     with open_workspace() as workspace:
-        place: Place | None = place_in(workspace.location, sprint_dir or plan.parent)
+        place = place_in(workspace.location, sprint_dir or plan.parent)
+        workspace.check_place(new_id, place)
         outcome = act(
             workspace,
             new_id,
             "sprint create",
-            lambda sprint, at: create_sprint(
-                sprint,
-                plan=document,
-                place=place,
-                source=plan.name,
-                max_iterations=max_iterations,
-            ),
+            lambda sprint, at: _create(sprint, plan, document, place, max_iterations),
             options,
             {"id": new_id, "plan": document, "max": max_iterations},
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
+def _create(
+    sprint: Sprint, plan: Path, document: Any, place: Place, max_iterations: int | None
+) -> list[Fact]:
+    """Create a sprint; a field that is refused is named with the plan's file."""
+    try:
+        return create_sprint(
+            sprint,
+            plan=document,
+            place=place,
+            source=plan.name,
+            max_iterations=max_iterations,
+        )
+    except RefusedError as error:
+        field = error.fields.get("field")
+        if field is None:
+            raise
+        problem = error.message.removeprefix(f"{field}: ")
+        raise InvalidInputError(
+            problem, file=str(plan), field=field, hint=error.hint
+        ) from error
+
+
 @command.command(epilog="Example: sprintlog sprint start")
 @with_recording
 def start(**given: Any) -> None:
     """Begin to execute."""
-    record(
-        "sprint start",
-        given,
-        lambda sprint, at: lifecycle.start_sprint(sprint),
-        arguments={},
-    )
+    record("sprint start", given, lifecycle.start_sprint, {})
 
 
 @command.command(epilog="Example: sprintlog sprint heartbeat")
 @with_recording
 def heartbeat(**given: Any) -> None:
     """Say that the loop is alive."""
-    record(
-        "sprint heartbeat",
-        given,
-        lambda sprint, at: lifecycle.beat(sprint),
-        arguments={},
-    )
+    record("sprint heartbeat", given, lifecycle.beat, {})
 
 
 @command.command(epilog="Example: sprintlog sprint pause --reason 'lunch'")
@@ -100,12 +109,7 @@ def heartbeat(**given: Any) -> None:
 @with_recording
 def pause(reason: str | None, **given: Any) -> None:
     """Pause at a person's wish."""
-    record(
-        "sprint pause",
-        given,
-        lambda sprint, at: lifecycle.pause_sprint(sprint, reason=reason),
-        arguments={"reason": reason},
-    )
+    record("sprint pause", given, lifecycle.pause_sprint, {"reason": reason})
 
 
 @command.command(epilog="Example: sprintlog sprint interrupt --reason SIGTERM")
@@ -113,12 +117,7 @@ def pause(reason: str | None, **given: Any) -> None:
 @with_recording
 def interrupt(reason: str | None, **given: Any) -> None:
     """Say that the loop was stopped from outside."""
-    record(
-        "sprint interrupt",
-        given,
-        lambda sprint, at: lifecycle.interrupt_sprint(sprint, reason=reason),
-        arguments={"reason": reason},
-    )
+    record("sprint interrupt", given, lifecycle.interrupt_sprint, {"reason": reason})
 
 
 @command.command(epilog="Example: sprintlog sprint resume --by ana --why 'pinned foo'")
@@ -132,12 +131,7 @@ def resume(by: str | None, why: str | None, **given: Any) -> None:
     """
     actor = str(given["actor"])
     who = by or (actor.removeprefix("operator:") if actor.startswith("operator:") else None)
-    record(
-        "sprint resume",
-        given,
-        lambda sprint, at: lifecycle.resume_sprint(sprint, by=who, why=why),
-        arguments={"by": who, "why": why},
-    )
+    record("sprint resume", given, lifecycle.resume_sprint, {"by": who, "why": why})
 
 
 @command.command(epilog="Example: sprintlog sprint block --reason 'no credentials'")
@@ -145,12 +139,7 @@ def resume(by: str | None, why: str | None, **given: Any) -> None:
 @with_recording
 def block(reason: str, **given: Any) -> None:
     """Say that the sprint cannot go on."""
-    record(
-        "sprint block",
-        given,
-        lambda sprint, at: lifecycle.block_sprint(sprint, reason=reason),
-        arguments={"reason": reason},
-    )
+    record("sprint block", given, lifecycle.block_sprint, {"reason": reason})
 
 
 @command.command(
@@ -168,10 +157,8 @@ def needs_human(
     record(
         "sprint needs-human",
         given,
-        lambda sprint, at: lifecycle.need_human(
-            sprint, reason=reason, details=details, error=error, phase=phase
-        ),
-        arguments={"reason": reason, "details": details, "error": error, "phase": phase},
+        lifecycle.need_human,
+        {"reason": reason, "details": details, "error": error, "phase": phase},
     )
 
 
@@ -180,12 +167,7 @@ def needs_human(
 @with_recording
 def complete(summary: str | None, **given: Any) -> None:
     """Close the sprint once every leaf is completed or skipped."""
-    record(
-        "sprint complete",
-        given,
-        lambda sprint, at: lifecycle.complete_sprint(sprint, summary=summary),
-        arguments={"summary": summary},
-    )
+    record("sprint complete", given, lifecycle.complete_sprint, {"summary": summary})
 
 
 @command.command(epilog="Example: sprintlog sprint reopen --sprint auth")
@@ -193,12 +175,7 @@ def complete(summary: str | None, **given: Any) -> None:
 @with_recording
 def reopen(reason: str | None, **given: Any) -> None:
     """Open a completed sprint again."""
-    record(
-        "sprint reopen",
-        given,
-        lambda sprint, at: lifecycle.reopen_sprint(sprint, reason=reason),
-        arguments={"reason": reason},
-    )
+    record("sprint reopen", given, lifecycle.reopen_sprint, {"reason": reason})
 
 
 @command.command("list", epilog="Example: sprintlog sprint list --json")

@@ -7,7 +7,7 @@ import click
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds, parse
 from sprintlog.engine.sprint.transitions import check_exists
-from sprintlog.engine.sprint.tree import Node
+from sprintlog.engine.sprint.tree import Node, gate_is_open
 
 from ..output import coloured, print_json, print_styled, visible
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -76,8 +76,9 @@ def _lines(sprint: Sprint, stale: bool) -> list[str]:
     status = str(document.get("status"))
     silent = " (stale: silent for more than 15 minutes)" if stale else ""
     lines = [f"{visible(sprint.id)}  {status}{silent}  version {sprint.version}"]
-    lines.append(_figures(stats))
     pointed = plan.pointed()
+    at = f"  at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
+    lines.append(_figures(stats) + at)
     for phase in plan.tree.root.children:
         lines.extend(_tree_lines(phase, pointed, "  "))
     for node in plan.tree.leaves:
@@ -111,10 +112,14 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
         text += f": {str(node.data['error'])[:80]}"
     if node.data.get("next-retry-at"):
         text += f" (retry due {node.data['next-retry-at']})"
-    here = "  ◀" if node is pointed and node.status not in ("completed", "skipped") else ""
+    if gate_is_open(node.data) and node.status != "skipped":
+        text += " (its gate has not passed)"
+    finished = node.status in ("completed", "skipped")
+    here = "  ◀" if node is pointed and not finished else ""
     lines = [f"{indent}{coloured(mark, colour)} {visible(text)}{here}"]
     # What is finished or not begun is one line; what is under way is shown whole.
-    if node.status not in ("completed", "skipped", "pending"):
+    holds_pointer = pointed is not None and pointed.address.startswith(f"{node.address}/")
+    if holds_pointer or not (finished or node.status == "pending"):
         for child in node.children:
             lines.extend(_tree_lines(child, pointed, indent + "  "))
     return lines

@@ -15,9 +15,4 @@ from ..wiring import with_recording
 @with_recording
 def command(reason: str | None, **given: Any) -> None:
     """Take back the latest rollback: the state is as it was just before it."""
-    record(
-        "undo",
-        given,
-        lambda sprint, at: undo_rollback(sprint, reason=reason),
-        arguments={"reason": reason},
-    )
+    record("undo", given, undo_rollback, {"reason": reason})

@@ -6,7 +6,7 @@ import click
 
 from sprintlog.projections.verifying import verify
 
-from ..output import INTEGRITY, coloured, print_json, print_styled, visible
+from ..output import INTEGRITY, coloured, counted, print_json, print_styled, visible
 from ..wiring import open_workspace, with_json
 
 COLOURS = {"damage": "red", "drift": "yellow", "remark": None}
@@ -19,7 +19,7 @@ def command(as_json: bool) -> None:
 
     Exit code 4 for damage or drift; what imported documents contradict is a remark.
     """
-    with open_workspace() as workspace:
+    with open_workspace(check_head=False) as workspace:
         report = verify(workspace, progress=_progress)
     if as_json:
         print_json(
@@ -39,8 +39,8 @@ def command(as_json: bool) -> None:
         ]
         verdict = "sound" if report.is_sound else "NOT sound"
         lines.append(
-            f"{verdict}: {report.events} events, {report.sprints} sprints, "
-            f"head {report.head[:16]}"
+            f"{verdict}: {counted(report.events, 'event')}, "
+            f"{counted(report.sprints, 'sprint')}, head {report.head[:16]}"
         )
         print_styled("\n".join(lines))
     if not report.is_sound:

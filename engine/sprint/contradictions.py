@@ -67,7 +67,8 @@ def _in_pointer(document: Data, view: Data) -> list[str]:
 def _text(pointer: object) -> str:
     if not isinstance(pointer, dict):
         return "missing"
-    return "/".join(str(pointer.get(key)) for key in ("phase", "step", "sub-phase"))
+    indices = (pointer.get(key) for key in ("phase", "step", "sub-phase"))
+    return "/".join("null" if index is None else str(index) for index in indices)
 
 
 def _is_by_index(address: str) -> bool:

@@ -24,6 +24,7 @@ from .words import (
     BLOCKED,
     COMPLETED,
     FAILED,
+    FINISHED,
     IN_PROGRESS,
     INTERRUPTED,
     NEEDS_HUMAN,
@@ -105,8 +106,10 @@ def complete_sprint(sprint: Sprint, *, summary: str | None = None) -> list[Fact]
     check_sprint(sprint, "complete")
     leaf = sprint.plan.tree.open_leaf()
     if leaf is not None:
+        waits = " and waits for a gate" if leaf.status in FINISHED else ""
         raise RefusedError(
-            f"sprint {sprint.id} is not finished: phase {leaf.address} is {leaf.status}",
+            f"sprint {sprint.id} is not finished: "
+            f"phase {leaf.address} is {leaf.status}{waits}",
             hint="complete or skip what is open first",
             phase=leaf.address,
             state=leaf.status,

@@ -51,7 +51,7 @@ def to_fact(tag: str, data: object) -> Fact:
             allowed=list(known),
         )
     try:
-        fact = msgspec.convert(data, kind)
+        fact = msgspec.convert({**_LEFT_OUT.get(kind, {}), **data}, kind)
     except msgspec.ValidationError as error:
         problem, _, where = str(error).partition(" - at `$")
         field = f"data{where.rstrip('`')}"
@@ -84,6 +84,8 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             return roll_back(
                 sprint, to=fact.to, is_inside_append=is_inside_append, reason=fact.reason
             )
+        case f.IterationStarted(number=0):
+            return start_iteration(sprint, max_iterations=fact.max_iterations)
         case f.PhaseFailed():
             return phases.fail_phase(sprint, at=at, **given)
         case _ if command := _COMMANDS.get(type(fact)):
@@ -100,6 +102,9 @@ def _refuse(fact: Fact) -> list[Fact]:
         wish=fact.type,
     )
 
+
+_LEFT_OUT: dict[type[Fact], dict[str, Any]] = {f.IterationStarted: {"number": 0}}
+"""What a wish may leave to the command, and what stands for that until then."""
 
 _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
     f.SprintStarted: lifecycle.start_sprint,

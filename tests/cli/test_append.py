@@ -121,3 +121,22 @@ def test_refuses_bytes_that_are_no_text(sprint: Path, run: Any) -> None:
     assert result.code == 1
     assert "UTF-8" in result.err
     assert len(run("log", "--json").lines) == 2
+
+
+def test_gives_an_iteration_its_number(sprint: Path, done: Any) -> None:
+    """An iteration wished for without a number gets the next one."""
+    done("append", "iteration-started")
+    assert done("log", "--last", "1", "--json").json["data"] == {"number": 1}
+
+
+def test_warns_of_a_phase_that_is_not_in_the_plan(sprint: Path, done: Any) -> None:
+    """What is observed of an unknown phase is recorded, with a warning."""
+    data = '{"phase": "nowhere"}'
+    result = done("append", "phase-completed", "--data", data, "--observed")
+    assert "not in the plan" in result.err
+
+
+def test_names_the_line_that_is_no_json(sprint: Path) -> None:
+    """A bad line is named by its number."""
+    answer = json.loads(append_lines(sprint, "{}", "nope").stdout.splitlines()[1])
+    assert answer["line"] == 2

@@ -63,7 +63,7 @@ def test_reports_what_contradicts_the_rules(versions: list[Path], done: Any) -> 
     answers = done("import", "progress", *versions, "--json").lines
     assert answers[0]["problems"] == ["stats.total-phases is 9, the tree says 2"]
     assert (
-        "current is 0/None/None, the first open leaf is 1/None/None"
+        "current is 0/null/null, the first open leaf is 1/null/null"
         in answers[1]["problems"]
     )
 

@@ -96,3 +96,13 @@ def test_says_where_it_looked(folder: Path, run: Any) -> None:
     result = run("status")
     assert result.code == 3
     assert "sprintlog init" in result.err
+
+
+def test_shadows_no_log_by_accident(
+    sprint: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below a log `init` is refused; --here makes one of its own and says so."""
+    (sprint / "below").mkdir()
+    monkeypatch.chdir(sprint / "below")
+    assert run("init").code == 1
+    assert "no longer" in run("init", "--here").out

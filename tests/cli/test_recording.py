@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 State = Callable[[], Any]
 
 
@@ -125,3 +127,32 @@ def test_keeps_who_did_it(sprint: Path, done: Any) -> None:
     """The actor of an event is the one that was named."""
     done("phase", "start", "--actor", "agent:coder")
     assert done("log", "--last", "1", "--json").json["actor"] == "agent:coder"
+
+
+def test_masks_secrets_unless_told_not_to(sprint: Path, done: Any) -> None:
+    """A token in a text is masked before it is recorded; --no-mask keeps it."""
+    token = "ghp_" + "a1" * 18
+    done("note", f"use {token}")
+    done("note", f"use {token}", "--no-mask")
+    texts = [e["data"]["text"] for e in done("log", "--last", "2", "--json").lines]
+    assert texts == ["use [masked: github-token]", f"use {token}"]
+
+
+def test_two_sprints_never_share_a_file(sprint: Path, run: Any) -> None:
+    """A second sprint in the same folder is refused: each has a state file of its own."""
+    result = run("sprint", "create", "other", "--plan", "plan.yaml")
+    assert result.code == 1
+    assert "is the file of sprint auth" in result.err
+    assert [row["sprint"] for row in run("sprint", "list", "--json").json] == ["auth"]
+
+
+@pytest.mark.parametrize("command", [["log"], ["replay"], ["rebuild"], ["sprint", "pause"]])
+def test_names_an_unknown_sprint(sprint: Path, run: Any, command: list[str]) -> None:
+    """A sprint that is not in the log ends with 3, in reading and in recording."""
+    assert run(*command, "--sprint", "nosuch").code == 3
+
+
+def test_tells_what_happens_inside_when_asked(sprint: Path, run: Any) -> None:
+    """With --verbose stderr tells which log was opened; without it stays silent."""
+    assert "log opened" in run("-v", "phase", "start").err
+    assert run("phase", "complete").err == ""

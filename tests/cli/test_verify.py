@@ -57,3 +57,15 @@ def test_remarks_on_imported_contradictions(folder: Path, done: Any) -> None:
     done("import", "progress", "p.yaml")
     findings = done("verify", "--json").json["findings"]
     assert {f["severity"] for f in findings} == {"remark"}
+
+
+def test_reports_a_lost_end(sprint: Path, run: Any) -> None:
+    """A log put back from before its last event is damage, with a whole report."""
+    log = sprint / ".sprintlog" / "log.db"
+    before = log.read_bytes()
+    run("phase", "start")
+    log.write_bytes(before)
+    result = run("verify", "--json")
+    assert result.code == 4
+    assert any(f["where"] == "head" for f in result.json["findings"])
+    assert run("phase", "complete").code == 4

@@ -199,7 +199,7 @@ def test_reports_what_contradicts_the_rules() -> None:
         "p is completed, its children say in-progress",
         "stats.total-phases is 9, the tree says 2",
         "stats.completed-phases is 7, the tree says 1",
-        "current is 4/0/None, the first open leaf is 0/None/None",
+        "current is 4/0/null, the first open leaf is 0/null/null",
     ]
 
 
@@ -212,7 +212,7 @@ def test_reports_phases_of_neither_kind() -> None:
         "n has neither a prompt nor steps",
         "#2 has both a prompt and steps",
         "#2 shares its id with another one beside it",
-        "current is missing, the first open leaf is 0/None/None",
+        "current is missing, the first open leaf is 0/null/null",
     ]
 
 

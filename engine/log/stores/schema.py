@@ -52,8 +52,8 @@ BEGIN
 END""",
 )
 
-# Owned by the projections and created here so that one text is checked: everything in
-# these tables can be thrown away and comes back from the events.
+# Owned by the projections and created here so that one text is checked. What is in
+# them can be thrown away; without `written`, files of older versions count as edited.
 CACHES = (
     """CREATE TABLE checkpoints (
   stream TEXT NOT NULL,

@@ -1,0 +1,65 @@
+"""Secrets in text from outside: known forms of tokens are masked before they are recorded.
+
+An append-only log forgets nothing, so what must not be in it is kept out. Only forms
+that are tokens beyond doubt are here; `docs/reference/limits.md` lists them.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+FORMS: dict[str, tuple[tuple[str, ...], str]] = {
+    "github-token": (("gh",), r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})"),
+    "gitlab-token": (("glpat-",), r"\bglpat-[\w-]{20,}"),
+    "model-api-key": (("sk-",), r"\bsk-[A-Za-z0-9_-]{20,}"),
+    "aws-key-id": (("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    "google-api-key": (("AIza",), r"\bAIza[\w-]{35}"),
+    "slack-token": (("xox",), r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    "stripe-key": (("k_live_", "k_test_"), r"\b[sr]k_(?:live|test)_[0-9A-Za-z]{16,}"),
+    "npm-token": (("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    "pypi-token": (("pypi-",), r"\bpypi-[\w-]{50,}"),
+    "json-web-token": (("eyJ",), r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}"),
+    "bearer-token": (("earer ",), r"(?<=\b[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*"),
+    "password-in-address": (("://",), r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
+    "private-key": (
+        ("PRIVATE KEY",),
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    ),
+}
+"""Name of each form, words without which it cannot be there, and its pattern."""
+
+TEXTS = frozenset({"summary", "error", "reason", "details", "why", "text"})
+"""The fields of facts that hold text of agents and people."""
+
+
+def mask(text: str) -> str:
+    """Return text with every known token replaced by `[masked: its form]`."""
+    for form, (words, pattern) in FORMS.items():
+        if any(word in text for word in words):
+            text = _compiled(pattern).sub(f"[masked: {form}]", text)
+    return text
+
+
+def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a fact or command with its free texts masked."""
+    return {
+        name: mask(value) if name in TEXTS and isinstance(value, str) else value
+        for name, value in fields.items()
+    }
+
+
+def mask_all(value: Any) -> Any:
+    """Return a JSON value with every text in it masked."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, list):
+        return [mask_all(item) for item in value]
+    if isinstance(value, dict):
+        return {key: mask_all(item) for key, item in value.items()}
+    return value
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # Compiled when a text holds one of its words: almost none does.
+    return re.compile(pattern, re.ASCII | re.DOTALL)

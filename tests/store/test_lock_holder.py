@@ -1,0 +1,39 @@
+"""A log that stays locked: the wait is bounded and the error names the holder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.errors import BusyError
+from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+HOLD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+DRAFT = Draft(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="runtime")
+
+
+def test_names_who_holds_the_log(tmp_path: Path) -> None:
+    """A writer that waited in vain is told which process holds the log."""
+    path = tmp_path / "log" / "log.db"
+    SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom).close()
+    log = SqliteLog.open(path, clock=lambda: 0, entropy=os.urandom, wait_seconds=0.1)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], **pipes) as holder:  # type: ignore[call-overload]
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(BusyError) as caught:
+            log.append("s", [DRAFT], expect=Expect.ANY)
+        holder.stdin.close()
+    log.close()
+    if Path("/proc/locks").exists():
+        (named,) = caught.value.fields["holders"]
+        assert named.startswith(f"process {holder.pid} (")
