@@ -22,6 +22,7 @@ COMMANDS = {
     "rebuild": "Write the state files anew from the log.",
     "rollback": "Go back to the state of an earlier point.",
     "undo": "Take back the latest rollback.",
+    "backup": "Copy the log into one file, checked.",
     "verify": "Check the log, its payloads and the state files.",
     "append": "Record facts by their type, one or a stream of JSON lines.",
     "note": "Leave a remark in the log.",

@@ -15,7 +15,7 @@ from sprintlog.engine.errors import (
     ConflictError,
 )
 from sprintlog.engine.log.append import check_expected, check_key
-from sprintlog.engine.log.envelope import Draft, Recorded
+from sprintlog.engine.log.envelope import Draft, Head, Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Clock, Entropy, Expected
 from sprintlog.engine.log.stores.sqlite import SqliteLog
@@ -160,6 +160,16 @@ class Workspace(WorkspaceReading):
         """Record an edit that somebody else made, once under this key."""
         digest = bytes.fromhex(fact.digest)
         self.act(sprint_id, lambda sprint, at: [fact], key=key, key_digest=digest)
+
+    def back_up(self, target: Path) -> Head:
+        """Copy the log into one file and read the copy back whole; return its head.
+
+        Raise `RefusedError` over an existing file.
+        """
+        # Imported here: no recording command needs it.
+        from sprintlog.engine.log.stores.backup import back_up
+
+        return back_up(self.log, target, clock=self.clock, entropy=urandom)
 
     def refresh(self, sprint_id: str) -> Refreshed:
         """Bring a sprint's state file up to date, and keep what somebody else put there."""

@@ -1,0 +1,68 @@
+"""A consistent copy of a log in one file, checked before it counts as one."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from ...errors import RefusedError, UnreadableError
+from ..chain import START, check_chain
+from ..envelope import Head
+from ..port import Clock, Entropy
+from .database import head_path
+from .sqlite import SqliteLog
+from .sqlite_errors import explained
+
+PAGES_A_STEP = 4096
+
+
+def back_up(log: SqliteLog, target: Path, *, clock: Clock, entropy: Entropy) -> Head:
+    """Copy a log while others may append; return the head of the copy.
+
+    The copy appears under its name only when it was read back whole. Raise
+    `RefusedError` over an existing file, `UnreadableError` when the copy is damaged.
+    """
+    if os.path.lexists(target):
+        raise RefusedError(f"{target} exists: a backup is never written over anything")
+    draft = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        _copy(log.connection, draft)
+        head = check_copy(draft, clock=clock, entropy=entropy)
+        draft.rename(target)
+        folder = os.open(target.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)
+    except OSError as error:
+        raise RefusedError(f"{target} cannot be written: {error.strerror}") from error
+    except sqlite3.Error as error:
+        raise explained(error, target) from error
+    finally:
+        for name in (draft, head_path(draft)):
+            name.unlink(missing_ok=True)
+    return head
+
+
+def check_copy(path: Path, *, clock: Clock, entropy: Entropy) -> Head:
+    """Return the head of a log whose whole chain was read; raise at its first problem."""
+    copy = SqliteLog.open(path, clock=clock, entropy=entropy, readonly=True)
+    try:
+        for problem in check_chain(copy.read(), after=START):
+            raise UnreadableError(problem.problem, position=problem.position)
+        return copy.head()
+    finally:
+        copy.close()
+
+
+def _copy(source: sqlite3.Connection, draft: Path) -> None:
+    copy = sqlite3.connect(draft, isolation_level=None)
+    try:
+        source.backup(copy, pages=PAGES_A_STEP)
+        # In one file: a copy in WAL mode would need its companions.
+        copy.execute("PRAGMA journal_mode=DELETE")
+        copy.execute("PRAGMA synchronous=EXTRA")
+        copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        copy.close()
+    descriptor = os.open(draft, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
