@@ -29,6 +29,10 @@ class Checkpoints(Protocol):
         """Keep a state, and drop the oldest ones."""
         ...
 
+    def forget(self, stream: str) -> None:
+        """Drop every state of a stream."""
+        ...
+
     def status(self, stream: str, version: int) -> str | None:
         """Return the sprint's status kept for exactly this version."""
         ...
@@ -60,6 +64,10 @@ class MemoryCheckpoints:
         saved[sprint.version] = pack(sprint)
         for version in self.versions(stream)[KEPT:]:
             del saved[version]
+
+    def forget(self, stream: str) -> None:
+        """Drop every state of a stream."""
+        self._saved.pop(stream, None)
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the sprint's status kept for exactly this version."""
@@ -109,6 +117,10 @@ class SqliteCheckpoints:
         except SprintlogError:
             if self._log.connection.in_transaction:
                 self._log.connection.rollback()
+
+    def forget(self, stream: str) -> None:
+        """Drop every state of a stream."""
+        self._log.rows("DELETE FROM checkpoints WHERE stream = ?", (stream,))
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the sprint's status kept for exactly this version."""

@@ -74,13 +74,18 @@ class Reader:
         rows = self._log.scan(sprint_stream(sprint_id), only=kind.type)
         return [fact for _, _, fact in CODEC.facts_of(rows) if isinstance(fact, kind)]
 
-    def save(self, sprint: Sprint, *, at_once: bool = False) -> None:
+    def save(self, sprint: Sprint) -> None:
         """Keep the state when its stream has grown enough since the last one kept."""
         stream = sprint_stream(sprint.id)
         newest = max(self._checkpoints.versions(stream), default=0)
-        grown = sprint.version - newest
-        if grown and (at_once or grown >= EVERY):
+        if sprint.version - newest >= EVERY:
             self._checkpoints.save(stream, sprint)
+
+    def renew(self, sprint: Sprint) -> None:
+        """Keep this state, folded from nothing, and no older one of its stream."""
+        stream = sprint_stream(sprint.id)
+        self._checkpoints.forget(stream)
+        self._checkpoints.save(stream, sprint)
 
     def _checkpoint(self, sprint_id: str, last: int, live: list[tuple[int, int]]) -> Sprint:
         stream = sprint_stream(sprint_id)

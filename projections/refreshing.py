@@ -99,7 +99,7 @@ class Refresher:
     def rebuild(self, sprint_id: str) -> Refreshed:
         """Compute the state from the whole log, save it, and write the file anew."""
         sprint = self._workspace.reader.from_nothing(sprint_id)
-        self._workspace.reader.save(sprint, at_once=True)
+        self._workspace.reader.renew(sprint)
         return self.refresh(sprint_id)
 
     def know_imported(self, sprint: Sprint, path: str, content: bytes) -> str | None:

@@ -5,14 +5,18 @@ from typing import NamedTuple
 
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.chain import START, check_chain
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.sprint.contradictions import contradictions
+from sprintlog.engine.sprint.state import pack
 
-from .catalogue import CODEC
+from .catalogue import CODEC, sprint_stream
+from .checkpoints import MemoryCheckpoints
+from .reading import Reader
 from .refreshing import Refresher
 from .workspace import Workspace
 
 PROBLEMS_MAX = 100
+QUICK_EVENTS = 1000
 
 
 class Finding(NamedTuple):
@@ -30,8 +34,8 @@ class Report(NamedTuple):
 
     events: int
     sprints: int
-    head: str
-    """The last event's hash, in hexadecimal."""
+    head: Head
+    """Position and hash of the last event."""
     findings: list[Finding]
 
     @property
@@ -41,23 +45,53 @@ class Report(NamedTuple):
 
 
 def verify(
-    workspace: Workspace, *, progress: Callable[[int], None] = lambda count: None
+    workspace: Workspace,
+    *,
+    quick: bool = False,
+    expected: Head | None = None,
+    progress: Callable[[int], None] = lambda count: None,
 ) -> Report:
-    """Return what is wrong with a log; `progress` is told the events checked so far."""
+    """Return what is wrong with a log; `progress` is told the events checked so far.
+
+    `quick` reads only the newest events and trusts the checkpoints. `expected` is a head
+    that was written down elsewhere: the log must still hold it.
+    """
     findings: list[Finding] = []
-    counted = _Counted(workspace.log.read(), findings, progress)
-    for problem in check_chain(counted, after=START):
+    after = _start(workspace, quick=quick)
+    events = workspace.log.read(after=after.position)
+    counted = _Counted(events, findings, progress)
+    for problem in check_chain(counted, after=after):
         findings.append(Finding("damage", f"position {problem.position}", problem.problem))
         if len(findings) >= PROBLEMS_MAX:
             break
+    findings.extend(_of_heads(workspace, expected))
+    sprints = workspace.sprints()
+    for name in sprints:
+        findings.extend(_of_sprint(workspace, name, quick=quick))
+    return Report(counted.count, len(sprints), workspace.log.head(), findings)
+
+
+def _start(workspace: Workspace, *, quick: bool) -> Head:
+    """Return after which event the chain is read."""
+    position = workspace.log.head().position - QUICK_EVENTS
+    if not quick or position < 1:
+        return START
+    (event,) = workspace.log.read(after=position - 1, until=position)
+    return Head(position, event.hash)
+
+
+def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
     try:
         workspace.log.check_head_file()
     except SprintlogError as error:
-        findings.append(Finding("damage", "head", error.message))
-    sprints = workspace.sprints()
-    for name in sprints:
-        findings.extend(_of_sprint(workspace, name))
-    return Report(counted.count, len(sprints), workspace.log.head().hash.hex(), findings)
+        yield Finding("damage", "head", error.message)
+    if expected is None:
+        return
+    position = expected.position
+    found = next(workspace.log.read(after=position - 1, until=position), None)
+    if found is None or found.hash != expected.hash:
+        what = "is not in the log" if found is None else "has another hash in the log"
+        yield Finding("damage", "expected head", f"position {position} {what}")
 
 
 class _Counted:
@@ -91,10 +125,13 @@ class _Counted:
             self._findings.append(Finding("damage", where, str(error.fields["problem"])))
 
 
-def _of_sprint(workspace: Workspace, name: str) -> Iterator[Finding]:
+def _of_sprint(workspace: Workspace, name: str, *, quick: bool) -> Iterator[Finding]:
+    reader = workspace.reader
     try:
-        sprint = workspace.reader.from_nothing(name)
+        sprint = reader.at_head(name) if quick else reader.from_nothing(name)
         refreshed = Refresher(workspace).check(sprint)
+        if not quick:
+            yield from _of_checkpoints(workspace, name)
     except SprintlogError as error:
         yield Finding("damage", name, error.message)
         return
@@ -102,3 +139,17 @@ def _of_sprint(workspace: Workspace, name: str) -> Iterator[Finding]:
         yield Finding("drift", refreshed.path or name, refreshed.problem)
     for sentence in contradictions(sprint.document):
         yield Finding("remark", name, sentence)
+
+
+def _of_checkpoints(workspace: Workspace, name: str) -> Iterator[Finding]:
+    """Compare every saved state with what the events before it say."""
+    stream = sprint_stream(name)
+    without = Reader(workspace.log, MemoryCheckpoints())
+    for version in workspace.checkpoints.versions(stream):
+        saved = workspace.checkpoints.load(stream, version)
+        if saved is None or pack(saved) != pack(without.at_version(name, version)):
+            yield Finding(
+                "drift",
+                f"{name} checkpoint {version}",
+                "is not what its events say; `sprintlog rebuild` makes new ones",
+            )

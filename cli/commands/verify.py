@@ -1,50 +1,118 @@
 """`sprintlog verify`: whether log and files still say what was recorded."""
 
+import os
+import re
+import subprocess
 import sys
+from collections.abc import Iterator
 
 import click
 
-from sprintlog.projections.verifying import verify
+from sprintlog.engine.log.envelope import Head
+from sprintlog.projections.progress_yaml import render
+from sprintlog.projections.verifying import Finding, Report, verify
+from sprintlog.projections.workspace import Workspace
 
 from ..output import INTEGRITY, coloured, counted, print_json, print_styled, visible
 from ..wiring import open_workspace, with_json
 
+ENVIRONMENTS = (
+    {"PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", "LC_ALL": "C"},
+    {"PYTHONHASHSEED": "7", "TZ": "America/St_Johns", "LC_ALL": "C.UTF-8"},
+)
 COLOURS = {"damage": "red", "drift": "yellow", "remark": None}
 
 
-@click.command("verify", epilog="Example: sprintlog verify --json")
+@click.command(
+    "verify",
+    epilog="Examples: sprintlog verify --json\n\n"
+    "sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)",
+)
+@click.option("--quick", is_flag=True, help="Only the newest events; trust checkpoints.")
+@click.option(
+    "--expect-head",
+    metavar="POSITION:HASH",
+    help="A head written down elsewhere, which the log must still hold.",
+)
+@click.option(
+    "--determinism",
+    is_flag=True,
+    help="Also compute the files in other processes, time zones and locales.",
+)
 @with_json
-def command(as_json: bool) -> None:
-    """Check the hash chain, gaps, payloads, the second head and the state files.
+def command(quick: bool, expect_head: str | None, determinism: bool, as_json: bool) -> None:
+    """Check the hash chain, gaps, payloads, heads, checkpoints and state files.
 
     Exit code 4 for damage or drift; what imported documents contradict is a remark.
     """
+    expected = _parse_head(expect_head)
     with open_workspace(check_head=False) as workspace:
-        report = verify(workspace, progress=_progress)
+        report = verify(workspace, quick=quick, expected=expected, progress=_progress)
+        if determinism:
+            report.findings.extend(_undetermined(workspace))
     if as_json:
         print_json(
             {
                 "sound": report.is_sound,
                 "events": report.events,
                 "sprints": report.sprints,
-                "head": report.head,
+                "position": report.head.position,
+                "head": report.head.hash.hex(),
                 "findings": [finding._asdict() for finding in report.findings],
             }
         )
     else:
-        lines = [
-            f"{coloured(f.severity, COLOURS[f.severity])}  "
-            f"{visible(f.where)}: {visible(f.what)}"
-            for f in report.findings
-        ]
-        verdict = "sound" if report.is_sound else "NOT sound"
-        lines.append(
-            f"{verdict}: {counted(report.events, 'event')}, "
-            f"{counted(report.sprints, 'sprint')}, head {report.head[:16]}"
-        )
-        print_styled("\n".join(lines))
+        print_styled("\n".join(_lines(report)))
     if not report.is_sound:
         sys.exit(INTEGRITY)
+
+
+def _lines(report: Report) -> list[str]:
+    lines = [
+        f"{coloured(f.severity, COLOURS[f.severity])}  {visible(f'{f.where}: {f.what}')}"
+        for f in report.findings
+    ]
+    verdict = "sound" if report.is_sound else "NOT sound"
+    lines.append(
+        f"{verdict}: {counted(report.events, 'event')}, "
+        f"{counted(report.sprints, 'sprint')}, head {report.head.hash.hex()[:16]}"
+    )
+    return lines
+
+
+def _parse_head(text: str | None) -> Head | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text, re.ASCII)
+    if not match or match[1].startswith("0"):
+        raise click.UsageError(
+            "--expect-head: give POSITION:HASH, 64 hexadecimal digits, as --json answers"
+        )
+    return Head(int(match[1]), bytes.fromhex(match[2]))
+
+
+def _undetermined(workspace: Workspace) -> Iterator[Finding]:
+    """Yield every sprint whose file comes out differently in another environment."""
+    for name in workspace.sprints():
+        ours = render(workspace.reader.from_nothing(name))
+        for environment in ENVIRONMENTS:
+            theirs = subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "sprintlog.cli",
+                    "show",
+                    "progress",
+                    "--sprint",
+                    name,
+                ],
+                env={**os.environ, **environment},
+                capture_output=True,
+                check=False,
+            ).stdout
+            if theirs != ours:
+                said = " ".join(f"{key}={value}" for key, value in environment.items())
+                yield Finding("damage", name, f"its file is another one with {said}")
 
 
 def _progress(count: int) -> None:

@@ -72,7 +72,7 @@ def make_loop(folder: Path, events: int) -> None:
     with make_sprint(folder, PHASES) as workspace:
         wanted = drafts(loop_facts(events - 1))
         version = append_all(workspace.log, islice(wanted, events - 1 - TAIL), version=1)
-        workspace.reader.save(workspace.reader.from_nothing(SPRINT), at_once=True)
+        workspace.reader.renew(workspace.reader.from_nothing(SPRINT))
         append_all(workspace.log, wanted, version=version)
         workspace.log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -81,7 +81,7 @@ def make_started(folder: Path, phases: int) -> None:
     """Make a log with a started sprint of that many phases, its state file written."""
     with make_sprint(folder, phases) as workspace:
         workspace.act(SPRINT, lambda sprint, at: [SprintStarted()], at=START)
-        workspace.reader.save(workspace.sprint(SPRINT), at_once=True)
+        workspace.reader.renew(workspace.sprint(SPRINT))
         workspace.refresh(SPRINT)
 
 

@@ -69,3 +69,32 @@ def test_reports_a_lost_end(sprint: Path, run: Any) -> None:
     assert result.code == 4
     assert any(f["where"] == "head" for f in result.json["findings"])
     assert run("phase", "complete").code == 4
+
+
+def test_holds_a_head_written_down_elsewhere(sprint: Path, run: Any) -> None:
+    """A head noted earlier must still be in the log; a log written anew is found out."""
+    noted = run("verify", "--json").json
+    head = f"{noted['position']}:{noted['head']}"
+    run("phase", "start")
+    assert run("verify", "--expect-head", head).code == 0
+    assert run("verify", "--expect-head", f"1:{noted['head']}").code == 4
+    assert run("verify", "--expect-head", f"99:{noted['head']}").code == 4
+    assert run("verify", "--expect-head", "head").code == 2
+
+
+def test_finds_a_wrong_checkpoint(sprint: Path, run: Any) -> None:
+    """A saved state that is not what its events say is drift, and `rebuild` mends it."""
+    run("rebuild")
+    run("phase", "start")
+    database = sqlite3.connect(sprint / ".sprintlog" / "log.db")
+    database.execute("UPDATE checkpoints SET version = version + 1")
+    database.commit()
+    database.close()
+    assert "checkpoint" in run("verify").out
+    run("rebuild")
+    assert run("verify").code == 0
+
+
+def test_computes_the_same_in_other_environments(sprint: Path, run: Any) -> None:
+    """With --determinism the files are computed again in other processes."""
+    assert run("verify", "--determinism", "--quick").code == 0
