@@ -9,7 +9,7 @@ import click
 
 from sprintlog.engine.errors import SprintlogError
 
-from .output import print_error
+from .output import USAGE, print_error
 
 COMMANDS = {
     "init": "Make a log for this work tree.",
@@ -112,7 +112,7 @@ def _print_usage(error: click.ClickException) -> int:
         hint = f"`{context.command_path} -h` shows how"
     wrapped = SprintlogError(error.format_message(), hint=hint)
     print_error(wrapped, as_json="--json" in sys.argv)
-    return 2
+    return USAGE
 
 
 def _hold_standard_files() -> None:

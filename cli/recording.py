@@ -119,6 +119,7 @@ def act(
         correlation_id=options.correlation_id,
         causation_id=options.causation_id,
         observed=observed,
+        masks=options.masks,
     )
     diagnose(
         command,

@@ -1,9 +1,12 @@
 """Which facts live in which stream, and how their payloads are read."""
 
+from msgspec import structs
+
 from sprintlog.engine.log.codec import Codec, encode
 from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.upcast import UPCASTS
+from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.sprint.facts import FACTS
 
 CODEC = Codec(FACTS, UPCASTS)
@@ -19,6 +22,13 @@ def sprint_stream(sprint_id: str) -> str:
 def sprint_of(stream: str) -> str | None:
     """Return the sprint whose stream this is, or None."""
     return stream.removeprefix(_SPRINT) if stream.startswith(_SPRINT) else None
+
+
+def masked(fact: Fact) -> Fact:
+    """Return a fact with known tokens in its free texts masked."""
+    fields = structs.asdict(fact)
+    texts = mask_texts(fields)
+    return fact if texts == fields else structs.replace(fact, **texts)
 
 
 def draft(

@@ -25,7 +25,7 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import normalise
 
 from . import location as locations
-from .catalogue import CODEC, draft, sprint_stream
+from .catalogue import CODEC, draft, masked, sprint_stream
 from .refreshing import Refreshed, Refresher
 from .workspace_reading import WorkspaceReading
 
@@ -118,11 +118,13 @@ class Workspace(WorkspaceReading):
         correlation_id: str | None = None,
         causation_id: str | None = None,
         observed: bool = False,
+        masks: bool = True,
     ) -> Outcome:
         """Read the sprint, decide, append; decide anew when somebody else was first.
 
         With `expect` the caller decides on what it knows: a sprint that is elsewhere is
-        a `ConflictError`. A key seen before answers with the first result.
+        a `ConflictError`. A key seen before answers with the first result. Tokens in
+        free texts are masked unless `masks` is off; whole documents never are.
         """
         moment = self.now() if at is None else normalise(at)
         stream = sprint_stream(sprint_id)
@@ -135,9 +137,11 @@ class Workspace(WorkspaceReading):
             facts = decide(sprint, moment)
             if not facts:
                 return Outcome(sprint, [])
+            for fact in facts:
+                self.check_place(sprint_id, getattr(fact, "place", None))
             drafts = [
                 draft(
-                    fact,
+                    masked(fact) if masks else fact,
                     at=moment,
                     actor=actor,
                     observed=observed,

@@ -117,14 +117,18 @@ def _append(
     workspace: Workspace, line: dict[str, Any], options: Options
 ) -> tuple[str, Outcome]:
     """Record one fact; values of the line go before the options."""
-    fact = to_fact(str(line.get("type")), line.get("data", {}))
+    if not isinstance(line.get("type"), str):
+        raise RefusedError("type: is missing or not text", field="type")
+    if not isinstance(line["observed"], bool):
+        raise RefusedError("observed: must be true or false", field="observed")
+    fact = to_fact(line["type"], line.get("data", {}))
     if isinstance(fact, SprintCompiled | SprintImported):
         _check_document(fact)
     else:
         fact = msgspec.structs.replace(fact, **options.masked(msgspec.structs.asdict(fact)))
     sprint_id = _sprint_id(workspace, line.get("stream"), fact, options)
     chosen = _merged(options, line)
-    observed = line.get("observed") is True
+    observed: bool = line["observed"]
 
     def decide(sprint: Sprint, at: str) -> list[Fact]:
         if observed and not isinstance(fact, STRUCTURAL):

@@ -98,7 +98,6 @@ def _import_one(
     sprint_id = str(document["sprint-id"])
     problems = contradictions(document)
     place = _place(workspace, version, sprint_dir)
-    workspace.check_place(sprint_id, place)
     written = workspace.sprint(sprint_id).plan.place
     if sprint_dir is not None and written not in (None, place):
         raise RefusedError(

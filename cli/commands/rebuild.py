@@ -4,7 +4,6 @@ import sys
 
 import click
 
-from sprintlog.engine.errors import SprintlogError
 from sprintlog.projections.refreshing import Refresher
 
 from ..output import INTEGRITY, print_json, print_text, warn
@@ -44,5 +43,5 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
             print_text("there is no sprint in this log yet")
     if differs and check:
         if not as_json:
-            warn(SprintlogError("`sprintlog rebuild` writes the files anew").message)
+            warn("`sprintlog rebuild` writes the files anew")
         sys.exit(INTEGRITY)

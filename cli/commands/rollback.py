@@ -28,6 +28,7 @@ def command(to: str, reason: str | None, **given: Any) -> None:
     are not given again. `sprintlog undo` takes it back.
     """
     options = Options(given)
+    wish = options.masked({"reason": reason})
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
         version = workspace.version_at(sprint_id, to)
@@ -37,9 +38,9 @@ def command(to: str, reason: str | None, **given: Any) -> None:
             sprint_id,
             "rollback",
             lambda sprint, at: roll_back(
-                sprint, to=version, is_inside_append=is_inside, reason=reason
+                sprint, to=version, is_inside_append=is_inside, **wish
             ),
             options,
-            {"to": to, "reason": reason},
+            {"to": to, **wish},
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)

@@ -56,7 +56,6 @@ def create(
     options = Options(given)
     with open_workspace() as workspace:
         place = place_in(workspace.location, sprint_dir or plan.parent)
-        workspace.check_place(new_id, place)
         outcome = act(
             workspace,
             new_id,

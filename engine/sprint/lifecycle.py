@@ -106,11 +106,14 @@ def complete_sprint(sprint: Sprint, *, summary: str | None = None) -> list[Fact]
     check_sprint(sprint, "complete")
     leaf = sprint.plan.tree.open_leaf()
     if leaf is not None:
-        waits = " and waits for a gate" if leaf.status in FINISHED else ""
+        waits = leaf.status in FINISHED
         raise RefusedError(
-            f"sprint {sprint.id} is not finished: "
-            f"phase {leaf.address} is {leaf.status}{waits}",
-            hint="complete or skip what is open first",
+            f"sprint {sprint.id} is not finished: phase {leaf.address} is {leaf.status}"
+            f"{' and waits for a gate' if waits else ''}",
+            hint="gates cannot be run yet: `append sprint-completed --observed` records "
+            "what another tool did"
+            if waits
+            else "complete or skip what is open first",
             phase=leaf.address,
             state=leaf.status,
             wish="complete",

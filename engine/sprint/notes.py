@@ -1,6 +1,6 @@
 """Facts that change no state: notes, and edits somebody else made to a state file."""
 
-from ..errors import RefusedError
+from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
 from .facts import NoteAdded
 from .state import Sprint
@@ -13,5 +13,5 @@ def add_note(sprint: Sprint, *, text: str, phase: str | None = None) -> list[Fac
     if not text.strip():
         raise RefusedError("a note needs text", field="text")
     if phase is not None and sprint.plan.tree.find(phase) is None:
-        raise RefusedError(f"there is no phase {phase} in sprint {sprint.id}", phase=phase)
+        raise NotFoundError(f"there is no phase {phase} in sprint {sprint.id}", phase=phase)
     return [NoteAdded(text, phase)]

@@ -60,7 +60,8 @@ def complete_phase(
     if gate_is_open(leaf.data):
         raise RefusedError(
             f"phase {leaf.address} has a gate that has not passed: cannot complete it",
-            hint="its gate's check must pass first",
+            hint="gates cannot be run yet: skip the phase, or record with --observed what "
+            "another tool did",
             phase=leaf.address,
             state=leaf.status,
             wish="complete",

@@ -28,6 +28,8 @@ def create_sprint(
     out. Raise `RefusedError` when a phase is neither simple nor for-each, when siblings
     share an id, or when the plan has already begun.
     """
+    check_sprint_id(sprint.id)
+    check_same_id(sprint, plan)
     document = prepare(plan, sprint_id=sprint.id)
     if max_iterations is not None:
         document["stats"]["max-iterations"] = max_iterations
@@ -51,6 +53,8 @@ def import_document(
 
     Nothing in it is changed, contradictions and unknown keys included.
     """
+    check_sprint_id(sprint.id)
+    check_same_id(sprint, document)
     iteration = _iteration_of(document)
     if not sprint.exists:
         return [SprintImported(source, document=document, iteration=iteration, place=place)]
@@ -159,6 +163,16 @@ def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
         raise RefusedError(
             f"{field}: {text!r} may not hold a slash, start with `-`, or be `.` or `..`",
             field=field,
+        )
+
+
+def check_same_id(sprint: Sprint, document: Data) -> None:
+    """Raise `RefusedError` when a document names another sprint than its stream."""
+    named = document.get("sprint-id", sprint.id)
+    if named != sprint.id:
+        raise RefusedError(
+            f"sprint-id: {str(named)[:60]!r} is not the sprint {sprint.id!r}",
+            field="sprint-id",
         )
 
 

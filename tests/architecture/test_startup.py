@@ -7,28 +7,29 @@ import sys
 
 import pytest
 
+from sprintlog.cli.main import COMMANDS
+
 from .tree import PACKAGE_PATH, ROOT
 
 SLOW = {"pydantic", "sqlite_utils", "structlog", "yaml"}
 HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main")
+OTHERS = {
+    "backup",
+    "completion",
+    "demo",
+    "import",
+    "init",
+    "log",
+    "rebuild",
+    "replay",
+    "schema",
+    "show",
+    "status",
+    "verify",
+}
+"""Commands that do not record a single action; every other one is on the hot path."""
 RECORDING_COMMANDS = [
-    f"sprintlog.cli.commands.{noun}"
-    for noun in (
-        "append",
-        "entry",
-        "gate",
-        "goal",
-        "hook_task",
-        "iteration",
-        "learning",
-        "note",
-        "pattern",
-        "phase",
-        "queue",
-        "rules",
-        "sprint",
-        "step",
-    )
+    f"sprintlog.cli.commands.{name}" for name in COMMANDS if name not in OTHERS
 ]
 
 

@@ -140,3 +140,27 @@ def test_names_the_line_that_is_no_json(sprint: Path) -> None:
     """A bad line is named by its number."""
     answer = json.loads(append_lines(sprint, "{}", "nope").stdout.splitlines()[1])
     assert answer["line"] == 2
+
+
+def test_takes_no_file_of_another_sprint(sprint: Path, run: Any) -> None:
+    """A plan given as data cannot take over the state file of another sprint."""
+    document = {"sprint-id": "other", "phases": [{"id": "a", "prompt": "p"}]}
+    data = json.dumps({"document": document, "place": {"path": "PROGRESS.yaml"}})
+    result = run("append", "sprint-compiled", "--data", data)
+    assert result.code == 1
+    assert "sprint auth" in result.err
+
+
+def test_takes_no_stream_of_another_name(sprint: Path, run: Any) -> None:
+    """A plan belongs to the stream of its own id, and an id cannot leave its folder."""
+    data = json.dumps(
+        {"document": {"sprint-id": "b", "phases": [{"id": "a", "prompt": "p"}]}}
+    )
+    assert (
+        run("append", "sprint-compiled", "--data", data, "--stream", "sprint/c").code == 1
+    )
+    assert (
+        run("append", "sprint-compiled", "--data", data, "--stream", "sprint/../x").code
+        == 1
+    )
+    assert len(run("sprint", "list", "--json").json) == 1

@@ -156,3 +156,24 @@ def test_tells_what_happens_inside_when_asked(sprint: Path, run: Any) -> None:
     """With --verbose stderr tells which log was opened; without it stays silent."""
     assert "log opened" in run("-v", "phase", "start").err
     assert run("phase", "complete").err == ""
+
+
+SECRET = "ghp_" + "a1" * 18
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["note", SECRET],
+        ["rollback", "--to", "start", "--reason", SECRET],
+        ["sprint", "pause", "--reason", SECRET],
+        ["sprint", "needs-human", "--reason", "x", "--details", SECRET],
+        ["phase", "skip", "--reason", SECRET],
+        ["append", "note-added", "--data", json.dumps({"text": SECRET})],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_no_command_records_a_token(sprint: Path, done: Any, command: list[str]) -> None:
+    """Whatever the command, a token in its text does not reach the log."""
+    done(*command)
+    assert SECRET not in done("log", "--json").out

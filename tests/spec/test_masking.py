@@ -1,5 +1,7 @@
 """Secrets are kept out of a log that forgets nothing."""
 
+from pathlib import Path
+
 import pytest
 
 from sprintlog.engine.masking import FORMS, mask, mask_all, mask_texts
@@ -50,3 +52,9 @@ def test_masks_inside_values() -> None:
     assert mask_all([{"value": {"a": [secret, 1]}}]) == [
         {"value": {"a": ["[masked: npm-token]", 1]}}
     ]
+
+
+def test_limits_page_names_every_form() -> None:
+    """Every form that is masked stands in the reference."""
+    page = Path(__file__).parents[2] / "docs" / "reference" / "limits.md"
+    assert all(f"| {form} |" in page.read_text() for form in FORMS)
