@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.patch import diff
@@ -71,12 +71,19 @@ class Refresher:
         path = self._path(sprint)
         if path is None:
             return Refreshed(None, "elsewhere")
-        with self._files.lock():
-            kept = self._recover(sprint_id, path)
-            seen = self._files.look(path)
-            if seen.is_foreign:
-                kept = self._observe(sprint_id, path, seen)
-            return self._write(sprint_id, path, seen, kept)
+        try:
+            with self._files.lock():
+                kept = self._recover(sprint_id, path)
+                seen = self._files.look(path)
+                if seen.is_foreign:
+                    kept = self._observe(sprint_id, path, seen)
+                return self._write(sprint_id, path, seen, kept)
+        except OSError as error:
+            raise RefusedError(
+                f"{path}: cannot be brought up to date: {error.strerror}",
+                hint="the events are safe in the log; `sprintlog rebuild` writes the file",
+                file=path,
+            ) from error
 
     def check(self, sprint: Sprint) -> Refreshed:
         """Compare a sprint's state file with its state; write nothing."""

@@ -65,10 +65,27 @@ def verify(
         if len(findings) >= PROBLEMS_MAX:
             break
     findings.extend(_of_heads(workspace, expected))
+    if not quick:
+        findings.extend(_of_database(workspace))
     sprints = workspace.sprints()
     for name in sprints:
         findings.extend(_of_sprint(workspace, name, quick=quick))
-    return Report(counted.count, len(sprints), workspace.log.head(), findings)
+    head = workspace.log.head()
+    if not isinstance(head.hash, bytes):
+        head = Head(head.position, b"")
+    return Report(counted.count, len(sprints), head, findings)
+
+
+def _of_database(workspace: Workspace) -> Iterator[Finding]:
+    """Ask SQLite whether its indexes say the same as its tables."""
+    try:
+        rows = workspace.log.rows("PRAGMA integrity_check(20)")
+    except SprintlogError as error:
+        yield Finding("damage", "database", error.message)
+        return
+    for (said,) in rows:
+        if said != "ok":
+            yield Finding("damage", "database", " ".join(str(said).split())[:200])
 
 
 def _start(workspace: Workspace, *, quick: bool) -> Head:

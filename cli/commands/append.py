@@ -5,6 +5,7 @@ import select
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import click
@@ -24,7 +25,7 @@ from sprintlog.engine.sprint.wishes import fulfil, to_fact
 from sprintlog.projections.catalogue import sprint_of
 from sprintlog.projections.workspace import Outcome, Workspace
 
-from ..output import error_answer, print_error, print_json, warn
+from ..output import error_answer, print_json, warn
 from ..recording import (
     Options,
     act,
@@ -84,18 +85,22 @@ def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, An
     stale: set[str] = set()
     refreshed = time.monotonic()
     all_recorded = True
+    number = 0
     try:
-        number = 0
         for line in _lines(sys.stdin.fileno()):
             number += line is not None
             if line is not None and line.strip():
                 wish = _Line(number, line, defaults)
                 all_recorded &= _append_line(workspace, wish, options, stale)
             elif stale and time.monotonic() - refreshed >= REFRESH_SECONDS:
-                _refresh_all(workspace, stale)
+                _refresh_what_can(workspace, stale)
                 refreshed = time.monotonic()
-    finally:
-        _refresh_all(workspace, stale)
+    except BaseException:
+        # What goes wrong is told once; the state files follow as far as they can.
+        _refresh_what_can(workspace, stale)
+        raise
+    for sprint_id in sorted(stale):
+        refresh(workspace, sprint_id)
     return all_recorded
 
 
@@ -246,9 +251,9 @@ def _lines(descriptor: int) -> Iterator[bytes | None]:
         yield pending
 
 
-def _refresh_all(workspace: Workspace, stale: set[str]) -> None:
-    while stale:
-        try:
-            refresh(workspace, stale.pop())
-        except SprintlogError as error:
-            print_error(error, as_json=True)
+def _refresh_what_can(workspace: Workspace, stale: set[str]) -> None:
+    """Bring state files up to date; those that cannot be are tried again at the end."""
+    for sprint_id in sorted(stale):
+        with suppress(SprintlogError):
+            refresh(workspace, sprint_id)
+            stale.discard(sprint_id)

@@ -4,8 +4,9 @@ import fcntl
 import os
 import sqlite3
 from pathlib import Path
+from typing import NamedTuple
 
-from ...errors import NotFoundError, RefusedError
+from ...errors import NotFoundError, RefusedError, SprintlogError
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, check_schema, migrate
 from .sqlite_errors import explained, is_cannot_open
@@ -43,6 +44,8 @@ def create_database(path: Path) -> None:
         _fill(draft)
         draft.rename(path)
         os.fsync(folder)
+        # The folder may be new too, and its own name must outlive a power cut.
+        _sync(path.parent.parent)
     except OSError as error:
         raise _not_created(path, error) from error
     except sqlite3.Error as error:
@@ -51,11 +54,35 @@ def create_database(path: Path) -> None:
         os.close(folder)
 
 
-def open_database(path: Path, *, readonly: bool) -> tuple[sqlite3.Connection, JournalMode]:
-    """Return a connection to an existing log whose schema is exactly ours."""
+class Opened(NamedTuple):
+    """A database that was opened, and how."""
+
+    connection: sqlite3.Connection
+    mode: JournalMode
+    only_read: SprintlogError | None
+    """Why it can only be read, where it was opened for writing in vain."""
+
+
+def open_database(path: Path, *, readonly: bool) -> Opened:
+    """Return a connection to an existing log whose schema is exactly ours.
+
+    On a full disk or a read-only file system it can still be read.
+    """
+    mode = choose_journal_mode(path.parent)
+    try:
+        return Opened(_open(path, mode, readonly=readonly), mode, None)
+    except RefusedError as error:
+        if readonly or isinstance(error, NotFoundError):
+            raise
+        try:
+            return Opened(_open(path, mode, readonly=True), mode, error)
+        except SprintlogError:
+            raise error from None
+
+
+def _open(path: Path, mode: JournalMode, *, readonly: bool) -> sqlite3.Connection:
     if not path.exists():
         raise NotFoundError(f"there is no log at {path}", path=str(path))
-    mode = choose_journal_mode(path.parent)
     try:
         connection = _connect_readonly(path) if readonly else _connect(path, "mode=rw")
         try:
@@ -69,7 +96,7 @@ def open_database(path: Path, *, readonly: bool) -> tuple[sqlite3.Connection, Jo
             raise
     except sqlite3.Error as error:
         raise explained(error, path) from error
-    return connection, mode
+    return connection
 
 
 def _fill(draft: Path) -> None:
@@ -136,6 +163,14 @@ def _refuse_leftovers(path: Path) -> None:
                 hint="restore that log, or move the file away to begin a new one",
                 path=str(name),
             )
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _remove(draft: Path) -> None:

@@ -45,7 +45,8 @@ class HeadFile:
         try:
             with self.path.open("rb") as file:
                 record = file.read(_BYTES + 1)
-        except FileNotFoundError:
+        except OSError:
+            # Absent, or on a disk that fails: the log itself will say so.
             return None
         if len(record) != _BYTES or crc32(record[:44]) != int.from_bytes(record[44:]):
             return None

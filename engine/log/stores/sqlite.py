@@ -46,7 +46,6 @@ class SqliteLog(SqliteReading):
         check_head: bool,
         wait_seconds: float,
     ) -> None:
-        self.readonly = readonly
         self._clock = clock
         self._head_file = HeadFile(head_path(path))
         self._head: Head | None = None
@@ -54,7 +53,10 @@ class SqliteLog(SqliteReading):
         self._events_since_look = 0
         self._closed = False
         known = self._head_file.read() if check_head else None
-        connection, journal_mode = open_database(path, readonly=readonly)
+        opened = open_database(path, readonly=readonly)
+        connection, journal_mode = opened.connection, opened.mode
+        self.readonly = readonly or opened.only_read is not None
+        self._only_read = opened.only_read
         super().__init__(path, connection, entropy=entropy, wait_seconds=wait_seconds)
         self.journal_mode: JournalMode = journal_mode
         """The journal mode chosen for this place, and why."""
@@ -109,7 +111,9 @@ class SqliteLog(SqliteReading):
     ) -> Appended:
         """Append all drafts or none, as the port says; on return they are on the disk."""
         if self.readonly:
-            raise RefusedError("nothing recorded: the log was opened for reading only")
+            raise self._only_read or RefusedError(
+                "nothing recorded: the log was opened for reading only"
+            )
         if self._closed:
             raise RefusedError("nothing recorded: the log is closed")
         if self.connection.in_transaction:

@@ -1,5 +1,6 @@
 """What SQLite's errors mean to somebody who keeps a log, and how long we wait."""
 
+import os
 import sqlite3
 import time
 from pathlib import Path
@@ -9,6 +10,9 @@ from ..port import Entropy
 
 # The primary codes; 3.11's sqlite3 has names for them, older SQLite has not all.
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR = 3, 5, 6, 8, 10
+_READONLY_DISK = -1
+_ROOM_BYTES = 64 * 1024
+"""SQLite needs this much to open a log at all."""
 _CORRUPT, _FULL, _CANTOPEN, _FORMAT, _NOTADB = 11, 13, 14, 24, 26
 
 
@@ -25,6 +29,9 @@ def is_cannot_open(error: sqlite3.Error) -> bool:
 def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
     """Return the error in the words of this package, on one line."""
     code, text = _code(error), " ".join(str(error).split())
+    if code in (_IOERR, _CANTOPEN, _READONLY, _PERM):
+        # SQLite names the file it failed on; what is wrong is the disk it is on.
+        code = _code_of_disk(path) or code
     if code in (_BUSY, _LOCKED):
         # Looked up only now, when the wait is over.
         from .lock_holder import lock_holders
@@ -41,6 +48,11 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
         return RefusedError(
             f"nothing recorded: the disk of {path} is full",
             hint="make room and repeat the command",
+        )
+    if code == _READONLY_DISK:
+        return RefusedError(
+            f"nothing recorded: {path} is on a read-only file system",
+            hint="make it writable, or `sprintlog init --here` where one may write",
         )
     if code in (_READONLY, _PERM):
         return RefusedError(
@@ -80,6 +92,17 @@ class Patience:
         if not is_busy(error) or time.monotonic() >= self._until:
             raise explained(error, self._path) from error
         time.sleep((1 + self._entropy(1)[0] % 32) / 1000)
+
+
+def _code_of_disk(path: Path) -> int | None:
+    """Return the code that says what is wrong with the disk, if something is."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return None
+    if disk.f_flag & os.ST_RDONLY:
+        return _READONLY_DISK
+    return _FULL if disk.f_bavail * disk.f_frsize < _ROOM_BYTES else None
 
 
 def _code(error: sqlite3.Error) -> int:
