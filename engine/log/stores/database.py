@@ -6,10 +6,10 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import NotFoundError, RefusedError, SprintlogError
+from ...errors import NotFoundError, RefusedError, SprintlogError, UnreadableError
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, check_schema, migrate
-from .sqlite_errors import explained, is_cannot_open
+from .sqlite_errors import explained, is_busy
 
 BUSY_MILLISECONDS = 250
 """How long SQLite itself waits; longer waits are ours, so that they can be interrupted."""
@@ -96,6 +96,11 @@ def _open(path: Path, mode: JournalMode, *, readonly: bool) -> sqlite3.Connectio
             raise
     except sqlite3.Error as error:
         raise explained(error, path) from error
+    except UnicodeDecodeError as error:
+        # Python cannot even read the message in which SQLite quotes the schema.
+        raise UnreadableError(
+            f"{path} is damaged: its schema is no text", hint="restore a backup"
+        ) from error
     return connection
 
 
@@ -136,7 +141,7 @@ def _connect_readonly(path: Path) -> sqlite3.Connection:
         # In a folder that cannot be written SQLite fails to share its write-ahead
         # log; where there is none, the file is all there is to read.
         wal = wal_path(path)
-        if not is_cannot_open(error) or (wal.exists() and wal.stat().st_size):
+        if is_busy(error) or (wal.exists() and wal.stat().st_size):
             raise
         return _connect(path, "mode=ro&immutable=1")
 

@@ -21,11 +21,6 @@ def is_busy(error: sqlite3.Error) -> bool:
     return _code(error) in (_BUSY, _LOCKED)
 
 
-def is_cannot_open(error: sqlite3.Error) -> bool:
-    """Return whether SQLite could not open the database or a file beside it."""
-    return _code(error) == _CANTOPEN
-
-
 def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
     """Return the error in the words of this package, on one line."""
     code, text = _code(error), " ".join(str(error).split())
