@@ -105,7 +105,8 @@ class SqliteCheckpoints:
         )
         try:
             return unpack(rows[0][0]) if rows else None
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, ValueError):
+            # A cache with a damaged bit is no worse than none.
             return None
 
     def save(self, stream: str, sprint: Sprint) -> None:

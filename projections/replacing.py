@@ -1,10 +1,15 @@
 """Putting a file in place whole or not at all, and never over something unseen."""
 
 import errno
+import fcntl
 import os
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+WRITERS_SECONDS_MAX = 2.0
+"""How long an editor that still has a displaced file open is waited for."""
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -36,7 +41,7 @@ def swap_file(target: Path, content: bytes, *, mode: int) -> bytes | None:
         before = None
     except FileExistsError:
         _exchange(aside, target)
-        before = aside.read_bytes() if aside.exists() else None
+        before = _read_when_closed(aside)
     sync_folder(target.parent)
     aside.unlink(missing_ok=True)
     return before
@@ -108,6 +113,37 @@ def _exchange(one: Path, other: Path) -> None:
         if code not in _UNSUPPORTED:
             raise OSError(code, os.strerror(code), str(other))
     os.replace(one, other)
+
+
+def _read_when_closed(displaced: Path) -> bytes | None:
+    """Return a displaced file's bytes, once nobody has it open for writing any more.
+
+    An editor that opened it under its old name still saves into it. The wait is bounded;
+    where the system cannot tell, there is none.
+    """
+    try:
+        descriptor = os.open(displaced, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        until = time.monotonic() + WRITERS_SECONDS_MAX
+        while _is_being_written(descriptor) and time.monotonic() < until:
+            time.sleep(0.005)
+        return displaced.read_bytes()
+    finally:
+        os.close(descriptor)
+
+
+def _is_being_written(descriptor: int) -> bool:
+    # A lease for reading is refused as long as anybody has the file open for writing.
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except AttributeError:
+        return False
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    return False
 
 
 @cache

@@ -11,7 +11,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from . import documents, laws
+from . import (
+    concurrency,
+    damage,
+    documents,
+    file_faults,
+    kills,
+    laws,
+    power_cuts,
+)
 from .criterion import Skip, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -25,6 +33,18 @@ CRITERIA: dict[str, Criterion] = {
     "lost files come back, in any environment": documents.rebuilt_anywhere,
     "laws hold over many examples": laws.hold,
     "the demo plays": laws.demo,
+    "10,000 kills lose, double and block nothing": kills.survive,
+    "races leave no gap and tell no lie": concurrency.race,
+    "eight writers see no edit that nobody made": concurrency.no_false_drift,
+    "no hand edit is lost": concurrency.no_lost_edit,
+    "every effective flipped bit is found": damage.flipped,
+    "cut tails and logs of yesterday are found": damage.cut,
+    "every file operation fails or is killed": file_faults.every_operation,
+    "the sweep finds planted defects": file_faults.planted_defects,
+    "full and read-only disks lose nothing": file_faults.small_disks,
+    "lost answers, signals and limits": file_faults.endings,
+    "power cuts lose nothing acknowledged": power_cuts.images,
+    "the images show planted defects": power_cuts.planted_defects,
 }
 
 

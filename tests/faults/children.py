@@ -52,7 +52,7 @@ def fork(body: Callable[[], int], *, root: Path, errors: Path) -> Child:
             code = body()
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - this is a process's border
             sys.excepthook(*sys.exc_info())
             sys.stderr.flush()
         finally:
@@ -163,9 +163,9 @@ def _settle(stdin: int, stdout: int, *, root: Path, errors: Path) -> None:
     for ours, number in ((stdin, 0), (stdout, 1), (stderr, 2)):
         os.dup2(ours, number)
     os.closerange(3, _DESCRIPTORS)
-    sys.stdin = open(0, closefd=False)
-    sys.stdout = open(1, "w", closefd=False)
-    sys.stderr = open(2, "w", closefd=False)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     for name in [name for name in os.environ if name.startswith("SPRINTLOG_")]:
         del os.environ[name]
     os.chdir(root)

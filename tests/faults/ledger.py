@@ -1,6 +1,8 @@
 """What was asked of a log and what it promised; and whether it kept its word."""
 
 import json
+import os
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,11 @@ import msgspec
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.projections import verifying
-from sprintlog.projections.refreshing import Refresher
+from sprintlog.projections.location import find
+from sprintlog.projections.progress_yaml import render
 from sprintlog.projections.workspace import Workspace
 
 SHOWN_MAX = 20
@@ -79,12 +83,8 @@ class Ledger:
 
     def judge(self, root: Path) -> list[str]:
         """Return every promise the log broke, in words; nobody may have it open."""
-        try:
-            with Workspace.open(root) as workspace:
-                problems = self._compare(list(workspace.log.read()))
-                return [*self.problems, *problems, *unsound(workspace)]
-        except SprintlogError as error:
-            return [*self.problems, f"the log cannot be read: {error.message}"]
+        problems = self.problems + _or_error(lambda: self._compare(_events(root)))
+        return problems + _or_error(lambda: _unsound_at(root))
 
     def _compare(self, events: list[Recorded]) -> list[str]:
         problems = gaps(events)
@@ -137,9 +137,12 @@ def unsound(workspace: Workspace) -> list[str]:
 
 def unlike_the_log(root: Path, sprints: list[str]) -> list[str]:
     """Return every state file that is not what the log says, byte for byte."""
-    with Workspace.open(root) as workspace:
-        checked = [Refresher(workspace).check(sprint) for sprint in sprints]
-    return [f"{found.path}: is {found.state}" for found in checked if found.state != "same"]
+    return _or_error(lambda: _unlike(root, sprints))
+
+
+def state_file(sprint: str) -> str:
+    """Return where a sprint's state file lies in the work tree."""
+    return f"{sprint}/PROGRESS.yaml"
 
 
 def edits_kept(folder: Path) -> dict[str, str]:
@@ -159,7 +162,7 @@ def make_sprints(root: Path, names: list[str]) -> None:
     root.mkdir(parents=True, exist_ok=True)
     with Workspace.init(root, here=True) as workspace:
         for name in names:
-            place = Place(f"{name}/PROGRESS.yaml")
+            place = Place(state_file(name))
             document = {"sprint-id": name, **PLAN}
             workspace.act(
                 name,
@@ -169,6 +172,40 @@ def make_sprints(root: Path, names: list[str]) -> None:
             )
             workspace.act(name, lambda sprint, at: start_sprint(sprint))
             workspace.refresh(name)
+
+
+def _or_error(search: Callable[[], list[str]]) -> list[str]:
+    try:
+        return search()
+    except SprintlogError as error:
+        return [f"the log cannot be read: {error.message}"]
+
+
+def _events(root: Path) -> list[Recorded]:
+    """Return the events that are there, even where the head file says some are not."""
+    location = find(root)
+    log = SqliteLog.open(
+        location.database, clock=lambda: 0, entropy=os.urandom, check_head=False
+    )
+    try:
+        return list(log.read())
+    finally:
+        log.close()
+
+
+def _unsound_at(root: Path) -> list[str]:
+    with Workspace.open(root) as workspace:
+        return unsound(workspace)
+
+
+def _unlike(root: Path, sprints: list[str]) -> list[str]:
+    with Workspace.open(root) as workspace:
+        said = {name: render(workspace.reader.from_nothing(name)) for name in sprints}
+    return [
+        f"{name}: the state file is not what the log says"
+        for name in sprints
+        if not (file := root / state_file(name)).exists() or file.read_bytes() != said[name]
+    ]
 
 
 def _token(event: Recorded) -> str | None:

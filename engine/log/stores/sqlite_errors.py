@@ -65,7 +65,8 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
             "log or not",
             hint="repeat the command with the same key: it answers what was recorded",
         )
-    if code in (_CORRUPT, _FORMAT, _NOTADB) or "decode to UTF-8" in text:
+    damaged = "decode to UTF-8" in text or "unsupported file format" in text
+    if code in (_CORRUPT, _FORMAT, _NOTADB) or damaged:
         return UnreadableError(
             f"{path} is damaged or not a log ({text})", hint="restore a backup"
         )

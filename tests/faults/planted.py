@@ -1,0 +1,151 @@
+"""Defects for the instruments to find: put in for one test, then taken out."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import msgspec
+import pytest
+
+from sprintlog.engine.log import chain
+from sprintlog.engine.log.envelope import Appended, Draft, Recorded
+from sprintlog.engine.log.port import Expect, Expected
+from sprintlog.engine.log.stores import sqlite
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.projections import verifying, workspace
+from sprintlog.projections.files import StateFiles
+
+
+class LazyConnection:
+    """A connection that says a commit is done and does it before the next append."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._owes = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Tell a lie: what is owed looks done."""
+        return self._connection.in_transaction and not self._owes
+
+    def execute(self, sql: str, *parameters: Any) -> Any:
+        """Run a statement; a commit only later."""
+        if sql == "COMMIT":
+            self._owes = True
+            return self._connection.execute("SELECT 1 WHERE 0")
+        starts = sql.startswith(("BEGIN", "INSERT INTO events", "PRAGMA wal_checkpoint"))
+        if starts and self._owes:
+            self._pay()
+        if sql.startswith("INSERT INTO events") and not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                return self._connection.execute(sql, *parameters)
+            except sqlite3.Error:
+                self._connection.rollback()
+                raise
+            finally:
+                self._owes = self._connection.in_transaction
+        return self._connection.execute(sql, *parameters)
+
+    def rollback(self) -> None:
+        """Take back what is not owed."""
+        if not self._owes:
+            self._connection.rollback()
+
+    def close(self) -> None:
+        """Commit at last."""
+        self._pay()
+        self._connection.close()
+
+    def _pay(self) -> None:
+        self._owes = False
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+
+
+class KeylessLog(SqliteLog):
+    """A log that takes keys and forgets them."""
+
+    def append(
+        self,
+        stream: str,
+        drafts: Sequence[Draft],
+        *,
+        expect: Expected,
+        key: str | None = None,
+        key_digest: bytes | None = None,
+    ) -> Appended:
+        """Append, whatever was appended under the key."""
+        return super().append(stream, drafts, expect=expect)
+
+
+class CredulousLog(SqliteLog):
+    """A log that takes any expectation for met."""
+
+    def append(
+        self,
+        stream: str,
+        drafts: Sequence[Draft],
+        *,
+        expect: Expected,
+        key: str | None = None,
+        key_digest: bytes | None = None,
+    ) -> Appended:
+        """Append, wherever the stream is."""
+        return super().append(
+            stream, drafts, expect=Expect.ANY, key=key, key_digest=key_digest
+        )
+
+
+def commit_late(patch: pytest.MonkeyPatch) -> None:
+    """Acknowledge before the commit."""
+    begin: Any = SqliteLog.__init__
+
+    def lazily(log: SqliteLog, *given: Any, **options: Any) -> None:
+        begin(log, *given, **options)
+        lazy: Any = LazyConnection(log.connection)
+        log.connection = lazy
+
+    patch.setattr(SqliteLog, "__init__", lazily)
+
+
+def forget_keys(patch: pytest.MonkeyPatch) -> None:
+    """Do not look whether a key was used."""
+    patch.setattr(workspace, "SqliteLog", KeylessLog)
+
+
+def believe_all(patch: pytest.MonkeyPatch) -> None:
+    """Do not compare the expected version with the actual one."""
+    patch.setattr(workspace, "SqliteLog", CredulousLog)
+
+
+def refresh_unlocked(patch: pytest.MonkeyPatch) -> None:
+    """Compare and write state files without the lock."""
+    patch.setattr(StateFiles, "lock", lambda files: nullcontext())
+
+
+def know_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Do not keep the digests of what was written."""
+    patch.setattr(StateFiles, "know", lambda *given, **options: None)
+
+
+def ignore_heads(patch: pytest.MonkeyPatch) -> None:
+    """Do not compare the log with its head file."""
+    patch.setattr(sqlite, "check_head", lambda known, hash_at: None)
+
+
+def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
+    """Check the chain over envelopes alone."""
+
+    def bare(events: Iterable[Recorded]) -> Iterator[Recorded]:
+        for event in events:
+            yield msgspec.structs.replace(event, payload=None)
+
+    def check_chain(events: Iterable[Recorded], **options: Any) -> Iterator[Any]:
+        return chain.check_chain(bare(events), **options)
+
+    patch.setattr(verifying, "check_chain", check_chain)

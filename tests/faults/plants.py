@@ -1,0 +1,124 @@
+"""Defects that an instrument must find: planted into a child process, never in the code."""
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sprintlog.cli import recording
+from sprintlog.engine.log.stores import database, journal_mode
+from sprintlog.engine.log.stores.journal_mode import JournalMode
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.projections import files
+from sprintlog.projections.replacing import swap_file
+
+
+def rollback_journal() -> None:
+    """Choose the rollback journal wherever the log lies; no defect."""
+    _choose(False)
+
+
+def write_ahead_log() -> None:
+    """Choose the write-ahead log wherever the log lies; no defect."""
+    _choose(True)
+
+
+def acknowledge_first() -> None:
+    """Answer before the event is committed."""
+    append: Any = SqliteLog._insert
+    commit: Any = SqliteLog._commit
+    last: list[Any] = []
+
+    def insert(log: SqliteLog, events: list[Any]) -> None:
+        append(log, events)
+        last[:] = events[-1:]
+
+    def acknowledge(log: SqliteLog) -> None:
+        for event in last:
+            answer = {"position": event.position, "hash": event.hash.hex()}
+            os.write(1, json.dumps(answer).encode() + b"\n")
+        commit(log)
+
+    _put(SqliteLog, "_insert", insert)
+    _put(SqliteLog, "_commit", acknowledge)
+    _put(recording, "answer", lambda outcome, *, as_json: None)
+
+
+def synchronous_off() -> None:
+    """Never wait for the disk."""
+    _pragma("OFF")
+
+
+def journal_gone_unsynced() -> None:
+    """Do not sync the folder after the rollback journal is deleted."""
+    _pragma("FULL")
+
+
+def folders_unsynced() -> None:
+    """Never sync a folder after something in it was made or renamed."""
+    sync = os.fsync
+
+    def skip_folders(descriptor: int) -> None:
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            sync(descriptor)
+
+    _put(os, "fsync", skip_folders)
+
+
+def plain_state_files() -> None:
+    """Write state files in place instead of beside it and renaming."""
+
+    def write(target: Path, content: bytes, *, mode: int) -> bytes | None:
+        target.write_bytes(content)
+        return None
+
+    _put(files, "swap_file", write)
+
+
+def digest_after_rename() -> None:
+    """Note what was written only when it stands there."""
+
+    def write(self: files.StateFiles, path: str, content: bytes, *, version: int) -> None:
+        swap_file(self.resolve(path), content, mode=0o644)
+        self.know(path, sha256(content).digest(), version=version)
+
+    _put(files.StateFiles, "write", write)
+
+
+def _choose(wal: bool) -> None:
+    mode = JournalMode(wal, "chosen by a test")
+    _put(database, "choose_journal_mode", lambda folder: mode)
+
+
+def _pragma(synchronous: str) -> None:
+    setting = journal_mode.set_journal_mode
+
+    def set_mode(connection: Any, mode: JournalMode) -> None:
+        setting(connection, mode)
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+
+    _put(database, "set_journal_mode", set_mode)
+
+
+def _put(owner: Any, name: str, value: Any) -> None:
+    """Replace something that must be there, so that a renaming is noticed."""
+    assert hasattr(owner, name), name
+    setattr(owner, name, value)
+
+
+PLANTS: dict[str, Callable[[], None]] = {
+    plant.__name__: plant
+    for plant in (
+        rollback_journal,
+        write_ahead_log,
+        acknowledge_first,
+        synchronous_off,
+        journal_gone_unsynced,
+        folders_unsynced,
+        plain_state_files,
+        digest_after_rename,
+    )
+}

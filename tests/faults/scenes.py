@@ -1,0 +1,146 @@
+"""The commands into which faults are put, and the folders they run in."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .claims import acknowledged
+from .runner import Done, Runner
+
+PLAN = """\
+phases:
+  - id: setup
+    prompt: Make a branch
+  - id: build
+    steps:
+      - id: login
+        prompt: Let people log in
+        phases:
+          - id: implement
+            prompt: Write it
+          - id: check
+            prompt: Try it
+"""
+FOREIGN = """\
+# Kept by another tool.
+sprint-id: theirs
+status: in-progress
+phases:
+  - {id: one, status: completed}
+  - {id: two, status: in-progress}
+"""
+AT = "2026-01-15T10:00:00Z"
+_LINES = [
+    {"type": "note-added", "data": {"text": f"line {n}"}, "key": f"line-{n}", "at": AT}
+    for n in range(3)
+]
+
+
+class Scene(NamedTuple):
+    """A command, and what goes before it."""
+
+    name: str
+    arguments: tuple[str, ...]
+    stdin: str = ""
+    before: tuple[tuple[str, ...], ...] = ()
+    without: tuple[str, ...] = ()
+    """Files deleted before the command."""
+
+
+_KEYED = ("--key", "again", "--at", AT)
+SCENES = (
+    Scene("append", ("append", "note-added", "--data", '{"text": "seen"}', *_KEYED)),
+    Scene("append loop", ("append",), "".join(json.dumps(x) + "\n" for x in _LINES)),
+    Scene(
+        "phase complete",
+        ("phase", "complete", "setup", "--summary", "made", *_KEYED),
+        before=(("phase", "start", "setup", "--at", "2026-01-15T09:30:00Z"),),
+    ),
+    Scene("rebuild", ("rebuild",), without=("PROGRESS.yaml",)),
+    Scene("import progress", ("import", "progress", "theirs/PROGRESS.yaml", *_KEYED)),
+)
+
+
+class Template(NamedTuple):
+    """A folder ready for a scene, and what the scene makes of it when all goes well."""
+
+    scene: Scene
+    folder: Path
+    plants: tuple[str, ...]
+    operations: list[str]
+    """Names of the file operations, in order."""
+    answers: int
+    events: list[Any]
+    files: dict[str, bytes]
+
+
+def facts(events: list[dict[str, Any]]) -> list[Any]:
+    """Return what events say, without what is different in every run."""
+    return sorted([e["stream"], e["type"], e["key"] or "", e["data"]] for e in events)
+
+
+def state_files(folder: Path) -> dict[str, bytes]:
+    """Return the state files of a work tree."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("PROGRESS.yaml"))
+        if ".sprintlog" not in path.parts
+    }
+
+
+def prepare(
+    runner: Runner, scene: Scene, folder: Path, plants: tuple[str, ...] = ()
+) -> Template:
+    """Make the folder of a scene, and play the scene once in a copy of it."""
+    start = folder / "template"
+    start.mkdir(parents=True)
+    begin(runner, start, plants)
+    for arguments in scene.before:
+        runner.must(start, *arguments, plants=list(plants))
+    for name in scene.without:
+        (start / name).unlink()
+    clean = folder / "clean"
+    done, operations = play(runner, scene, start, clean, plants)
+    seen = runner.inspect(clean, plants=plants)
+    assert seen["sound"], seen
+    return Template(
+        scene,
+        start,
+        plants,
+        operations,
+        len(acknowledged(done)),
+        facts(seen["events"]),
+        state_files(clean),
+    )
+
+
+def play(
+    runner: Runner, scene: Scene, template: Path, folder: Path, plants: tuple[str, ...]
+) -> tuple[Done, list[str]]:
+    """Run a scene in a copy of its folder, with no fault; return its operations too."""
+    shutil.copytree(template, folder)
+    trace = folder.with_name(f"{folder.name}.trace")
+    done = runner.must(
+        folder,
+        *scene.arguments,
+        stdin=scene.stdin,
+        plants=list(plants),
+        fault={"trace": str(trace)},
+    )
+    lines = trace.read_bytes().splitlines()
+    return done, [line.split(b" ")[1].decode() for line in lines]
+
+
+def begin(runner: Runner, folder: Path, plants: tuple[str, ...] = ()) -> None:
+    """Make a log with a sprint that has started, and a foreign document beside it."""
+    (folder / "plan.yaml").write_text(PLAN)
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "PROGRESS.yaml").write_text(FOREIGN)
+    at = ("--at", "2026-01-15T09:00:00Z")
+    for arguments in (
+        ("init", "--here"),
+        ("sprint", "create", "auth", "--plan", "plan.yaml", *at),
+        ("sprint", "start", *at),
+    ):
+        runner.must(folder, *arguments, plants=list(plants))

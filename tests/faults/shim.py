@@ -1,0 +1,41 @@
+"""The library that stands between a process and its files, made from `shim.c`."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).with_name("shim.c")
+
+
+class Unavailable(Exception):  # noqa: N818 - a reason to skip
+    """An instrument cannot be used here; the message says why."""
+
+
+@cache
+def build() -> Path:
+    """Return the compiled shim; raise `Unavailable` where it cannot be made."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise Unavailable("there is no C compiler")
+    if not sys.platform.startswith("linux"):
+        raise Unavailable("the shim is written for Linux")
+    library = _folder() / "shim.so"
+    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(SOURCE), "-ldl"]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    if done.returncode:
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        raise Unavailable(f"the shim does not compile: {words[0] if words else 'no word'}")
+    return library
+
+
+@cache
+def _keeper() -> tempfile.TemporaryDirectory[str]:
+    # Held by the cache, so that it goes when the interpreter ends.
+    return tempfile.TemporaryDirectory(prefix="sprintlog-shim-")
+
+
+def _folder() -> Path:
+    return Path(_keeper().name)

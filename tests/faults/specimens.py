@@ -1,0 +1,159 @@
+"""Logs to be damaged: as bytes, with what is in them and what was in them before."""
+
+import os
+import random
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sprintlog.engine.sprint.facts import NoteAdded, PhaseCompleted
+from sprintlog.projections import Workspace
+
+from . import children
+from .ledger import make_sprints
+
+DATABASE, WAL, HEAD = "log.db", "log.db-wal", "log.db-head"
+SPRINTS = ["north", "south"]
+DAYS = 5
+FOLDER = ".sprintlog"
+
+Files = Mapping[str, bytes]
+"""The files of a log's folder by name."""
+
+# SQLite may quote damaged bytes in a message, which Python then cannot decode.
+_UNREADABLE = (sqlite3.Error, OverflowError, UnicodeDecodeError)
+
+
+class Specimen(NamedTuple):
+    """A sound log as it lies on the disk."""
+
+    root: Path
+    files: Files
+    yesterdays: list[Files]
+    """The same at earlier times, oldest first."""
+    indexes: list[int]
+    """The pages on which the indexes of the events begin."""
+
+
+class Truth(NamedTuple):
+    """What a database says, read without a line of the product's code."""
+
+    events: list[Any]
+    indexes: list[Any]
+    """What each index says; nothing for one that cannot be read."""
+    caches: list[Any]
+
+
+_EVENTS = "SELECT * FROM events NOT INDEXED ORDER BY position"
+_INDEXES = (
+    "SELECT stream, version, position FROM events INDEXED BY sqlite_autoindex_events_1"
+    " ORDER BY stream, version",
+    "SELECT key, position FROM events INDEXED BY events_key"
+    " WHERE key IS NOT NULL ORDER BY key",
+)
+_CACHES = (
+    "SELECT * FROM checkpoints ORDER BY stream, version",
+    "SELECT * FROM written ORDER BY path, digest",
+    "SELECT * FROM statuses ORDER BY stream",
+)
+
+
+def make_specimen(root: Path, *, events: int, live: bool) -> Specimen:
+    """Make a log in stages; a live one keeps its last events in the write-ahead log."""
+    body = partial(_make, root)
+    yesterdays = []
+    for day in range(DAYS):
+        ends = not live or day < DAYS - 1
+        stage = partial(body, day, events // DAYS, ends)
+        errors = root.parent / "errors"
+        code, _ = children.run(stage, root=root.parent, errors=errors)
+        if code != 0:
+            raise AssertionError(f"the specimen was not made: {errors.read_text()[-600:]}")
+        yesterdays.append(read_files(root))
+    files = yesterdays.pop()
+    return Specimen(root, files, yesterdays, _index_pages(root, files))
+
+
+def _index_pages(root: Path, files: Files) -> list[int]:
+    copy = root.with_name(f"{root.name}-pages")
+    copy.mkdir()
+    put(copy, files)
+    with closing(sqlite3.connect(copy / DATABASE)) as connection:
+        rows = connection.execute(
+            "SELECT rootpage FROM sqlite_master"
+            " WHERE type = 'index' AND tbl_name = 'events' AND rootpage > 0"
+        )
+        return [page for (page,) in rows]
+
+
+def read_files(root: Path) -> Files:
+    """Return the log's own files; SQLite makes its shared memory anew."""
+    names = (DATABASE, WAL, HEAD)
+    paths = [root / FOLDER / name for name in names]
+    return {path.name: path.read_bytes() for path in paths if path.exists()}
+
+
+def put(folder: Path, files: Files) -> None:
+    """Make these the only files of a log's folder."""
+    for path in folder.iterdir():
+        if path.is_file():
+            path.unlink()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def read_truth(database: Path) -> Truth | None:
+    """Return what a database says, None when SQLite cannot read its events.
+
+    Every way is read for itself: over the table, and over each index that readers take.
+    """
+    try:
+        connection = sqlite3.connect(database, timeout=0)
+        with closing(connection):
+            connection.text_factory = bytes
+            return Truth(
+                connection.execute(_EVENTS).fetchall(),
+                _read_all(connection, _INDEXES),
+                _read_all(connection, _CACHES),
+            )
+    except _UNREADABLE:
+        return None
+
+
+def _read_all(connection: sqlite3.Connection, queries: Sequence[str]) -> list[Any]:
+    found = []
+    for query in queries:
+        try:
+            found.append(connection.execute(query).fetchall())
+        except _UNREADABLE:
+            found.append([])
+    return found
+
+
+def _make(root: Path, day: int, events: int, ends: bool) -> int:
+    """Record one day's events; a process that does not end well leaves its journal."""
+    if day == 0:
+        make_sprints(root, SPRINTS)
+    chance = random.Random(day)
+    workspace = Workspace.open(root)
+    for number in range(events):
+        text = f"{day} {number} " + "word " * chance.randrange(60)
+        fact = NoteAdded(text) if number % 2 else PhaseCompleted(f"phase-{day % 4}", text)
+        key = f"key-{day}-{number}" if number % 3 == 0 else None
+        workspace.act(
+            chance.choice(SPRINTS),
+            lambda sprint, at, fact=fact: [fact],  # type: ignore[misc]
+            key=key,
+            key_digest=b"digest" if key else None,
+            observed=True,
+        )
+    for name in SPRINTS:
+        workspace.reader.renew(workspace.sprint(name))
+        workspace.refresh(name)
+    if not ends:
+        os._exit(0)
+    workspace.close()
+    return 0

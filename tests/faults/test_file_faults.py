@@ -1,0 +1,136 @@
+"""Commands whose file operations fail or are killed, one at a time."""
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .runner import Runner, environment, fast_folder, shared
+from .scenes import SCENES, Scene, begin, prepare
+from .shim import Unavailable, build
+from .sweep import planted, sample, sweep
+
+SEED = 20260115
+SECONDS_NEXT = 10.0
+"""Generous here, where other tests may be running; the long form asks for one second."""
+
+
+@pytest.fixture
+def runner() -> Runner:
+    """Give the driver process with the shim."""
+    try:
+        return shared()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Give a folder in memory, where the disk's own speed does not matter."""
+    with fast_folder() as folder:
+        yield folder
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+def test_failed_operation_leaves_all_or_nothing(
+    scene: Scene, runner: Runner, folder: Path
+) -> None:
+    """Whatever operation fails or is killed, the same command repeated sets it right."""
+    template = prepare(runner, scene, folder)
+    chosen = sample(template, size=18, chance=random.Random(SEED))
+    found = sweep(runner, template, chosen, folder, seconds_next=SECONDS_NEXT)
+    assert list(found) == []
+
+
+def test_answer_before_the_commit_is_found(runner: Runner, folder: Path) -> None:
+    """The sweep finds an acknowledgement given before the event is durable."""
+    template = prepare(runner, SCENES[0], folder)
+    found = planted(runner, template, folder, "acknowledge_first")
+    assert "acknowledged and lost" in str(found)
+
+
+def test_state_file_written_in_place_is_found(runner: Runner, folder: Path) -> None:
+    """The sweep finds a state file that is torn by a kill."""
+    template = prepare(runner, SCENES[2], folder)
+    found = planted(runner, template, folder, "plain_state_files")
+    assert "is torn" in str(found)
+
+
+def test_digest_noted_too_late_is_found(runner: Runner, folder: Path) -> None:
+    """The sweep finds that our own bytes pass for somebody's edit after a kill."""
+    template = prepare(runner, SCENES[2], folder)
+    found = planted(runner, template, folder, "digest_after_rename")
+    assert "edit-observed" in str(found)
+
+
+def test_shim_sees_what_the_system_sees(runner: Runner, folder: Path) -> None:
+    """No write, sync, rename or deletion of Python or SQLite goes past the shim."""
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("there is no strace")
+    begin(runner, folder)
+    log, trace = (
+        folder.parent / f"{folder.name}.strace",
+        folder.parent / f"{folder.name}.shim",
+    )
+    command = [sys.executable, "-m", "sprintlog.cli", "phase", "start", "setup"]
+    settings = {"FAULT_ROOT": str(folder), "FAULT_TRACE": str(trace)}
+    try:
+        done = subprocess.run(
+            [strace, "-y", "-o", log, "-E", f"LD_PRELOAD={build()}", *command],
+            cwd=folder,
+            env=environment() | settings,
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        if b"ptrace" in done.stderr:
+            pytest.skip("strace may not trace here")
+        assert done.returncode == 0, done.stderr
+        assert _by_shim(trace.read_text()) == _by_system(log.read_text(), folder)
+    finally:
+        log.unlink(missing_ok=True)
+        trace.unlink(missing_ok=True)
+
+
+_KINDS = {
+    "fdatasync": "fsync",
+    "pwrite64": "pwrite",
+    "ftruncate": "truncate",
+    "linkat": "link",
+    "unlinkat": "unlink",
+}
+
+
+def _by_shim(trace: str) -> list[str]:
+    names = [line.split(" ")[1] for line in trace.splitlines()]
+    wanted = {
+        "write",
+        "pwrite",
+        "fsync",
+        "truncate",
+        "rename",
+        "exchange",
+        "link",
+        "unlink",
+    }
+    return ["rename" if n == "exchange" else n for n in names if n in wanted]
+
+
+def _by_system(log: str, folder: Path) -> list[str]:
+    found = []
+    for line in log.splitlines():
+        call = re.match(
+            r"(write|pwrite64|fsync|fdatasync|ftruncate|\w*link\w*|rename\w*)\(", line
+        )
+        if call and f"{folder}/" in f"{line.replace('>', '/')}" and "readlink" not in line:
+            if f"{folder}.shim" in line:
+                continue
+            name = call[1]
+            found.append("rename" if name.startswith("rename") else _KINDS.get(name, name))
+    return found
