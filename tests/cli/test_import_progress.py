@@ -1,6 +1,7 @@
 """Importing PROGRESS.yaml: nothing dropped, contradictions reported, bad input refused."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -129,7 +130,7 @@ def git(folder: Path, *arguments: str, date: str = "") -> None:
         cwd=folder,
         check=True,
         capture_output=True,
-        env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(folder), **names},
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), **names},
     )
 
 

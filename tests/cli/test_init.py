@@ -1,5 +1,6 @@
 """Where a log is made, and how commands find it."""
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 def make_repository(folder: Path) -> None:
     """Make a git repository with one commit."""
-    environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(folder)}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     identity = ("-c", "user.name=t", "-c", "user.email=t@t")
     for arguments in (
         ("init", "-q"),
