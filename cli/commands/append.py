@@ -14,14 +14,12 @@ import msgspec
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.facts import (
-    EditObserved,
     RolledBack,
     SprintCompiled,
     SprintImported,
 )
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.transitions import check_exists
-from sprintlog.engine.sprint.wishes import fulfil, to_fact
+from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
 from sprintlog.projections.catalogue import sprint_of
 from sprintlog.projections.workspace import Outcome, Workspace
 
@@ -39,8 +37,6 @@ from ..wiring import open_workspace, parse_expected, with_recording
 LINE_BYTES_MAX = 9 * 1024 * 1024
 IDLE_SECONDS = 0.05
 REFRESH_SECONDS = 1.0
-STRUCTURAL = (SprintCompiled, SprintImported, RolledBack, EditObserved)
-"""What everything else is read by: these obey the rules even when they are observed."""
 FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
 
 
@@ -136,13 +132,11 @@ def _append(
     observed: bool = line["observed"]
 
     def decide(sprint: Sprint, at: str) -> list[Fact]:
-        if observed and not isinstance(fact, STRUCTURAL):
-            check_exists(sprint)
-            return [fact]
         inside = isinstance(fact, RolledBack) and workspace.is_inside_append(
             sprint.id, fact.to
         )
-        return fulfil(sprint, fact, at, is_inside_append=inside)
+        rule = observe if observed else fulfil
+        return rule(sprint, fact, at, is_inside_append=inside)
 
     arguments = {"type": fact.type, "data": msgspec.to_builtins(fact), "to": sprint_id}
     outcome = act(

@@ -1,16 +1,10 @@
 """`sprintlog replay`: a sprint's history, with what changed at each event."""
 
-from copy import deepcopy
 from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.patch import diff
-from sprintlog.engine.sprint.rollback import path
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.projections.catalogue import CODEC, sprint_stream
-from sprintlog.projections.workspace import Workspace
+from sprintlog.projections.timeline import steps
 
 from ..output import print_json, print_text
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -38,28 +32,6 @@ def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
                 print_json(step)
             else:
                 _print(step)
-
-
-def steps(workspace: Workspace, name: str, last: int) -> Any:
-    """Yield each event up to a version with the changes it made."""
-    state = Sprint(name)
-    before: dict[str, Any] = {}
-    for event in workspace.log.read_stream(sprint_stream(name), until=last):
-        fact = CODEC.decode(event)
-        if event.type == "rolled-back":
-            state = workspace.reader.at_version(name, event.version)
-        else:
-            fold(state, [(event.version, event.at, fact)], path([], event.version))
-        after = deepcopy(state.document)
-        yield {
-            "version": event.version,
-            "position": event.position,
-            "at": event.at,
-            "actor": event.actor,
-            "type": event.type,
-            "changes": diff(before, after),
-        }
-        before = after
 
 
 def _print(step: dict[str, Any]) -> None:

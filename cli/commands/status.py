@@ -4,15 +4,15 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.sprint.lifecycle import is_stale
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.times import from_milliseconds, parse
+from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import check_exists
 from sprintlog.engine.sprint.tree import Node, gate_is_open
 
 from ..output import coloured, print_json, print_styled, visible
 from ..wiring import open_workspace, with_json, with_point, with_sprint
 
-STALE_AFTER_SECONDS = 15 * 60
 MARKS = {
     "completed": ("✓", "green"),
     "in-progress": ("▶", "yellow"),
@@ -37,14 +37,6 @@ def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
         print_json(_answer(sprint, stale))
         return
     print_styled("\n".join(_lines(sprint, stale)))
-
-
-def is_stale(sprint: Sprint, *, now: str) -> bool:
-    """Tell whether a running sprint was silent for more than 15 minutes."""
-    last = sprint.document.get("last-activity")
-    if not sprint.is_running or not isinstance(last, str):
-        return False
-    return (parse(now) - parse(last)).total_seconds() > STALE_AFTER_SECONDS
 
 
 def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from .facts import (
     SprintStarted,
 )
 from .state import Plan, Sprint
+from .times import parse
 from .transitions import check_exists, check_phase, check_sprint, find_leaf
 from .tree import put
 from .words import (
@@ -32,6 +33,8 @@ from .words import (
     PAUSED,
     PAUSED_AT_BREAKPOINT,
 )
+
+STALE_AFTER_SECONDS = 15 * 60
 
 
 def start_sprint(sprint: Sprint) -> list[Fact]:
@@ -136,6 +139,17 @@ def beat(sprint: Sprint) -> list[Fact]:
             wish="heartbeat",
         )
     return [ActivitySeen()]
+
+
+def is_stale(sprint: Sprint, *, now: str) -> bool:
+    """Tell whether a running sprint was silent for more than 15 minutes before `now`.
+
+    Computed when it is asked for, never stored (DESIGN.md section 7).
+    """
+    last = sprint.document.get("last-activity")
+    if not sprint.is_running or not isinstance(last, str):
+        return False
+    return (parse(now) - parse(last)).total_seconds() > STALE_AFTER_SECONDS
 
 
 def _wish(sprint: Sprint, wish: str, fact: Fact, result: str) -> list[Fact]:

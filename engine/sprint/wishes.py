@@ -16,6 +16,9 @@ from .loop import start_iteration
 from .plan import create_sprint, import_document
 from .rollback import roll_back
 from .state import Sprint
+from .transitions import check_exists
+
+_STRUCTURAL = (f.SprintCompiled, f.SprintImported, f.RolledBack, f.EditObserved)
 
 BY_TAG = {fact.type: fact for fact in f.FACTS}
 
@@ -63,6 +66,17 @@ def to_fact(tag: str, data: object) -> Fact:
             field="data.document",
         )
     return fact
+
+
+def observe(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> list[Fact]:
+    """Return a fact that another tool says happened, whatever our rules say of it.
+
+    What everything else is read by obeys them all the same.
+    """
+    if isinstance(fact, _STRUCTURAL):
+        return fulfil(sprint, fact, at, is_inside_append=is_inside_append)
+    check_exists(sprint)
+    return [fact]
 
 
 def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> list[Fact]:

@@ -13,7 +13,7 @@ import pytest
 from sprintlog.projections.yaml_reader import load
 
 FIRST = """\
-sprint-id: old-work
+sprint-id: left-over
 status: in-progress
 phases:
   - id: one
@@ -152,7 +152,7 @@ BAD = {
     "unknown word": (FIRST.replace("status: pending", "status: done"), "phases[1].status"),
     "index out of range": (FIRST.replace("phase: 0", "phase: 3"), "current.phase"),
     "negative index": (FIRST.replace("phase: 0", "phase: -1"), "current.phase"),
-    "slash in the sprint's id": (FIRST.replace("old-work", "old/work"), "sprint-id"),
+    "slash in the sprint's id": (FIRST.replace("left-over", "left/over"), "sprint-id"),
     "a list": ("- sprint-id: x\n", "mapping"),
     "empty": ("", "bad.yaml"),
     "a number too large": (

@@ -1,0 +1,36 @@
+"""When a running sprint counts as stale."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.sprint.facts import SprintPaused
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.lifecycle import is_stale, start_sprint
+from sprintlog.engine.sprint.plan import create_sprint
+from sprintlog.engine.sprint.state import Sprint
+
+AT = "2026-01-15T09:00:00Z"
+
+
+@pytest.fixture
+def running() -> Sprint:
+    """Return a sprint that started at nine and was silent since."""
+    sprint = Sprint("x")
+    plan: Any = {"phases": [{"id": "a", "prompt": "p"}]}
+    fold(sprint, [(1, AT, create_sprint(sprint, plan=plan)[0])])
+    return fold(sprint, [(2, AT, start_sprint(sprint)[0])])
+
+
+@pytest.mark.parametrize(
+    ("now", "stale"), [("2026-01-15T09:15:00Z", False), ("2026-01-15T09:15:01Z", True)]
+)
+def test_is_stale_after_fifteen_minutes(running: Sprint, now: str, stale: bool) -> None:
+    """15 minutes of silence are not stale, one second more is (section 4)."""
+    assert is_stale(running, now=now) is stale
+
+
+def test_is_never_stale_while_paused(running: Sprint) -> None:
+    """Only a sprint in progress can be stale."""
+    fold(running, [(3, AT, SprintPaused())])
+    assert not is_stale(running, now="2026-02-01T00:00:00Z")
