@@ -15,6 +15,7 @@ from sprintlog.engine.errors import (
     UnreadableError,
 )
 from sprintlog.engine.log.envelope import Recorded
+from sprintlog.projections.catalogue import CODEC
 
 STDOUT, STDERR = 1, 2
 
@@ -138,8 +139,13 @@ def reference(event: Recorded) -> dict[str, Any]:
 
 
 def envelope(event: Recorded) -> dict[str, Any]:
-    """Return a whole event with its data, as `log --json` prints it."""
-    return {
+    """Return a whole event with its data, as `log --json` prints it.
+
+    Whoever reads it meets today's shapes alone. The bytes of an older one stand beside
+    its data, because they are what the digest is of.
+    """
+    data = CODEC.today(event)
+    whole = {
         **reference(event),
         "schema_version": event.schema_version,
         "at": event.at,
@@ -153,8 +159,11 @@ def envelope(event: Recorded) -> dict[str, Any]:
         "observed": event.observed,
         "salt": event.salt.hex() if event.salt is not None else None,
         "payload_digest": event.payload_digest.hex(),
-        "data": msgspec.Raw(event.payload) if event.payload is not None else None,
+        "data": None if data is None else msgspec.Raw(data),
     }
+    if event.payload is not None and data is not event.payload:
+        whole["stored"] = msgspec.Raw(event.payload)
+    return whole
 
 
 def _write(descriptor: int, content: bytes) -> None:

@@ -1,9 +1,10 @@
-"""Where a sprint's state file belongs: a path relative to the work tree."""
+"""Where a sprint's files are: paths relative to the work tree."""
 
+from hashlib import sha256
 from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.facts import Place
+from sprintlog.engine.sprint.facts import Place, Source
 from sprintlog.projections.location import Location
 
 PROGRESS = "PROGRESS.yaml"
@@ -27,3 +28,10 @@ def place_of(location: Location, file: Path) -> Place | None:
     if not absolute.is_relative_to(root):
         return None
     return Place(absolute.relative_to(root).as_posix(), location.worktree)
+
+
+def source_of(location: Location, file: Path, content: bytes) -> Source:
+    """Return what is recorded of a file that a plan was made from."""
+    place = place_of(location, file)
+    path = place.path if place else file.resolve().as_posix()
+    return Source(path, sha256(content).hexdigest())

@@ -14,6 +14,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from .output import print_json, print_text, reference, warn
@@ -161,7 +162,8 @@ def _print_answer(outcome: Outcome, *, as_json: bool) -> None:
 
 def _described(event: Recorded) -> str:
     """Return an event's type and what it is about, in a few words."""
-    data = msgspec.json.decode(event.payload) if event.payload else {}
+    payload = CODEC.today(event)
+    data = msgspec.json.decode(payload) if payload else {}
     for field in ("phase", "number", "to", "next_retry_at"):
         if field in data:
             return f"{event.type} {data[field]}"

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from sprintlog.engine.log.envelope import Recorded
+from sprintlog.projections.catalogue import CODEC
 
 from ..output import envelope, print_json, print_text, table
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -68,9 +69,10 @@ def _row(event: Recorded) -> tuple[str, ...]:
 
 def _said(event: Recorded) -> str:
     """Return what the event says in one short line."""
-    if event.payload is None:
+    payload = CODEC.today(event)
+    if payload is None:
         return "(erased)"
-    data = msgspec.json.decode(event.payload)
+    data = msgspec.json.decode(payload)
     data.pop("document", None)
     data.pop("digest", None)
     for field in ("patch", "changes"):
@@ -78,6 +80,8 @@ def _said(event: Recorded) -> str:
             data[field] = len(data[field])
     if "place" in data:
         data["place"] = data["place"]["path"]
+    if "sources" in data:
+        data["sources"] = ",".join(source["path"] for source in data["sources"])
     text = " ".join(
         str(value) if key == "phase" else f"{key}={value}" for key, value in data.items()
     )

@@ -1,6 +1,7 @@
 """`sprintlog show`: a state file or an event, as it is or was."""
 
 import click
+import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.projections.progress_yaml import render
@@ -43,8 +44,9 @@ def event(position: int, as_json: bool) -> None:
     if as_json:
         print_json(whole)
         return
-    data = found.payload.decode() if found.payload is not None else "(erased)"
+    data = "(erased)" if whole["data"] is None else whole["data"]
     width = max(map(len, whole))
     for name, value in {**whole, "data": data}.items():
         if value is not None:
-            print_text(f"{name.ljust(width)}  {visible(str(value))}")
+            said = bytes(value).decode() if isinstance(value, msgspec.Raw) else str(value)
+            print_text(f"{name.ljust(width)}  {visible(said)}")

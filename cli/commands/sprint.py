@@ -8,12 +8,11 @@ import click
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle
-from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
 from sprintlog.engine.sprint.state import Sprint
 
 from ..output import print_json, print_text, table
-from ..placing import place_in
+from ..placing import place_in, source_of
 from ..recording import Options, act, answer_and_refresh, record
 from ..wiring import open_workspace, with_envelope, with_json, with_recording
 
@@ -52,40 +51,38 @@ def create(
     from ..intake.progress import read_bytes, read_plan
 
     check_sprint_id(new_id, field="ID")
-    document = read_plan(read_bytes(plan), file=str(plan))
+    content = read_bytes(plan)
+    document = read_plan(content, file=str(plan))
     options = Options(given)
     with open_workspace() as workspace:
-        place = place_in(workspace.location, sprint_dir or plan.parent)
+        wish = {
+            "plan": document,
+            "place": place_in(workspace.location, sprint_dir or plan.parent),
+            "sources": (source_of(workspace.location, plan, content),),
+            "max_iterations": max_iterations,
+        }
         outcome = act(
             workspace,
             new_id,
             "sprint create",
-            lambda sprint, at: _create(sprint, plan, document, place, max_iterations),
+            lambda sprint, at: _create(sprint, wish, file=plan),
             options,
             {"id": new_id, "plan": document, "max": max_iterations},
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _create(
-    sprint: Sprint, plan: Path, document: Any, place: Place, max_iterations: int | None
-) -> list[Fact]:
+def _create(sprint: Sprint, wish: dict[str, Any], *, file: Path) -> list[Fact]:
     """Create a sprint; a field that is refused is named with the plan's file."""
     try:
-        return create_sprint(
-            sprint,
-            plan=document,
-            place=place,
-            source=plan.name,
-            max_iterations=max_iterations,
-        )
+        return create_sprint(sprint, **wish)
     except RefusedError as error:
         field = error.fields.get("field")
         if field is None:
             raise
         problem = error.message.removeprefix(f"{field}: ")
         raise InvalidInputError(
-            problem, file=str(plan), field=field, hint=error.hint
+            problem, file=str(file), field=field, hint=error.hint
         ) from error
 
 

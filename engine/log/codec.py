@@ -60,6 +60,19 @@ class Codec:
         )
         return next(self.facts_of([row]))[2]
 
+    def today(self, event: Recorded) -> bytes | None:
+        """Return the event's payload in today's shape; None when it was erased.
+
+        The stored bytes where they have it already. Raise `UnreadableError` as `decode`
+        does.
+        """
+        if event.payload is None:
+            return None
+        fact = self.decode(event)
+        return (
+            event.payload if event.schema_version == fact.schema_version else encode(fact)
+        )
+
     def facts_of(self, rows: Iterable[Row]) -> Iterator[tuple[int, str, Fact]]:
         """Yield version, time and fact of each row; raise as `decode` does."""
         decoders = self._decoders

@@ -7,8 +7,16 @@ Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 Upcasts = Mapping[tuple[str, int], Upcast]
 """(tag, stored version) to the step that gives the next version."""
 
-UPCASTS: Upcasts = {}
-"""Empty as long as every change so far was a field with a default."""
+
+def _plan_of_many_files(shape: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 named one file, without a digest."""
+    today = {name: value for name, value in shape.items() if name != "source"}
+    source = shape.get("source")
+    return today if source is None else {**today, "sources": [{"path": source}]}
+
+
+UPCASTS: Upcasts = {("sprint-compiled", 1): _plan_of_many_files}
+"""Every step there is; a field with a default needs none."""
 
 
 def check_upcasts(today: Mapping[str, int], upcasts: Upcasts) -> None:

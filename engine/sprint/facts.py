@@ -21,14 +21,25 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
     """Name of the linked git work tree; empty for the main one."""
 
 
+class Source(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file that a plan was made from."""
+
+    path: str
+    """Relative to the work tree's root, with forward slashes; absolute outside of it."""
+    sha256: str = ""
+    """Of its bytes, in hexadecimal; empty when it was not recorded."""
+
+
 class SprintCompiled(Fact, frozen=True):
     """A whole plan came in, every phase pending."""
 
     type: ClassVar[str] = "sprint-compiled"
+    schema_version: ClassVar[int] = 2
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     document: dict[str, Any]
     place: Place | None = None
-    source: str | None = None
+    sources: tuple[Source, ...] = ()
+    """The files it was made from, in the order in which they were read."""
 
 
 class SprintImported(Fact, frozen=True):

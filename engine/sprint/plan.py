@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import RefusedError
 from ..log.fact import Fact
-from .facts import Place, SprintCompiled, SprintImported
+from .facts import Place, Source, SprintCompiled, SprintImported
 from .patch import apply, diff
 from .state import Plan, Sprint
 from .tree import CHILDREN, Data
@@ -19,7 +19,7 @@ def create_sprint(
     *,
     plan: Data,
     place: Place | None = None,
-    source: str | None = None,
+    sources: tuple[Source, ...] = (),
     max_iterations: int | None = None,
 ) -> list[Fact]:
     """Take in a compiled plan in which nothing has happened yet.
@@ -33,7 +33,7 @@ def create_sprint(
     document = prepare(plan, sprint_id=sprint.id)
     if max_iterations is not None:
         document["stats"]["max-iterations"] = max_iterations
-    fact = SprintCompiled(document, place, source)
+    fact = SprintCompiled(document, place, sources)
     if not sprint.exists:
         return [fact]
     if sprint.version == 1 and not diff(sprint.document, document):

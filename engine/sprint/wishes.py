@@ -88,7 +88,7 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
     match fact:
         case f.SprintCompiled():
             return create_sprint(
-                sprint, plan=fact.document, place=fact.place, source=fact.source
+                sprint, plan=fact.document, place=fact.place, sources=fact.sources
             )
         case f.SprintImported(document=dict() as document):
             return import_document(

@@ -193,8 +193,10 @@ def events_page() -> str:
             f"{fact.kind.value}, shape {fact.schema_version}, at most {limit} MiB."
         )
         parts.append(_field_table(fact, fields.get(fact.__name__, {})))
-    parts.append("## `place`\n\n" + inspect.cleandoc(facts.Place.__doc__ or ""))
-    parts.append(_field_table(facts.Place, fields["Place"]))
+    for struct in (facts.Place, facts.Source):
+        doc = inspect.cleandoc(struct.__doc__ or "")
+        parts.append(f"## `{struct.__name__.lower()}`\n\n{doc}")
+        parts.append(_field_table(struct, fields[struct.__name__]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -219,6 +221,7 @@ def _typed(annotation: str) -> str:
         "dict[str, Any]": "object",
         "list[dict[str, Any]]": "list of objects",
         "Place": "[place](#place)",
+        "tuple[Source, ...]": "list of [source](#source)",
         "None": "null",
     }
     return " or ".join(words[part] for part in annotation.split(" | "))

@@ -34,7 +34,7 @@ def test_every_command_is_described() -> None:
 def test_every_fact_is_described() -> None:
     """Every fact has its heading in `events.md`."""
     headings = re.findall(r"^## `(.+)`$", page("events.md"), re.MULTILINE)
-    assert headings == [*(fact.type for fact in FACTS), "place"]
+    assert headings == [*(fact.type for fact in FACTS), "place", "source"]
 
 
 def test_every_exit_code_is_described() -> None:

@@ -167,7 +167,7 @@ def make_sprints(root: Path, names: list[str]) -> None:
             workspace.act(
                 name,
                 lambda sprint, at, document=document, place=place: create_sprint(  # type: ignore[misc]
-                    sprint, plan=document, place=place, source=None
+                    sprint, plan=document, place=place
                 ),
             )
             workspace.act(name, lambda sprint, at: start_sprint(sprint))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.facts import NoteAdded, Place, SprintCompiled
+from sprintlog.engine.sprint.facts import NoteAdded, Place, Source, SprintCompiled
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
 from sprintlog.engine.sprint.state import Sprint
 
@@ -72,13 +72,14 @@ def test_leaves_the_given_plan_as_it_is() -> None:
     assert plan == simple("a")
 
 
-def test_keeps_place_and_source(given: Any) -> None:
-    """Where the file lives and what it came from are part of the fact."""
+def test_keeps_place_and_sources(given: Any) -> None:
+    """Where the file lives and what it was made from are part of the fact."""
     place = Place("sprints/x/PROGRESS.yaml", "tree")
+    sources = (Source("SPRINT.yaml", "0" * 64), Source("workflow.yaml"))
     scenario: Scenario = given().when(
-        create_sprint, plan=simple("a"), place=place, source="SPRINT.yaml"
+        create_sprint, plan=simple("a"), place=place, sources=sources
     )
-    fact = SprintCompiled(made(simple("a")), place, "SPRINT.yaml")
+    fact = SprintCompiled(made(simple("a")), place, sources)
     assert scenario.then(fact).sprint.plan.place == place
 
 

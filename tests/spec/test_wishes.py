@@ -144,8 +144,9 @@ def test_covers_every_fact_that_can_be_wished() -> None:
 
 def test_takes_in_plans_and_documents(given: Any) -> None:
     """Whole plans and documents come in by their facts' types as well."""
-    plan = given().when(create_sprint, plan=simple("a"), source="x").decided
-    wish(given(), "sprint-compiled", {"document": simple("a"), "source": "x"}).then(*plan)
+    plan = given().when(create_sprint, plan=simple("a"), sources=(f.Source("x"),)).decided
+    data = {"document": simple("a"), "sources": [{"path": "x"}]}
+    wish(given(), "sprint-compiled", data).then(*plan)
     document = {"document": simple("a", status="pending"), "source": "x"}
     taken = given().when(import_document, **document).decided
     wish(given(), "sprint-imported", document).then(*taken)

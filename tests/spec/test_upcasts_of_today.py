@@ -1,0 +1,58 @@
+"""The upcasts in force: there is one for every shape that was ever stored."""
+
+import runpy
+
+import pytest
+
+from sprintlog.engine.errors import UnreadableError
+from sprintlog.engine.log import upcast
+from sprintlog.engine.log.codec import Codec
+from sprintlog.engine.sprint.facts import FACTS, Source, SprintCompiled
+from sprintlog.projections import catalogue
+
+from .test_upcast import stored
+
+
+@pytest.mark.parametrize(
+    ("shape", "sources"),
+    [
+        (b'{"document":{},"source":"plan.yaml"}', (Source("plan.yaml"),)),
+        (b'{"document":{},"source":null}', ()),
+        (b'{"document":{}}', ()),
+    ],
+)
+def test_one_source_becomes_the_only_one(shape: bytes, sources: tuple[Source, ...]) -> None:
+    """A plan of the first shape has the source it named, or none."""
+    event = stored(shape, schema_version=1, tag="sprint-compiled")
+    assert catalogue.CODEC.decode(event) == SprintCompiled({}, sources=sources)
+
+
+def test_old_shape_is_damaged_like_any_other() -> None:
+    """A step hands on what it does not understand, and reading refuses it."""
+    event = stored(b'{"document":{},"source":7}', schema_version=1, tag="sprint-compiled")
+    with pytest.raises(UnreadableError, match=r"position 7: .* is damaged"):
+        catalogue.CODEC.decode(event)
+
+
+def test_payload_of_today_is_the_stored_one() -> None:
+    """Only an older shape is encoded anew; what was erased stays so."""
+    old = stored(b'{"source":"x","document":{}}', schema_version=1, tag="sprint-compiled")
+    now = stored(b'{"sources":[],"document":{}}', schema_version=2, tag="sprint-compiled")
+    gone = stored(None, schema_version=1, tag="sprint-compiled")
+    today = catalogue.CODEC.today
+    assert today(old) == b'{"document":{},"sources":[{"path":"x"}]}'
+    assert today(now) is now.payload
+    assert today(gone) is None
+
+
+@pytest.mark.parametrize("step", upcast.UPCASTS)
+def test_program_does_not_start_without_a_step(
+    step: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that is taken away stops the program when it is put together."""
+    fewer = {key: value for key, value in upcast.UPCASTS.items() if key != step}
+    with pytest.raises(ValueError, match=rf"no upcast from .*{step[0]}"):
+        Codec(FACTS, fewer)
+    monkeypatch.setattr(upcast, "UPCASTS", fewer)
+    with pytest.raises(ValueError, match=rf"no upcast from .*{step[0]}"):
+        runpy.run_path(str(catalogue.__file__))
