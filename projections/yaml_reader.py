@@ -6,19 +6,21 @@ anything is built: PyYAML's own loaders recurse, and follow YAML 1.1.
 
 import json
 import re
+from itertools import islice
 from typing import Any, NoReturn
 
 import yaml
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .yaml_writer import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN, field_path
+from .yaml_writer import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN, NODES_MAX, field_path
 
 BYTES_MAX = 8 * 2**20
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAGS = "tag:yaml.org,2002:"
 _NUMBER_DIGITS_MAX = 1000
+_DIRECTIVES_MAX = 64
 _SHOWN_MAX = 40
 _NOTHING: Any = object()
 
@@ -26,6 +28,8 @@ _NOTHING: Any = object()
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 )
+# libyaml compares each directive with all before it.
+_DIRECTIVE = re.compile(r"[\r\n]%")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 _TYPED_FIRST = frozenset("0123456789+-.~nNtTfF")
@@ -89,6 +93,7 @@ class _Builder:
         self.root: Any = _NOTHING
         self.stack: list[_Frame] = []
         self.documents = 0
+        self.nodes = 0
 
     def take(self, event: Any) -> None:
         """Take one parse event."""
@@ -108,10 +113,17 @@ class _Builder:
             if self.documents > 1:
                 raise _UnreadError("a second document starts; only one is allowed")
 
-    def scalar(self, event: Any) -> None:
-        """Take a scalar: a key where one is due, else a value."""
+    def count(self, event: Any) -> None:
+        """Take notice of a node; refuse one too many, or one that can be repeated."""
+        self.nodes += 1
+        if self.nodes > NODES_MAX:
+            raise _UnreadError(f"holds more than {NODES_MAX} keys and values")
         if event.anchor is not None:
             _refuse_alias(f"&{event.anchor}")
+
+    def scalar(self, event: Any) -> None:
+        """Take a scalar: a key where one is due, else a value."""
+        self.count(event)
         text: str = event.value
         frame = self.stack[-1] if self.stack else None
         if frame is not None and frame.key is None and type(frame.items) is dict:
@@ -129,8 +141,7 @@ class _Builder:
 
     def open(self, items: dict[str, Any] | list[Any], event: Any, tag: str) -> None:
         """Take the start of a collection."""
-        if event.anchor is not None:
-            _refuse_alias(f"&{event.anchor}")
+        self.count(event)
         if event.tag is not None and event.tag != _TAGS + tag:
             _refuse_tag(event.tag)
         if self.stack:
@@ -220,7 +231,7 @@ def _tagged(text: str, tag: str) -> Any:
 
 def _refuse_alias(name: str) -> NoReturn:
     raise _UnreadError(
-        f"anchors and aliases ({_bare(name)}) are not allowed; write the value out"
+        f"anchors and aliases ({_shown(name)[1:-1]}) are not allowed; write the value out"
     )
 
 
@@ -235,7 +246,7 @@ def _check_bytes(data: bytes, file: str | None) -> None:
     """Refuse what no parser should see: too much, no UTF-8, control characters."""
     if len(data) > BYTES_MAX:
         raise InvalidInputError(
-            f"is {len(data)} bytes long; at most {BYTES_MAX} are allowed", file=file
+            f"is too long; at most {BYTES_MAX} bytes are allowed", file=file
         )
     try:
         text = data.decode()
@@ -252,6 +263,13 @@ def _check_bytes(data: bytes, file: str | None) -> None:
             "write it as an escape in double quotes",
             file=file,
             line=_line(text[: found.start()]),
+        )
+    found = next(islice(_DIRECTIVE.finditer(text), _DIRECTIVES_MAX, None), None)
+    if found:
+        raise InvalidInputError(
+            f"more than {_DIRECTIVES_MAX} directives; none is needed",
+            file=file,
+            line=_line(text[: found.end()]),
         )
 
 

@@ -16,12 +16,15 @@ from sprintlog.engine.errors import InvalidInputError
 from .yaml_scalars import LINE_STEP, UnwritableError, block_of, float_of, line_of
 
 DEPTH_MAX = 64
+NODES_MAX = 1_000_000
+"""Keys and values of a document that is taken in: a sprint of 10,000 phases has 135,000."""
 INTEGER_MAX = 2**63 - 1
 INTEGER_MIN = -(2**63)
 
 _PAD_MAX = len("\n") + len(LINE_STEP) * (DEPTH_MAX - 1)
 # A reader looks this far for the colon of a key; js-yaml counts in UTF-16 units.
 _LOOK_AHEAD_MAX = 1024
+_SHOWN_KEY_MAX = 40
 _SIMPLE_KEY = r"[A-Za-z_][A-Za-z0-9_-]*"
 _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
 
@@ -51,13 +54,13 @@ def field_path(parts: Iterable[str | int]) -> str:
     for part in parts:
         if isinstance(part, int):
             path += f"[{part}]"
-        elif re.fullmatch(_SIMPLE_KEY, part):
+        elif len(part) <= _SHOWN_KEY_MAX and re.fullmatch(_SIMPLE_KEY, part):
             path += f".{part}" if path else part
         else:
             # Only an error needs it, and what is recorded seldom has one.
             import json
 
-            shown = json.dumps(part[:40], ensure_ascii=not part.isprintable())
+            shown = json.dumps(part[:_SHOWN_KEY_MAX], ensure_ascii=not part.isprintable())
             path += f"[{shown}]"
     return path
 

@@ -23,6 +23,7 @@ from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
 from sprintlog.projections.catalogue import sprint_of
 from sprintlog.projections.workspace import Outcome, Workspace
 
+from ..intake.json_reader import load
 from ..output import error_answer, print_json, warn
 from ..recording import (
     Options,
@@ -71,7 +72,8 @@ def command(
             if not _append_lines(workspace, options, defaults):
                 sys.exit(1)
             return
-        line = {"type": tag, "data": _json(data.encode()), **defaults}
+        given_data = load(data.encode(errors="surrogateescape"), field="--data")
+        line = {"type": tag, "data": given_data, **defaults}
         _, outcome = _append(workspace, line, options)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
@@ -201,10 +203,7 @@ class _Line(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """Return what the line says; raise `InvalidInputError` naming line and field."""
-        try:
-            given = msgspec.json.decode(self.text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InvalidInputError(f"not JSON: {error}", line=self.number) from error
+        given = load(self.text, line=self.number)
         if not isinstance(given, dict):
             raise InvalidInputError(
                 "must be a JSON object with `type` and `data`", line=self.number
@@ -216,13 +215,6 @@ class _Line(NamedTuple):
                 field=str(extra[0])[:60],
             )
         return {**self.defaults, **given}
-
-
-def _json(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInputError(f"not JSON: {error}", field="--data") from error
 
 
 def _lines(descriptor: int) -> Iterator[bytes | None]:

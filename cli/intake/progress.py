@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.sprint.plan import check_id, check_sprint_id
 from sprintlog.engine.sprint.tree import CHILDREN
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml_reader import BYTES_MAX, load
 
 from .progress_models import Plan, Progress
 
@@ -18,7 +18,9 @@ Document = dict[str, Any]
 def read_bytes(path: Path) -> bytes:
     """Return a file's bytes; raise `NotFoundError` or `InvalidInputError`."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            # What has no end must not fill the memory; a byte too many is refused later.
+            return file.read(BYTES_MAX + 1)
     except FileNotFoundError as error:
         raise NotFoundError(f"{path}: there is no such file", file=str(path)) from error
     except OSError as error:

@@ -1,6 +1,7 @@
 """What the reader takes, what it refuses, and what it says then."""
 
 import time
+from contextlib import nullcontext, suppress
 
 import pytest
 import yaml
@@ -52,6 +53,13 @@ def refusal(data: bytes) -> InvalidInputError:
         ("1e3", 1000.0),
         ("1.0e+22", 1e22),
         ("1e-400", 0.0),
+        ("1E+3", 1000.0),
+        ("-0x1F", "-0x1F"),
+        ("0o0", 0),
+        ("-0", 0),
+        ("-0.0", -0.0),
+        ("'\\x1b\\0'", "\\x1b\\0"),
+        ('"\\0\\e\\u202e"', "\0\x1b\u202e"),
         ("!!str 12", "12"),
         ("!!int 0x10", 16),
         ("!!int '3'", 3),
@@ -74,6 +82,7 @@ def test_core_schema_is_read(text: str, value: object) -> None:
     [
         *("yes", "No", "on", "OFF", "y", "n", "nULL", "tRUE", "=", "<<", "1_000"),
         *("00:05:00", "1:30", "2026-01-15", "2026-01-15T09:00:00Z", "0b101", "-0x10"),
+        *("190:20:30.15", "2001-12-14t21:59:43.10-05:00", "0x", "1e+", "+.inf0", "0777:1"),
         *("v1.2", "1.2.3", ".", "+", "-.", "1e", "0o8", "0xg", "+0o7", "inf", "NaN"),
     ],
 )
@@ -86,6 +95,16 @@ def test_keys_are_their_source_text() -> None:
     """A key is what stands there, whatever type the word would have as a value."""
     data = b"1: a\n01: b\ntrue: c\n~: d\n<<: e\n2026-01-15: f\n.inf: g\n'': h\n"
     assert list(load(data)) == ["1", "01", "true", "~", "<<", "2026-01-15", ".inf", ""]
+
+
+@pytest.mark.parametrize(
+    "text", ["a:\tb\n", "a: b\t# a remark\n", "a: b\t\n", "a: [\tb]\n"]
+)
+def test_tab_between_words_is_a_space_or_refused(text: str, parser: str) -> None:
+    """Tabs may stand between words; PyYAML without libyaml refuses some of them."""
+    refused = suppress(InvalidInputError) if parser == "SafeLoader" else nullcontext()
+    with refused:
+        assert load(text.encode()) in ({"a": "b"}, {"a": ["b"]})
 
 
 def test_merge_key_merges_nothing() -> None:
@@ -105,6 +124,10 @@ def test_byte_order_mark_and_markers_are_skipped() -> None:
         ("a: -.INF\n", 1, "a", "-.INF is not a finite number"),
         ("a: [1, .nan]\n", 1, "a[1]", ".nan is not a finite number"),
         ("a: 1e400\n", 1, "a", 'the number "1e400" is too large'),
+        ("a: 1e999\n", 1, "a", 'the number "1e999" is too large'),
+        ("a: -1e999\n", 1, "a", 'the number "-1e999" is too large'),
+        ("a: !!float 1e999\n", 1, "a", "is too large"),
+        ("a: 0o1000000000000000000000\n", 1, "a", "does not fit in 64 bits"),
         ("a: 9223372036854775808\n", 1, "a", "does not fit in 64 bits; quote it"),
         ("a: -9223372036854775809\n", 1, "a", "does not fit in 64 bits"),
         ("a: 0xFFFFFFFFFFFFFFFF\n", 1, "a", "does not fit in 64 bits"),
@@ -115,6 +138,12 @@ def test_byte_order_mark_and_markers_are_skipped() -> None:
         ("a: !local x\n", 1, "a", 'the tag "!local" is not allowed here'),
         ("a: ! x\n", 1, "a", 'the tag "!" is not allowed here'),
         ("a: !!python/name:os.system x\n", 1, "a", "is not allowed here"),
+        ("a: !!python/object:os.system {}\n", 1, "a", "is not allowed here"),
+        ("a: !!python/object/apply:os.system [id]\n", 1, "a", "is not allowed here"),
+        ("a: !!python/tuple [1]\n", 1, "a", "is not allowed here"),
+        ("!!python/object/new:os.system [id]\n", 1, None, "is not allowed here"),
+        ("? !!python/name:os.system x\n: 1\n", 1, None, "is not allowed here"),
+        ("%TAG !p! tag:yaml.org,2002:python/\n---\na: !p!none x\n", 3, "a", "the tag"),
         ("a: !!set {b}\n", 1, "a", "is not allowed here"),
         ("a: !!map []\n", 1, "a", "is not allowed here"),
         ("!!omap a: 1\n", 1, None, "is not allowed here"),
@@ -138,6 +167,11 @@ def test_byte_order_mark_and_markers_are_skipped() -> None:
         ("a: b: c\n", 1, None, "is not YAML: mapping values are not allowed"),
         ("a: 1\nb: [1, 2\n", 3, None, "is not YAML: "),
         ("a:\n\t- 1\n", 2, None, "is not YAML: "),
+        ("a:\n\tb: 1\n", 2, None, "is not YAML: "),
+        ("a:\n  b: 1\n\tc: 2\n", 3, None, "is not YAML: "),
+        ("a: {b: &x {c: &y [1]}}\n", 1, "a.b", "anchors and aliases (&x)"),
+        ("&x a: 1\n", 1, None, "anchors and aliases (&x)"),
+        ("<<: *x\n", 1, '["<<"]', "anchors and aliases (*x)"),
         ('a: "\\q"\n', 1, None, "is not YAML: "),
         ("a: 'open\n", 2, None, "is not YAML: "),
         ("a: %b\n", 1, None, "is not YAML: "),
@@ -158,6 +192,9 @@ def test_refusal_says_where_and_what(
     [
         (b"a: 1\nb: \xff\n", 2, "byte 8 is not UTF-8; the file must be UTF-8"),
         (b"a: \xed\xa0\x80\n", 1, "byte 3 is not UTF-8"),
+        (b"a: 1\nb: \xc0\xaf\n", 2, "byte 8 is not UTF-8"),
+        (b"a: \xf4\x90\x80\x80\n", 1, "byte 3 is not UTF-8"),
+        (b"a: 1\nb: \xe2\x82", 2, "byte 8 is not UTF-8"),
         ("a: 1\n".encode("utf-16"), 1, "byte 0 is not UTF-8"),
         ("a: 1\n".encode("utf-16-le"), 1, "U+0000 is not allowed here"),
         (b"a: 1\r\nb: \0\r\n", 2, "U+0000 is not allowed here"),
@@ -184,7 +221,34 @@ def test_escapes_that_are_no_characters_are_refused(escape: str) -> None:
 
 def test_size_is_bounded() -> None:
     """A file beyond 8 MiB is refused unread."""
-    assert "bytes long; at most 8388608" in str(refusal(b" " * (BYTES_MAX + 1)))
+    assert "is too long; at most 8388608 bytes" in str(refusal(b" " * (BYTES_MAX + 1)))
+
+
+def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys and values are counted, collections too; the one too many has line and field."""
+    monkeypatch.setattr(yaml_reader, "NODES_MAX", 9)
+    data = b"a: 1\nb: [1, {c: 2}]\n"
+    assert load(data) == {"a": 1, "b": [1, {"c": 2}]}
+    error = refusal(data + b"d:\n")
+    assert error.fields["line"] == 3
+    assert error.fields["problem"] == "holds more than 9 keys and values"
+
+
+def test_number_of_directives_is_bounded() -> None:
+    """The parser compares each directive with all before it, so they are few."""
+    head = "".join(f"%TAG !a{number}! tag:yaml.org,2002:\n" for number in range(65))
+    few = head[head.index("\n") + 1 :]
+    assert load(f"{few}---\na: !a1!str 1\n".encode()) == {"a": "1"}
+    error = refusal(f"# more\n{head}---\na: 1\n".encode())
+    assert (error.fields["line"], "64 directives" in str(error)) == (66, True)
+
+
+@pytest.mark.parametrize("text", ["x" * 2**20, "x " * 2**19 + "x", "9" * 2**20 + "x"])
+def test_huge_scalar_is_read(text: str, parser: str) -> None:
+    """A text of megabytes is read whole, in time."""
+    start = time.process_time()
+    assert load(f"a: {text}\n".encode()) == {"a": text}
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(
@@ -223,3 +287,11 @@ def test_control_characters_are_escaped_in_messages() -> None:
     error = refusal(b'"a\\n\\e[2J": 1\n"a\\n\\e[2J": 2\n')
     assert error.fields["problem"] == r'the key "a\n\u001b[2J" is there twice'
     assert len(str(refusal(f"{'k' * 900}: 1\n{'k' * 900}: 2\n".encode()))) < 120
+
+
+@pytest.mark.parametrize("value", [".inf", "*x", "&x 1", "!x 1", "{? [a]}"])
+@pytest.mark.parametrize("key", ["k" * 9000, "ö" * 9000, " k" * 4000])
+def test_long_names_are_cut_in_messages(key: str, value: str) -> None:
+    """Neither a long key nor a long anchor or tag makes a long message."""
+    value = value.replace("x", "x" * 9000)
+    assert len(str(refusal(f"? '{key}'\n: {value}\n".encode()))) < 500

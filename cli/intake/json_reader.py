@@ -1,0 +1,59 @@
+"""Read JSON from a stranger: bounded like YAML, and no key twice."""
+
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.projections.yaml_writer import DEPTH_MAX, NODES_MAX
+
+KEY_CHARS_SHOWN = 40
+
+
+def load(text: bytes, *, line: int | None = None, field: str | None = None) -> Any:
+    """Return what the JSON holds; raise `InvalidInputError` naming line or field."""
+    try:
+        value = msgspec.json.decode(text)
+        keys, nodes = _size(value)
+        # Where no text holds a colon, each colon is a key's: nearly always.
+        twice = None if text.count(b":") == keys else _key_there_twice(text)
+    except RecursionError:
+        problem = f"nested deeper than {DEPTH_MAX} levels"
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"not JSON: {error}"
+    else:
+        if nodes <= NODES_MAX and twice is None:
+            return value
+        problem = f"holds more than {NODES_MAX} keys and values"
+        if twice is not None:
+            problem = f"the key {twice} is there twice"
+    raise InvalidInputError(problem, line=line, field=field)
+
+
+def _size(value: Any) -> tuple[int, int]:
+    """Return how many keys a value holds, and how many keys and values."""
+    keys = 0
+    values = [value]
+    for found in values:
+        if isinstance(found, dict):
+            keys += len(found)
+            values.extend(found.values())
+        elif isinstance(found, list):
+            values.extend(found)
+    return keys, keys + len(values)
+
+
+def _key_there_twice(text: bytes) -> str | None:
+    """Return, shown, a key that an object has twice, of which msgspec takes the last."""
+    import json
+
+    twice: list[str] = []
+
+    def notice(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            last = {name: place for place, (name, _) in enumerate(pairs)}
+            twice.extend(n for place, (n, _) in enumerate(pairs) if last[n] != place)
+
+    # Numbers stay text: reading long ones takes long, and nobody asks for them.
+    json.loads(text, object_pairs_hook=notice, parse_int=str, parse_float=str)
+    return json.dumps(twice[0][:KEY_CHARS_SHOWN]) if twice else None
