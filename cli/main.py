@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
 
 from .output import USAGE, print_error
 
@@ -88,6 +88,11 @@ def main() -> None:
         sys.exit(130)
     except click.ClickException as error:
         sys.exit(_print_usage(error))
+    except UnicodeEncodeError as error:
+        # Bytes of a command line or of a path in another encoding.
+        piece = error.object[max(error.start - 20, 0) : error.start + 20]
+        refused = InvalidInputError(f"{piece!r} is not text in UTF-8")
+        sys.exit(print_error(refused, as_json="--json" in sys.argv))
     except BrokenPipeError:
         # Whoever read our output has seen enough.
         _close_stdout()

@@ -39,7 +39,7 @@ def exit_code(error: SprintlogError) -> int:
 def print_error(error: SprintlogError, *, as_json: bool) -> int:
     """Print an error for people or scripts on stderr; return its exit code."""
     if as_json:
-        _write(STDERR, msgspec.json.encode(error_answer(error), enc_hook=str) + b"\n")
+        _write(STDERR, _json(error_answer(error)))
     else:
         text = f"error: {visible(error.message)}\n"
         if error.hint:
@@ -61,13 +61,30 @@ def warn(text: str) -> None:
 
 def print_json(answer: Any) -> None:
     """Print one JSON document on one line, in one write."""
-    _write(STDOUT, msgspec.json.encode(answer, enc_hook=str) + b"\n")
+    _write(STDOUT, _json(answer))
 
 
-def print_text(text: str) -> None:
-    """Print text for people; control characters from outside become visible."""
-    lines = [visible(line) for line in text.split("\n")]
-    _write(STDOUT, ("\n".join(lines) + "\n").encode())
+def _json(answer: Any) -> bytes:
+    try:
+        return msgspec.json.encode(answer, enc_hook=str) + b"\n"
+    except UnicodeEncodeError:
+        # The name of a file or an argument need not be UTF-8; JSON must be.
+        return msgspec.json.encode(_as_utf8(answer), enc_hook=str) + b"\n"
+
+
+def _as_utf8(answer: Any) -> Any:
+    if isinstance(answer, str):
+        return answer.encode(errors="backslashreplace").decode()
+    if isinstance(answer, list):
+        return [_as_utf8(item) for item in answer]
+    if isinstance(answer, dict):
+        return {name: _as_utf8(value) for name, value in answer.items()}
+    return answer
+
+
+def print_text(*lines: str) -> None:
+    """Print lines for people; control characters and line breaks in them become visible."""
+    _write(STDOUT, "".join(f"{visible(line)}\n" for line in lines).encode())
 
 
 def print_styled(text: str) -> None:
@@ -112,8 +129,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> str:
-    """Return rows as columns; the last column is as long as it likes."""
+def table(
+    rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()
+) -> list[str]:
+    """Return rows as lines of columns; the last column is as long as it likes."""
     shown = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)] if shown else []
     lines = []
@@ -123,7 +142,7 @@ def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset())
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    return lines
 
 
 def reference(event: Recorded) -> dict[str, Any]:

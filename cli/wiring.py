@@ -12,6 +12,8 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.port import Expect, Expected
 from sprintlog.projections.workspace import Workspace
 
+from .output import visible
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -53,7 +55,8 @@ def diagnose(event: str, **fields: object) -> None:
         structlog.PrintLogger(sys.stderr),
         processors=[structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)],
     )
-    logger.info(event, **fields)
+    said = {n: visible(v) if isinstance(v, str) else v for n, v in fields.items()}
+    logger.info(event, **said)
 
 
 def with_json(function: Function) -> Function:

@@ -69,12 +69,12 @@ class _Demo:
         self._roll_back()
         self._say("Is the record still what was recorded?")
         self._run("verify")
-        print_text(f"\nThe demo is yours to look at: cd {self._folder}")
+        print_text("", f"The demo is yours to look at: cd {self._folder}")
 
     def _record(self) -> None:
         self._say(f"A plan in {self._folder}/plan.yaml")
         (self._folder / "plan.yaml").write_text(PLAN)
-        print_text(PLAN.rstrip())
+        print_text(*PLAN.splitlines())
         self._say("Record what happens")
         self._run("init", "--here")
         self._run("sprint", "create", "demo", "--plan", "plan.yaml")

@@ -48,7 +48,7 @@ def command(
                 print_json(envelope(event))
             return
         rows = [_row(event) for event in shown]
-    print_text(table(rows, right=frozenset({0, 1})) if rows else "no events")
+    print_text(*(table(rows, right=frozenset({0, 1})) if rows else ["no events"]))
 
 
 def _until(events: Iterator[Recorded], version: int) -> Iterator[Recorded]:

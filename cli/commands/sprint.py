@@ -190,6 +190,6 @@ def list_(as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif rows:
-        print_text(table([[str(value) for value in row.values()] for row in rows]))
+        print_text(*table([[str(value) for value in row.values()] for row in rows]))
     else:
         raise NotFoundError("there is no sprint in this log yet")

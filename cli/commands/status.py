@@ -67,7 +67,7 @@ def _lines(sprint: Sprint, stale: bool) -> list[str]:
     stats = document.get("stats") or {}
     status = str(document.get("status"))
     silent = " (stale: silent for more than 15 minutes)" if stale else ""
-    lines = [f"{visible(sprint.id)}  {status}{silent}  version {sprint.version}"]
+    lines = [visible(f"{sprint.id}  {status}{silent}  version {sprint.version}")]
     pointed = plan.pointed()
     at = f"  at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
     lines.append(_figures(stats) + at)

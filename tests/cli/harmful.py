@@ -1,0 +1,82 @@
+"""Texts that do harm on a terminal, and the history of a sprint that is full of them."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint.tree import Tree
+from sprintlog.projections.yaml_reader import load
+
+DOCUMENT = (
+    Path(__file__).resolve().parents[2] / "fixtures" / "documents" / "every-field.yaml"
+)
+SPOOF = "error: all is well"
+EVIL = (
+    "x\x1b[2J\x1b]8;;http://e\x1b\\\x1b]52;c;eA==\a\b\b\r\f\v\x7f"
+    f"\n{SPOOF}\n\x80\x85\x9b31m\x9d0;t\x9c\xa0\xad"
+    "\u061c\u200b\u200d\u200e\u2028\u2029\u202e\u2066\u2069\ufeff\ufff9\U000e0041"
+)
+"""Controls of seven and eight bits, line breaks, directions, and what is not seen."""
+NOT_UNICODE = "\udc9b\udcff" if sys.platform == "linux" else ""
+NAME = EVIL.replace("/", "_") + NOT_UNICODE
+
+
+def harm(text: str) -> list[str]:
+    """Return what in a text a terminal could obey, or take for a line of ours."""
+    found = [char for char in text if not (char.isprintable() or char in "\n\t")]
+    return found + [line for line in text.split("\n") if line.startswith(SPOOF)]
+
+
+def evil(value: Any) -> Any:
+    """Return a document whose texts end in what does harm, and its own keys too."""
+    if isinstance(value, dict):
+        whole = {
+            key: evil(item) if key != "status" else item for key, item in value.items()
+        }
+        return {**whole, EVIL: EVIL}
+    if isinstance(value, list):
+        return [evil(item) for item in value]
+    return value + EVIL if isinstance(value, str) else value
+
+
+def document() -> dict[str, Any]:
+    """Return a document with every field; what is a word or a time stays one."""
+    whole: dict[str, Any] = evil(load(DOCUMENT.read_bytes()))
+    whole["mode"] = "standard"
+    return whole
+
+
+def fact(kind: type[Fact], **known: Any) -> Fact:
+    """Return a fact of a kind with harm in every text that is not known."""
+    said = {
+        str: EVIL,
+        int: 1,
+        dict[str, Any]: document(),
+        list[dict[str, Any]]: [{"op": "add", "path": f"/{EVIL}", "value": EVIL}],
+        f.Place: f.Place(f"{EVIL.replace('/', '_')}/PROGRESS.yaml"),
+        tuple[f.Source, ...]: (f.Source(EVIL, EVIL),),
+    }
+    given = {}
+    for name, hint in get_type_hints(kind).items():
+        if name in kind.__struct_fields__:
+            options = [option for option in (hint, *get_args(hint)) if option in said]
+            given[name] = said[options[0]]
+    return kind(**{**given, **known})
+
+
+def history() -> Iterator[Fact]:
+    """Yield a sprint in which every fact happens, each of them saying harm."""
+    addresses = [leaf.address for leaf in Tree(document()).leaves]
+    yield fact(f.SprintImported, patch=None)
+    others = [k for k in f.FACTS if k not in (f.SprintImported, f.SprintCompiled)]
+    for number, kind in enumerate(others, start=2):
+        known: dict[str, Any] = {}
+        if "phase" in kind.__struct_fields__:
+            known["phase"] = addresses[number % len(addresses)]
+            yield fact(kind)
+        if kind is f.RolledBack:
+            known["to"] = 2
+        yield fact(kind, **known)
