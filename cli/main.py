@@ -84,7 +84,7 @@ def main() -> None:
         sys.exit(print_error(error, as_json="--json" in sys.argv))
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.ClickException as error:
         sys.exit(_print_usage(error))
