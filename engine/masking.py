@@ -31,6 +31,9 @@ FORMS: dict[str, tuple[tuple[str, ...], str]] = {
 TEXTS = frozenset({"summary", "error", "reason", "details", "why", "text"})
 """The fields of facts that hold text of agents and people."""
 
+NODES = "nodes"
+"""The field of what is injected: prompts that agents write while they work."""
+
 
 def mask(text: str) -> str:
     """Return text with every known token replaced by `[masked: its form]`."""
@@ -43,7 +46,11 @@ def mask(text: str) -> str:
 def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a fact or command with its free texts masked."""
     return {
-        name: mask(value) if name in TEXTS and isinstance(value, str) else value
+        name: mask(value)
+        if name in TEXTS and isinstance(value, str)
+        else mask_all(value)
+        if name == NODES
+        else value
         for name, value in fields.items()
     }
 

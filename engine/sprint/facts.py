@@ -30,6 +30,15 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of its bytes, in hexadecimal; empty when it was not recorded."""
 
 
+class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where in the plan something is wished to come in (R131, P41)."""
+
+    type: str
+    """`after-current`, `after`, `before`, `end-of-phase` or `end-of-workflow`."""
+    ref: str | None = None
+    """The address that it is seen from; without it the pointer's."""
+
+
 class SprintCompiled(Fact, frozen=True):
     """A whole plan came in, every phase pending."""
 
@@ -192,6 +201,36 @@ class PhaseReopened(Fact, frozen=True):
     reason: str | None = None
 
 
+class Injection(Fact, frozen=True):
+    """What both injections say: what came into the plan, and where."""
+
+    payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
+    nodes: list[dict[str, Any]]
+    """What came in, side by side, with all below, in the shape of PROGRESS.yaml."""
+    position: InjectionPosition
+    """Where it was wished for."""
+    into: str | None = None
+    """Resolved: the address of what it came into; empty for the workflow itself."""
+    after: str | None = None
+    """Resolved: it stands right behind this; with neither this nor `before` at the end."""
+    before: str | None = None
+    """Resolved: it stands right before this."""
+    id_prefix: str | None = None
+    """What its ids were made from, with numbers that are never given again."""
+
+
+class PhaseInjected(Injection, frozen=True):
+    """Top phases or sub-phases came into the plan while it was carried out (R136)."""
+
+    type: ClassVar[str] = "phase-injected"
+
+
+class StepInjected(Injection, frozen=True):
+    """Steps came into a phase of the plan while it was carried out."""
+
+    type: ClassVar[str] = "step-injected"
+
+
 class IterationStarted(Fact, frozen=True):
     """A loop iteration began; numbers are never given twice."""
 
@@ -259,6 +298,8 @@ FACTS: tuple[type[Fact], ...] = (
     PhaseSkipped,
     PhaseRetried,
     PhaseReopened,
+    PhaseInjected,
+    StepInjected,
     IterationStarted,
     RolledBack,
     EditObserved,

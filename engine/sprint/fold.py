@@ -7,8 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..log.fact import Fact
-from . import lifecycle, loop, phases, plan, rollback
-from .facts import IterationStarted, RolledBack, SprintImported
+from . import injection, lifecycle, loop, phases, plan, rollback
+from .facts import (
+    IterationStarted,
+    PhaseInjected,
+    RolledBack,
+    SprintImported,
+    StepInjected,
+)
 from .rollback import Interval
 from .state import Plan, Record, Sprint
 
@@ -16,6 +22,7 @@ EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     **plan.EVOLVE,
     **lifecycle.EVOLVE,
     **phases.EVOLVE,
+    **injection.EVOLVE,
     **loop.EVOLVE,
 }
 """How each execution fact changes the Plan."""
@@ -59,6 +66,8 @@ def _record_imported(record: Record, fact: SprintImported, version: int) -> None
 RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     RolledBack: rollback.record_rollback,
     IterationStarted: loop.record_started,
+    PhaseInjected: injection.record_injected,
+    StepInjected: injection.record_injected,
     SprintImported: _record_imported,
 }
 """What the Record keeps of a fact, whatever was rolled back since."""

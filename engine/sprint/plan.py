@@ -75,7 +75,7 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
     if not phases and document.get("mode") != "ralph":
         raise RefusedError("phases: a plan needs at least one phase", field="phases")
     if phases is not None:
-        document["phases"] = _prepare_all(phases, "phases", level=1)
+        document["phases"] = prepare_nodes(phases, "phases", level=1)
     document["current"] = {"phase": 0, "step": None, "sub-phase": None}
     stats = plan.get("stats")
     given = stats if isinstance(stats, dict) else {}
@@ -95,7 +95,11 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
     return settled.settle()
 
 
-def _prepare_all(nodes: Any, field: str, *, level: int) -> list[Data]:
+def prepare_nodes(nodes: Any, field: str, *, level: int) -> list[Data]:
+    """Return nodes of one level, 1 to 3, as a document has them, with every status.
+
+    Raise `RefusedError` naming the field that is wrong.
+    """
     if not isinstance(nodes, list):
         raise RefusedError(f"{field}: must be a list", field=field)
     seen: set[str] = set()
@@ -135,7 +139,7 @@ def _prepare_one(node: Data, where: str, *, level: int) -> Data:
         document = {"id": node["id"], "prompt": node["prompt"], "status": PENDING}
     document.update({k: v for k, v in node.items() if k not in document})
     if key is not None and has_children:
-        document[key] = _prepare_all(node[key], f"{where}.{key}", level=level + 1)
+        document[key] = prepare_nodes(node[key], f"{where}.{key}", level=level + 1)
     return document
 
 

@@ -14,14 +14,14 @@ from .times import elapsed
 from .tree import Data, Node, Tree
 from .words import COMPLETED, IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 """Raise when a saved state of an older version must not be read again."""
 
 
 class Plan:
     """Execution facts on the path, as a document."""
 
-    __slots__ = ("_tree", "document", "last_at", "place", "said", "touched")
+    __slots__ = ("_held", "_tree", "document", "last_at", "place", "said", "touched")
 
     def __init__(self) -> None:
         self.document: Data = {}
@@ -33,13 +33,25 @@ class Plan:
         self.touched = False
         """Whether facts of our own came after the last imported document."""
         self._tree: Tree | None = None
+        self._held: str | None = None
 
     @property
     def tree(self) -> Tree:
         """Return the index over the document."""
         if self._tree is None:
-            self._tree = Tree(self.document)
+            self._tree = Tree(self.document, held=self._held)
         return self._tree
+
+    @property
+    def held(self) -> str | None:
+        """Return the address of the leaf that the pointer is held at, if it is held."""
+        if self._tree is None:
+            return self._held
+        return self._tree.held.address if self._tree.held is not None else None
+
+    @held.setter
+    def held(self, address: str | None) -> None:
+        self._held, self._tree = address, None
 
     @property
     def status(self) -> str:
@@ -59,7 +71,24 @@ class Plan:
         """Take another document as the state; its derived fields are left as they are."""
         self.document = document
         self.touched = False
-        self._tree = None
+        self.held = None
+
+    def grow(self, siblings: list[Any], index: int, nodes: list[Data], at: str) -> None:
+        """Put nodes among a list of the document; the pointer stays on the same work.
+
+        Parents have their status from what is below them now.
+        """
+        working = self.tree.open_leaf() if self.status != NOT_STARTED else None
+        siblings[index:index] = nodes
+        self.held = None
+        tree = self.tree
+        # Whatever is addressed by its index may have another address from here on.
+        self.said = {a: said for a, said in self.said.items() if "/#" not in f"/{a}"}
+        came = next((node for node in tree.nodes.values() if node.data is nodes[0]), None)
+        if came is not None:
+            tree.set_status(came, came.status, at)
+        if working is not None:
+            tree.hold(working.data)
 
     def set_status(self, status: str) -> None:
         """Give the sprint a status."""
@@ -130,6 +159,8 @@ class Record(msgspec.Struct):
     """The version of the newest imported document."""
     undone: list[int] = []
     """Versions of the rollbacks that were taken back."""
+    allotted: dict[str, int] = {}
+    """How many numbers were ever given to ids of each prefix."""
 
 
 class Sprint:
@@ -169,6 +200,7 @@ class _Saved(msgspec.Struct, array_like=True):
     said: dict[str, tuple[str, dict[str, Any]]]
     last_at: str | None
     touched: bool
+    held: str | None
     record: Record
 
 
@@ -195,6 +227,7 @@ def pack(sprint: Sprint) -> bytes:
             },
             plan.last_at,
             plan.touched,
+            plan.held,
             sprint.record,
         )
     )
@@ -208,5 +241,5 @@ def unpack(saved: bytes) -> Sprint:
     sprint.record = state.record
     plan = sprint.plan
     plan.document, plan.place, plan.said = state.document, state.place, dict(state.said)
-    plan.last_at, plan.touched = state.last_at, state.touched
+    plan.last_at, plan.touched, plan.held = state.last_at, state.touched, state.held
     return sprint

@@ -15,6 +15,7 @@ from .words import (
     PAUSED_AT_BREAKPOINT,
     PENDING,
     SKIPPED,
+    SPRINT_STATUSES,
 )
 
 SPRINT_FROM = {
@@ -39,6 +40,10 @@ PHASE_FROM = {
     "reopen": (COMPLETED, SKIPPED),
 }
 """From which status of a leaf, in a sprint in progress, each command may be given."""
+
+
+INJECTION_FROM = tuple(word for word in SPRINT_STATUSES if word != COMPLETED)
+"""In which status of the sprint its plan may grow: what is completed has no more to do."""
 
 
 def check_exists(sprint: Sprint) -> None:
@@ -88,6 +93,20 @@ def check_running(sprint: Sprint, wish: str) -> None:
     )
 
 
+def check_growing(sprint: Sprint) -> None:
+    """Raise `RefusedError` unless the sprint's status allows its plan to grow."""
+    if sprint.plan.status in INJECTION_FROM:
+        return
+    raise RefusedError(
+        f"sprint {sprint.id} is {sprint.plan.status}: cannot inject anything into it",
+        hint="`sprintlog sprint reopen` first",
+        sprint=sprint.id,
+        state=sprint.plan.status,
+        wish="inject",
+        allowed=["reopen"],
+    )
+
+
 def check_phase(leaf: Node, wish: str) -> None:
     """Raise `RefusedError` unless the leaf's status allows the wish."""
     if leaf.status in PHASE_FROM[wish]:
@@ -110,12 +129,33 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
     is derived, and for an inert node.
     """
     check_exists(sprint)
-    tree = sprint.plan.tree
     if address is None:
         pointed = sprint.plan.pointed()
         if pointed is None:
             raise NotFoundError(f"sprint {sprint.id} has no phases", sprint=sprint.id)
         return pointed
+    node = find_node(sprint, address)
+    if node.leaf < 0:
+        leaves = [
+            leaf.address
+            for leaf in sprint.plan.tree.leaves
+            if leaf.address.startswith(f"{address}/")
+        ]
+        raise RefusedError(
+            f"phase {address} gets its status from what is below it",
+            hint=f"name a leaf, like {leaves[0]}" if leaves else None,
+            phase=address,
+            allowed=leaves[:20],
+        )
+    return node
+
+
+def find_node(sprint: Sprint, address: str) -> Node:
+    """Return what takes part at an address: a phase, step or sub-phase.
+
+    Raise `NotFoundError` when there is none, `RefusedError` for an inert node.
+    """
+    tree = sprint.plan.tree
     node = tree.find(address)
     if node is None and address in tree.inert:
         raise RefusedError(
@@ -127,16 +167,6 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
             f"there is no phase {address} in sprint {sprint.id}",
             hint=_nearby(sprint, address),
             phase=address,
-        )
-    if node.leaf < 0:
-        leaves = [
-            leaf.address for leaf in tree.leaves if leaf.address.startswith(f"{address}/")
-        ]
-        raise RefusedError(
-            f"phase {address} gets its status from what is below it",
-            hint=f"name a leaf, like {leaves[0]}" if leaves else None,
-            phase=address,
-            allowed=leaves[:20],
         )
     return node
 

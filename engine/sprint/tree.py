@@ -85,7 +85,7 @@ class Node:
 class Tree:
     """All nodes of a document by address, and its leaves in order."""
 
-    def __init__(self, document: Data) -> None:
+    def __init__(self, document: Data, *, held: str | None = None) -> None:
         self.root = Node(document, address="", place=(), parent=None)
         self.nodes: dict[str, Node] = {}
         self.inert: set[str] = set()
@@ -99,6 +99,8 @@ class Tree:
         self._levels = (self.phases, self.steps, dict.fromkeys(PHASE_STATUSES, 0))
         self._cursor = 0
         self._gather(document, self.root, "", ())
+        self.held = self.nodes.get(held) if held else None
+        """The leaf that the pointer stays on although an open one came in before it."""
 
     def find(self, address: str) -> Node | None:
         """Return the node that takes part under this address, if there is one."""
@@ -107,15 +109,31 @@ class Tree:
     def open_leaf(self) -> Node | None:
         """Return the first leaf that is not finished; None when all are.
 
-        A phase whose gate is open is held at its last leaf.
+        A phase whose gate is open is held at its last leaf. What came in before the leaf
+        that was worked on then waits until that one is finished.
         """
+        if self.held is not None and self._stays_at(self.held.leaf):
+            return self.held
         leaves = self.leaves
         while self._cursor < len(leaves) and not self._stays_at(self._cursor):
             self._cursor += 1
         return leaves[self._cursor] if self._cursor < len(leaves) else None
 
+    def hold(self, data: Data) -> None:
+        """Keep the pointer on the leaf with this data, whatever came in before it."""
+        self.held = None
+        first = self.open_leaf()
+        # A leaf that only waited for the gate of its phase gives way to more work there.
+        start = next((leaf.leaf for leaf in self.leaves if leaf.data is data), 0)
+        held = next((x for x in self.leaves[start:] if self._stays_at(x.leaf)), None)
+        self.held = held if held is not first else None
+
     def set_status(self, node: Node, status: str, at: str) -> None:
         """Give a node a status and derive its parents' from their children."""
+        if (held := self.held) is not None and node.leaf >= 0:
+            was_taken_up = node.leaf < held.leaf and status not in FINISHED
+            if was_taken_up or not self._stays_at(held.leaf):
+                self.held = None
         old = node.data["status"]
         node.data["status"] = status
         if 0 <= node.leaf < self._cursor and status not in FINISHED:
@@ -135,9 +153,10 @@ class Tree:
 
     def settle_empty(self) -> None:
         """Complete the for-each phases without steps that the pointer has passed (P31)."""
-        self.open_leaf()
+        leaf = self.open_leaf()
+        reached = leaf.leaf if leaf is not None else len(self.leaves)
         for node, before in self.empty:
-            status = COMPLETED if self._cursor >= before else PENDING
+            status = COMPLETED if reached >= before else PENDING
             if node.status != status:
                 self.set_status(node, status, "")
 

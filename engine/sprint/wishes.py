@@ -12,13 +12,20 @@ from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
 from . import facts as f
 from . import lifecycle, notes, phases
+from .injection import inject_phases, inject_steps
 from .loop import start_iteration
 from .plan import create_sprint, import_document
 from .rollback import roll_back
 from .state import Sprint
 from .transitions import check_exists
 
-_STRUCTURAL = (f.SprintCompiled, f.SprintImported, f.RolledBack, f.EditObserved)
+_STRUCTURAL = (
+    f.SprintCompiled,
+    f.SprintImported,
+    f.Injection,
+    f.RolledBack,
+    f.EditObserved,
+)
 
 BY_TAG = {fact.type: fact for fact in f.FACTS}
 
@@ -59,6 +66,13 @@ def to_fact(tag: str, data: object) -> Fact:
         problem, _, where = str(error).partition(" - at `$")
         field = f"data{where.rstrip('`')}"
         raise RefusedError(f"{field}: {problem}", field=field) from error
+    if isinstance(fact, f.Injection):
+        for name in ("into", "after", "before"):
+            if getattr(fact, name) is not None:
+                raise RefusedError(
+                    f"data.{name}: follows from the position; leave it out",
+                    field=f"data.{name}",
+                )
     # A patch that does not fit would make the stream unreadable; ours always fit.
     if isinstance(fact, f.SprintImported) and (fact.document is None or fact.patch):
         raise RefusedError(
@@ -97,6 +111,11 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
         case f.RolledBack(undoes=None):
             return roll_back(
                 sprint, to=fact.to, is_inside_append=is_inside_append, reason=fact.reason
+            )
+        case f.Injection():
+            inject = inject_phases if isinstance(fact, f.PhaseInjected) else inject_steps
+            return inject(
+                sprint, nodes=fact.nodes, position=fact.position, id_prefix=fact.id_prefix
             )
         case f.IterationStarted(number=0):
             return start_iteration(sprint, max_iterations=fact.max_iterations)

@@ -47,6 +47,13 @@ MEANINGS = {
 }
 """What a field means where the facts leave it to its name."""
 
+STRUCTS = {
+    "place": facts.Place,
+    "source": facts.Source,
+    "position": facts.InjectionPosition,
+}
+"""What fields of facts are made of, by the word that the pages have for it."""
+
 COMMANDS_HEAD = f"""\
 # Commands
 
@@ -186,16 +193,14 @@ def events_page() -> str:
     fields = _field_docs()
     parts = [EVENTS_HEAD]
     for fact in facts.FACTS:
-        doc = NUMBERS.sub("", inspect.cleandoc(fact.__doc__ or ""))
         limit = fact.payload_bytes_max // MIB
-        parts.append(f"## `{fact.type}`\n\n{doc}")
+        parts.append(f"## `{fact.type}`\n\n{_said(fact)}")
         parts.append(
             f"{fact.kind.value}, shape {fact.schema_version}, at most {limit} MiB."
         )
-        parts.append(_field_table(fact, fields.get(fact.__name__, {})))
-    for struct in (facts.Place, facts.Source):
-        doc = inspect.cleandoc(struct.__doc__ or "")
-        parts.append(f"## `{struct.__name__.lower()}`\n\n{doc}")
+        parts.append(_field_table(fact, _with_bases(fact, fields)))
+    for name, struct in STRUCTS.items():
+        parts.append(f"## `{name}`\n\n{_said(struct)}")
         parts.append(_field_table(struct, fields[struct.__name__]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -210,6 +215,22 @@ def _field_table(struct: type[msgspec.Struct], docs: dict[str, tuple[str, str]])
     return "\n".join(rows) if len(rows) > 2 else "No fields." * issubclass(struct, Fact)
 
 
+def _said(struct: type[msgspec.Struct]) -> str:
+    """Return what a fact, or a part of one, says of itself."""
+    return NUMBERS.sub("", inspect.cleandoc(struct.__doc__ or ""))
+
+
+def _with_bases(
+    fact: type[Fact], fields: dict[str, dict[str, tuple[str, str]]]
+) -> dict[str, tuple[str, str]]:
+    """Return the fields that a fact has itself and those of what it stands on."""
+    return {
+        name: doc
+        for kind in fact.__mro__
+        for name, doc in fields.get(kind.__name__, {}).items()
+    }
+
+
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -222,6 +243,7 @@ def _typed(annotation: str) -> str:
         "list[dict[str, Any]]": "list of objects",
         "Place": "[place](#place)",
         "tuple[Source, ...]": "list of [source](#source)",
+        "InjectionPosition": "[position](#position)",
         "None": "null",
     }
     return " or ".join(words[part] for part in annotation.split(" | "))

@@ -11,7 +11,7 @@ from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.facts import FACTS
 
-from .generate import PAGES, REFERENCE, commands
+from .generate import PAGES, REFERENCE, STRUCTS, commands
 
 
 def page(name: str) -> str:
@@ -34,7 +34,7 @@ def test_every_command_is_described() -> None:
 def test_every_fact_is_described() -> None:
     """Every fact has its heading in `events.md`."""
     headings = re.findall(r"^## `(.+)`$", page("events.md"), re.MULTILINE)
-    assert headings == [*(fact.type for fact in FACTS), "place", "source"]
+    assert headings == [*(fact.type for fact in FACTS), *STRUCTS]
 
 
 def test_every_exit_code_is_described() -> None:

@@ -21,6 +21,8 @@ from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import PHASE_FROM
 from sprintlog.engine.sprint.words import PHASE_STATUSES, SPRINT_STATUSES
 
+from .injections import inject, injection
+
 Data = dict[str, Any]
 Move = tuple[str, int, int]
 
@@ -144,6 +146,8 @@ class World:
                 self.act(roll_back, to=to, is_inside_append=False)
             case "undo":
                 self.act(undo_rollback)
+            case "inject":
+                self.act(inject, wish=injection(self.sprint, i, j))
             case "import":
                 theirs = mutated(copied(self.sprint.document), i, j)
                 if self.act(plan.import_document, document=theirs, source="x"):

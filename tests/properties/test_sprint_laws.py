@@ -31,7 +31,7 @@ Leaf = tuple[tuple[int, int | None, int | None], bool]
 
 
 @laws
-@given(worlds("import", "back", "undo"), place)
+@given(worlds("import", "inject", "inject", "back", "undo"), place)
 def test_continues_where_a_fold_stopped(world: World, k: int) -> None:
     """fold(a + b) = continue(fold(a), b), where b holds no rollback."""
     rollbacks = [v for v, _, fact in world.events if isinstance(fact, f.RolledBack)]
@@ -42,14 +42,16 @@ def test_continues_where_a_fold_stopped(world: World, k: int) -> None:
 
 
 @laws
-@given(worlds("import", "back", "undo"))
+@given(worlds("import", "inject", "inject", "back", "undo"))
 def test_rebuilds_to_what_was_carried_along(world: World) -> None:
     """A rebuild from nothing is the state that was caught up event by event."""
     assert saved(world.rebuilt()) == saved(world.sprint)
 
 
 @laws
-@given(worlds("import", "back", "undo"), st.sets(place, max_size=6), place)
+@given(
+    worlds("import", "inject", "inject", "back", "undo"), st.sets(place, max_size=6), place
+)
 def test_reads_any_version_through_checkpoints(
     world: World, kept: set[int], k: int
 ) -> None:
@@ -64,7 +66,7 @@ def test_reads_any_version_through_checkpoints(
 
 
 @laws
-@given(worlds("import", "back", "undo"), place)
+@given(worlds("import", "inject", "inject", "back", "undo"), place)
 def test_undoes_a_rollback_to_before(world: World, k: int) -> None:
     """undo(rollback) = before: all of the Plan, and the document's bytes."""
     before, plan = written(world.sprint), saved_plan(world.sprint)
@@ -77,7 +79,7 @@ def test_undoes_a_rollback_to_before(world: World, k: int) -> None:
 
 
 @laws
-@given(worlds("import", "back", "undo"), place)
+@given(worlds("import", "inject", "inject", "back", "undo"), place)
 def test_goes_back_to_what_was_seen(world: World, k: int) -> None:
     """After a rollback the document is the one its target had, wherever that lies."""
     to = world.ends[1 + k % (len(world.ends) - 1)]
@@ -89,7 +91,7 @@ def test_goes_back_to_what_was_seen(world: World, k: int) -> None:
 
 
 @laws
-@given(worlds("import", "back"), st.sets(place))
+@given(worlds("import", "inject", "back"), st.sets(place))
 def test_changes_nothing_by_reading(world: World, looks: set[int]) -> None:
     """Whoever reads the document, and when, makes no difference to later bytes."""
     seen_at = {look % (len(world.events) + 1) for look in looks}
@@ -102,7 +104,7 @@ def test_changes_nothing_by_reading(world: World, looks: set[int]) -> None:
 
 
 @laws
-@given(worlds("import", "back"), st.sets(place))
+@given(worlds("import", "inject", "back"), st.sets(place))
 def test_changes_nothing_by_saving(world: World, saves: set[int]) -> None:
     """Packing and unpacking at any point is the same as not doing it."""
     saved_at = {save % (len(world.events) + 1) for save in saves}
@@ -144,7 +146,7 @@ def test_derives_as_a_naive_reader_would(world: World) -> None:
 
 
 @laws
-@given(worlds("import", "back", "undo"))
+@given(worlds("import", "inject", "inject", "back", "undo"))
 def test_counts_as_a_naive_reader_would(world: World) -> None:
     """Figures count what stands in the document, once facts of our own came."""
     document = world.sprint.document
@@ -159,7 +161,7 @@ def test_counts_as_a_naive_reader_would(world: World) -> None:
 
 
 @laws
-@given(worlds("import", "back", "undo"))
+@given(worlds("import", "inject", "inject", "back", "undo"))
 def test_always_points_into_the_document(world: World) -> None:
     """The pointer leads to a node that is there, also in imported documents."""
     if not world.sprint.plan.touched:
@@ -175,9 +177,20 @@ def test_always_points_into_the_document(world: World) -> None:
     assert data["status"] in PHASE_STATUSES
 
 
+INJECTED = (f.PhaseInjected, f.StepInjected)
 texts = st.sampled_from(["p0", "p1/s0/i~10", "p1", "#0", "p1/s0/#1", "", "nope", "2026"])
 observed = st.one_of(
     st.builds(f.SprintImported, texts, document=st.just({"phases": [{"id": 1}]})),
+    *(
+        st.builds(
+            kind,
+            st.just([{"id": "p0", "prompt": "x", "status": "pending"}]),
+            st.just(f.InjectionPosition("after", "p0")),
+            into=texts,
+            after=st.none() | texts,
+        )
+        for kind in INJECTED
+    ),
     *(
         st.builds(kind, **{
             field.name: st.integers(-5, 99) if field.type is int else texts
@@ -185,7 +198,7 @@ observed = st.one_of(
             if field.required
         })
         for kind in f.FACTS
-        if kind not in (f.SprintCompiled, f.SprintImported)
+        if kind not in (f.SprintCompiled, f.SprintImported, *INJECTED)
     ),
 )  # fmt: skip
 

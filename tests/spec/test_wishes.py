@@ -7,15 +7,16 @@ import pytest
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint import lifecycle, loop, notes, phases
+from sprintlog.engine.sprint import injection, lifecycle, loop, notes, phases
 from sprintlog.engine.sprint.plan import create_sprint, import_document
 from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.wishes import fulfil, to_fact
+from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
 
 from .conftest import Command, Data, Scenario, simple
 
 AT = "2026-01-15T09:00:00Z"
 GO, A = f.SprintStarted(), f.PhaseStarted("a")
+END = f.InjectionPosition("end-of-workflow")
 
 CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
     ([], "sprint-started", {}, lifecycle.start_sprint, {}),
@@ -87,6 +88,35 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
         {"phase": "a"},
         phases.reopen_phase,
         {"phase": "a"},
+    ),
+    (
+        [GO],
+        "phase-injected",
+        {"nodes": [{"id": "n", "prompt": "x"}], "position": {"type": "end-of-workflow"}},
+        injection.inject_phases,
+        {"nodes": [{"id": "n", "prompt": "x"}], "position": END},
+    ),
+    (
+        [GO],
+        "phase-injected",
+        {
+            "nodes": [{"prompt": "x", "model": "opus"}],
+            "position": {"type": "before", "ref": "a"},
+            "id_prefix": "fix",
+        },
+        injection.inject_phases,
+        {
+            "nodes": [{"prompt": "x", "model": "opus"}],
+            "position": f.InjectionPosition("before", "a"),
+            "id_prefix": "fix",
+        },
+    ),
+    (
+        [GO, f.PhaseInjected([{"id": "p", "status": "pending", "steps": []}], END, "")],
+        "step-injected",
+        {"nodes": [{"id": "n", "prompt": "x"}], "position": {"type": "end-of-workflow"}},
+        injection.inject_steps,
+        {"nodes": [{"id": "n", "prompt": "x"}], "position": END},
     ),
     (
         [GO],
@@ -179,6 +209,26 @@ def test_obeys_the_same_rules(running: Any) -> None:
     scenario: Scenario = running(simple("a"))
     wish(scenario, "phase-completed", {"phase": "a"}).then_refused(state="pending")
     wish(scenario, "sprint-started", {}).then_nothing()
+
+
+@pytest.mark.parametrize("name", ["into", "after", "before"])
+def test_takes_no_resolved_place(name: str) -> None:
+    """Where exactly something comes in follows from the position that is wished for."""
+    data = {"nodes": [], "position": {"type": "after-current"}, name: "a"}
+    with pytest.raises(RefusedError, match="follows from the position") as caught:
+        to_fact("phase-injected", data)
+    assert caught.value.fields["field"] == f"data.{name}"
+
+
+def test_observed_injections_obey_the_rules(running: Any) -> None:
+    """What comes into the plan is what everything else is read by, observed or not."""
+
+    def command(sprint: Any) -> list[Fact]:
+        nodes = [{"id": "a", "prompt": "x"}]
+        wished = to_fact("phase-injected", {"nodes": nodes, "position": {"type": "after"}})
+        return observe(sprint, wished, AT, is_inside_append=False)
+
+    running(simple("a")).when(command).then_refused(field="position")
 
 
 def test_knows_no_other_type() -> None:

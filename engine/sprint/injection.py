@@ -1,0 +1,257 @@
+"""How the plan grows while it is carried out: phases and steps come in; rules and evolve.
+
+Whatever comes in, and wherever: the pointer stays on the same work (DESIGN.md section 7).
+"""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+from msgspec import structs
+
+from ..errors import RefusedError
+from ..log.fact import Fact
+from .facts import Injection, InjectionPosition, PhaseInjected, StepInjected
+from .plan import check_id, prepare_nodes
+from .spots import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
+from .state import Plan, Record, Sprint
+from .transitions import check_exists, check_growing
+from .tree import CHILDREN, Data, escape, put
+from .words import MODELS, PENDING
+
+
+def inject_phases(
+    sprint: Sprint,
+    *,
+    nodes: list[Data],
+    position: InjectionPosition,
+    id_prefix: str | None = None,
+) -> list[Fact]:
+    """Put phases into the plan, all of them or none, beside one another in their order.
+
+    `nodes` have the shape of PROGRESS.yaml. Where they come to stand beside steps they
+    are steps. With `id_prefix` their ids are `id_prefix-0`, `-1` …, counted on for ever.
+    Raise `RefusedError` when the place is not there, takes no such node, or has the id.
+    """
+    check_exists(sprint)
+    spot = spot_of_phases(sprint, position, is_for_each=any("steps" in n for n in nodes))
+    return _inject(sprint, spot, nodes, position, id_prefix)
+
+
+def inject_steps(
+    sprint: Sprint,
+    *,
+    nodes: list[Data],
+    position: InjectionPosition,
+    id_prefix: str | None = None,
+) -> list[Fact]:
+    """Put steps into a phase that has steps, as `inject_phases` does with phases."""
+    check_exists(sprint)
+    spot = spot_of_steps(sprint, position)
+    if spot.level != STEP:
+        where = spot.after or spot.before or spot.into or "the end of the workflow"
+        raise RefusedError(
+            f"there is no place for a step at {where}: a step stands in a phase with steps",
+            hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
+            "(end-of-phase:PHASE), or inject a phase",
+            wish="inject",
+        )
+    return _inject(sprint, spot, nodes, position, id_prefix)
+
+
+def addresses(fact: Injection) -> list[str]:
+    """Return the addresses of what came in with a fact, in order."""
+    return [_address(fact.into or "", node["id"]) for node in fact.nodes]
+
+
+def _address(into: str, identity: str) -> str:
+    return f"{into}/{escape(identity)}" if into else escape(identity)
+
+
+def _inject(
+    sprint: Sprint,
+    spot: Spot,
+    nodes: list[Data],
+    position: InjectionPosition,
+    id_prefix: str | None,
+) -> list[Fact]:
+    if not nodes:
+        raise RefusedError("nodes: there is nothing to inject", field="nodes")
+    if id_prefix is None:
+        wish = _wish(spot, nodes, position, None)
+    else:
+        check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
+        first = _first_free(sprint, id_prefix, count=len(nodes))
+        latest = sprint.record.allotted.get(id_prefix, 0) - len(nodes)
+        wish = _wish(spot, _numbered(nodes, id_prefix, latest), position, id_prefix)
+        if not _was_said(sprint.plan, wish, spot):
+            wish = _wish(spot, _numbered(nodes, id_prefix, first), position, id_prefix)
+    # Saying the same thing twice changes nothing: agents retry (P33).
+    if _was_said(sprint.plan, wish, spot):
+        return []
+    check_growing(sprint)
+    _check_free(sprint.plan, wish, spot)
+    return [structs.replace(wish, into=spot.into, after=spot.after, before=spot.before)]
+
+
+def _wish(
+    spot: Spot, nodes: list[Data], position: InjectionPosition, id_prefix: str | None
+) -> Injection:
+    _check_nodes(nodes, "nodes", level=spot.level)
+    prepared = prepare_nodes(nodes, "nodes", level=spot.level)
+    if spot.level != STEP:
+        return PhaseInjected(prepared, position, id_prefix=id_prefix)
+    for node in prepared:
+        node.setdefault("phases", [])
+    return StepInjected(prepared, position, id_prefix=id_prefix)
+
+
+def _numbered(nodes: list[Data], id_prefix: str, first: int) -> list[Data]:
+    return [
+        {**node, "id": f"{id_prefix}-{number}"} for number, node in enumerate(nodes, first)
+    ]
+
+
+def _first_free(sprint: Sprint, id_prefix: str, *, count: int) -> int:
+    """Return the first number that was never given and whose ids nobody else has."""
+    taken = {node.data["id"] for node in sprint.plan.tree.nodes.values()}
+    first = sprint.record.allotted.get(id_prefix, 0)
+    while not taken.isdisjoint(f"{id_prefix}-{first + n}" for n in range(count)):
+        first += 1
+    return first
+
+
+def _said(fact: Injection, into: str) -> Iterator[tuple[str, Injection]]:
+    """Yield what a wish says of each address, wherever exactly it came to stand."""
+    for node in fact.nodes:
+        wish = structs.replace(fact, nodes=[node], into=None, after=None, before=None)
+        yield _address(into, node["id"]), wish
+
+
+def _was_said(plan: Plan, wish: Injection, spot: Spot) -> bool:
+    return all(plan.was_said(address, said) for address, said in _said(wish, spot.into))
+
+
+def _check_free(plan: Plan, wish: Injection, spot: Spot) -> None:
+    holder, key = _holder(plan.document, spot.holder)
+    taken = [child.get("id") for child in holder.get(key) or () if isinstance(child, dict)]
+    for index, node in enumerate(wish.nodes):
+        if node["id"] in taken:
+            address = _address(spot.into, node["id"])
+            raise RefusedError(
+                f"nodes[{index}].id: there is a phase {address} already",
+                hint="ids must be unique among siblings: give it another one, or a prefix "
+                "that is counted on",
+                field=f"nodes[{index}].id",
+                phase=address,
+                wish="inject",
+            )
+
+
+def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
+    """Raise `RefusedError` for what a plan would take but nobody could execute."""
+    key = CHILDREN[level] if level < len(CHILDREN) else None
+    for index, node in enumerate(nodes):
+        where = f"{field}[{index}]"
+        for other in ("steps", "phases"):
+            if other != key and other in node:
+                raise _refused(f"{where}.{other}", *_MISPLACED[level])
+        prompt = node.get("prompt")
+        if "prompt" in node and not (isinstance(prompt, str) and prompt.strip()):
+            raise _refused(f"{where}.prompt", "is empty or not text")
+        if "model" in node and node["model"] not in MODELS:
+            raise _refused(f"{where}.model", f"must be one of {', '.join(MODELS)}")
+        if node.get("status", PENDING) != PENDING:
+            raise _refused(f"{where}.status", f"what is injected is {PENDING}")
+        if level != TOP and node.get("break"):
+            raise _refused(f"{where}.break", "only a top phase can have a breakpoint")
+        if key is not None and isinstance(children := node.get(key), list):
+            _check_nodes(children, f"{where}.{key}", level=level + 1)
+
+
+_MISPLACED = {
+    TOP: ("only a step has phases of its own", "inject a step, or a phase with steps"),
+    STEP: (
+        "a phase with steps stands at the top of the workflow, not among steps",
+        "name a top phase (after:PHASE), or end-of-workflow",
+    ),
+    SUB_PHASE: (
+        "there is nothing below a sub-phase",
+        "name a top phase (after:PHASE) or a step (after:PHASE/STEP)",
+    ),
+}
+
+
+def _refused(field: str, problem: str, hint: str | None = None) -> RefusedError:
+    return RefusedError(f"{field}: {problem}", hint=hint, field=field, wish="inject")
+
+
+def _holder(document: Data, indices: tuple[int, ...]) -> tuple[Data, str]:
+    """Return what holds a place, and the key of its list there."""
+    for key, index in zip(CHILDREN, indices, strict=False):
+        document = document[key][index]
+    return document, CHILDREN[len(indices)]
+
+
+def _evolve(plan: Plan, fact: Injection, at: str) -> None:
+    tree = plan.tree
+    beside = tree.find(fact.after or fact.before or "")
+    into = tree.find(fact.into) if fact.into else tree.root
+    if beside is not None:
+        place = beside.place[:-1]
+    elif into is not None and into.level < SUB_PHASE:
+        place = into.place
+    else:
+        return
+    holder, key = _holder(plan.document, place)
+    if not isinstance(holder.get(key), list):
+        _open(holder, key)
+    siblings = holder[key]
+    index = len(siblings)
+    if beside is not None:
+        index = beside.place[-1] + (fact.after is not None)
+    marked = [_marked(node, at, level=len(place) + 1) for node in fact.nodes]
+    plan.grow(siblings, index, marked, at)
+    for address, said in _said(fact, fact.into or ""):
+        plan.say(address, said)
+
+
+def _open(holder: Data, key: str) -> None:
+    """Give a node the list of its children; a sprint has it before its pointer."""
+    behind = list(holder)
+    behind = behind[behind.index("current") :] if "current" in holder else []
+    put(holder, key, [])
+    for name in behind:
+        if name != key:
+            holder[name] = holder.pop(name)
+
+
+def _marked(node: Data, at: str, *, level: int) -> Data:
+    """Return a copy for the document that says it was injected, and when (R108, R109)."""
+    first = ("id", "status", "prompt", "model")
+    marked = {key: value for key, value in node.items() if key in first}
+    marked.update({"injected": True, "injected-at": at})
+    below = CHILDREN[level] if level < len(CHILDREN) else None
+    for key, value in node.items():
+        if key == below and isinstance(value, list):
+            marked[key] = [_marked(child, at, level=level + 1) for child in value]
+        elif key not in marked:
+            marked[key] = deepcopy(value)
+    return marked
+
+
+def record_injected(record: Record, fact: Injection, version: int) -> None:
+    """Keep the highest number that each prefix was given: none is given again."""
+    if fact.id_prefix is None:
+        return
+    for node in fact.nodes:
+        number = str(node.get("id")).removeprefix(f"{fact.id_prefix}-")
+        if number.isascii() and number.isdigit():
+            given = record.allotted.get(fact.id_prefix, 0)
+            record.allotted[fact.id_prefix] = max(given, int(number) + 1)
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    PhaseInjected: _evolve,
+    StepInjected: _evolve,
+}

@@ -1,0 +1,125 @@
+"""Where something comes into the plan: from what was wished for to one spot in its tree."""
+
+from typing import NamedTuple
+
+from ..errors import RefusedError
+from .facts import Injection, InjectionPosition, PhaseInjected, StepInjected
+from .phases import check_word
+from .state import Plan, Sprint
+from .transitions import find_node
+from .tree import Node
+
+AFTER_CURRENT = "after-current"
+END_OF_PHASE = "end-of-phase"
+END_OF_WORKFLOW = "end-of-workflow"
+BESIDE = ("after", "before")
+POSITIONS = (AFTER_CURRENT, *BESIDE, END_OF_PHASE, END_OF_WORKFLOW)
+
+TOP, STEP, SUB_PHASE = 1, 2, 3
+"""The levels of a plan, counted as `Node.level` does."""
+
+
+class Spot(NamedTuple):
+    """A spot in the plan: beside a node, or at the end of what `into` holds."""
+
+    holder: tuple[int, ...]
+    """The indices of what holds it, from the root."""
+    into: str
+    """The address of what holds it."""
+    after: str | None = None
+    before: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Return the level of what comes in here."""
+        return len(self.holder) + 1
+
+
+def spot_of_phases(
+    sprint: Sprint, position: InjectionPosition, *, is_for_each: bool
+) -> Spot:
+    """Return where phases come in; a phase that has steps itself stands at the top."""
+    leaf = sprint.plan.pointed()
+    if spot := _named_spot(sprint, position, leaf):
+        return spot
+    if position.type == END_OF_WORKFLOW or leaf is None:
+        return Spot((), "")
+    return _behind(sprint.plan, _ancestor(leaf, TOP) if is_for_each else leaf)
+
+
+def spot_of_steps(sprint: Sprint, position: InjectionPosition) -> Spot:
+    """Return where steps come in; one at another level takes no step."""
+    leaf = sprint.plan.pointed()
+    if spot := _named_spot(sprint, position, leaf):
+        return spot
+    if position.type == END_OF_WORKFLOW:
+        tops = [top for top in sprint.plan.tree.root.children if "steps" in top.data]
+        return Spot(tops[-1].place, tops[-1].address) if tops else Spot((), "")
+    return _behind(sprint.plan, _ancestor(leaf, STEP)) if leaf else Spot((), "")
+
+
+def _named_spot(
+    sprint: Sprint, position: InjectionPosition, leaf: Node | None
+) -> Spot | None:
+    """Return the spot that a position names by itself, whatever is to come in."""
+    check_word("position", position.type, POSITIONS)
+    takes_ref = position.type in (*BESIDE, END_OF_PHASE)
+    if (position.type in BESIDE and not position.ref) or (position.ref and not takes_ref):
+        raise RefusedError(
+            f"position {position.type}: "
+            f"{'takes no address' if position.ref else 'needs the address of a phase'}",
+            field="position",
+        )
+    if not takes_ref:
+        return None
+    if position.ref:
+        node = find_node(sprint, position.ref)
+    elif leaf is not None:
+        node = _ancestor(leaf, TOP)
+    else:
+        return None
+    into, holder = node.address.rpartition("/")[0], node.place[:-1]
+    if position.type == "before":
+        return Spot(holder, into, before=node.address)
+    if position.type == END_OF_PHASE and _holds_others(node):
+        return Spot(node.place, node.address)
+    return Spot(holder, into, after=node.address)
+
+
+def _behind(plan: Plan, node: Node) -> Spot:
+    """Return the spot behind a node, and behind what waits there for the same reason.
+
+    So what comes in after what is current is done in the order in which it came.
+    """
+    if not node.place:
+        return Spot((), "")
+    into = node.address.rpartition("/")[0]
+    prefix = f"{into}/" if into else ""
+    behind: Node | None = node
+    while behind is not None:
+        node = behind
+        behind = plan.tree.find(f"{prefix}#{node.place[-1] + 1}")
+        if behind is not None and not _waits(plan, behind):
+            behind = None
+    return Spot(node.place[:-1], into, after=node.address)
+
+
+def _waits(plan: Plan, node: Node) -> bool:
+    """Tell whether a node came in after what was current, and nothing befell it since."""
+    match plan.said.get(node.address):
+        case Injection() as said:
+            return said.position.type == AFTER_CURRENT
+        case (PhaseInjected.type | StepInjected.type, {"position": {"type": said_type}}):
+            return bool(said_type == AFTER_CURRENT)
+        case _:
+            return False
+
+
+def _ancestor(node: Node, level: int) -> Node:
+    while node.level > level and node.parent is not None:
+        node = node.parent
+    return node
+
+
+def _holds_others(node: Node) -> bool:
+    return bool(node.children) or node.is_empty

@@ -1,0 +1,48 @@
+"""Random injections: at every position, of phases and steps, with ids and with prefixes."""
+
+from typing import Any, NamedTuple
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.injection import inject_phases, inject_steps
+from sprintlog.engine.sprint.spots import AFTER_CURRENT, BESIDE, POSITIONS
+from sprintlog.engine.sprint.state import Sprint
+
+Data = dict[str, Any]
+
+SHAPES: tuple[list[Data], ...] = (
+    [{"id": "n", "prompt": "x"}],
+    [{"id": "n", "prompt": "x", "model": "opus"}, {"id": "m", "prompt": "x"}],
+    [{"id": "n", "prompt": "x", "phases": [{"id": "i/0", "prompt": "x"}]}],
+    [{"id": "n", "steps": [{"id": "s0", "prompt": "x"}]}, {"id": "m", "prompt": "x"}],
+    [{"id": "n", "steps": []}],
+    [{"id": "p0", "prompt": "x", "gate": {}}],
+)
+"""What may come in; the last one often has an id that is taken."""
+
+
+class Injection(NamedTuple):
+    """One wish to inject, as `inject` gives it."""
+
+    step: bool
+    nodes: list[Data]
+    position: InjectionPosition
+    id_prefix: str | None
+
+
+def injection(sprint: Sprint, i: int, j: int) -> Injection:
+    """Return an injection that two numbers choose."""
+    addresses = [""] if i % 7 == 6 else list(sprint.plan.tree.nodes) or [""]
+    kind = POSITIONS[i % len(POSITIONS)]
+    takes_ref = kind in BESIDE or (kind != AFTER_CURRENT and i % 2 == 1)
+    position = InjectionPosition(kind, addresses[j % len(addresses)] if takes_ref else None)
+    nodes = SHAPES[j % len(SHAPES)]
+    numbered = [{**node, "id": f"{node['id']}{i}"} for node in nodes[: 1 + i % 2]]
+    prefix = (None, "fix", "p")[i % 3]
+    return Injection(j % 3 == 2, nodes if j % 5 == 4 else numbered, position, prefix)
+
+
+def inject(sprint: Sprint, *, wish: Injection) -> list[Fact]:
+    """Decide on an injection."""
+    rule = inject_steps if wish.step else inject_phases
+    return rule(sprint, nodes=wish.nodes, position=wish.position, id_prefix=wish.id_prefix)

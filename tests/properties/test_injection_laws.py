@@ -1,0 +1,197 @@
+"""Laws of injection: any sprint that was started, any position, anything that comes in.
+
+`SPRINTLOG_EXAMPLES=10` takes ten times as many examples.
+"""
+
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import Injection
+from sprintlog.engine.sprint.injection import addresses
+from sprintlog.engine.sprint.phases import skip_phase
+from sprintlog.engine.sprint.rollback import roll_back
+from sprintlog.engine.sprint.spots import END_OF_WORKFLOW
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.words import FINISHED
+
+from .injections import inject, injection
+from .sprint_histories import Data, World, saved, walk, worlds, written
+from .test_sprint_laws import laws
+
+HISTORIES = ("import", "inject", "inject", "back", "undo")
+number = st.integers(0, 209)
+
+
+def injected(world: World, i: int, j: int) -> Injection:
+    """Let something come in; what the rules refuse is no example."""
+    assume(world.act(inject, wish=injection(world.sprint, i, j)))
+    fact = world.events[-1][2]
+    assert isinstance(fact, Injection)
+    return fact
+
+
+def at_pointer(document: Any) -> Data:
+    """Return the node that the document's pointer leads to."""
+    current = document["current"]
+    for key, index in zip(("phases", "steps", "phases"), current.values(), strict=True):
+        document = document if index is None else document[key][index]
+    return dict(document)
+
+
+@laws
+@given(worlds(*HISTORIES), number, number)
+def test_keeps_the_pointer_on_the_same_work(world: World, i: int, j: int) -> None:
+    """The work that the pointer stood on is the work it stands on, at whatever index."""
+    working = world.sprint.plan.tree.open_leaf()
+    before = deepcopy(working.data) if working is not None else None
+    fact = injected(world, i, j)
+    pointed = world.sprint.plan.pointed()
+    assume(world.sprint.plan.status != "not-started")
+    if working is None:
+        leaf = world.sprint.plan.tree.open_leaf()
+        assert leaf is None or leaf.address.startswith(tuple(addresses(fact)))
+    elif before is not None and before["status"] not in FINISHED:
+        assert pointed is not None
+        assert pointed.data is working.data
+        assert at_pointer(world.sprint.document) == before
+    else:
+        # It only waited for a gate: its phase may have got more work, which comes first.
+        assert pointed is not None
+        assert (
+            pointed.data is working.data
+            or pointed.address.partition("/")[0] == working.address.partition("/")[0]
+        )
+
+
+@laws
+@given(worlds(*HISTORIES), number, number)
+def test_gives_every_node_an_id_of_its_own(world: World, i: int, j: int) -> None:
+    """Every address that came in is new and leads to it; no other id changes."""
+    known = {
+        id(node.data): node.data["id"] for node in world.sprint.plan.tree.nodes.values()
+    }
+    found = set(world.sprint.plan.tree.nodes)
+    fact = injected(world, i, j)
+    tree = world.sprint.plan.tree
+    new = addresses(fact)
+    assert len(set(new)) == len(fact.nodes)
+    assert found.isdisjoint(new)
+    assert [tree.nodes[a].data["id"] for a in new] == [n["id"] for n in fact.nodes]
+    for node in tree.nodes.values():
+        assert known.get(id(node.data), node.data["id"]) == node.data["id"]
+        assert id(node.data) in known or node.data["injected"] is True
+
+
+@laws
+@given(worlds("inject", "inject", "inject", "back", "undo"))
+def test_has_unique_ids_among_siblings(world: World) -> None:
+    """Without documents of other tools no two siblings ever share an id."""
+    document = world.sprint.document
+    for holder in (document, *(node for node, _ in walk(document))):
+        for key in ("phases", "steps"):
+            ids = [child["id"] for child in holder.get(key) or ()]
+            assert len(ids) == len(set(ids))
+
+
+@laws
+@given(worlds(*HISTORIES), number, number)
+def test_adds_and_takes_nothing_away(world: World, i: int, j: int) -> None:
+    """Without what came in, the plan is what it was, parents' words and times aside."""
+    derived = ("status", "started-at", "completed-at", "elapsed")
+
+    def rest(document: Data, new: list[int]) -> Data:
+        """Return a copy without what is new and without what is derived."""
+        taken = {
+            key: [
+                rest(c, new) if isinstance(c, dict) else c
+                for c in value
+                if id(c) not in new
+            ]
+            if key in ("phases", "steps") and isinstance(value, list)
+            else value
+            for key, value in document.items()
+        }
+        below = taken.get("steps") or taken.get("phases")
+        return {k: v for k, v in taken.items() if not (below and k in derived)}
+
+    plan = world.sprint.plan
+    before = msgspec.json.encode(rest(plan.document, []))
+    fact = injected(world, i, j)
+    new = [id(plan.tree.nodes[address].data) for address in addresses(fact)]
+    after = rest(plan.document, new)
+    if b'"phases"' not in before:
+        after.pop("phases", None)
+    assert msgspec.json.encode(after) == before
+
+
+@laws
+@given(worlds(*HISTORIES), number, number)
+def test_rebuilds_and_undoes_to_the_same_bytes(world: World, i: int, j: int) -> None:
+    """Rebuild = catch-up, and a rollback over it gives the bytes from before."""
+    before, version = written(world.sprint), world.sprint.version
+    injected(world, i, j)
+    after = written(world.sprint)
+    assert saved(world.rebuilt()) == saved(world.sprint)
+    world.act(roll_back, to=version, is_inside_append=False)
+    assert written(world.sprint) == before
+    world.move(("undo", 0, 0))
+    assert written(world.sprint) == after
+
+
+@laws
+@given(worlds(*HISTORIES), number, number)
+def test_records_nothing_the_second_time(world: World, i: int, j: int) -> None:
+    """The same wish again is accepted and changes nothing, wherever `current` is seen."""
+    wish = injection(world.sprint, i, j)
+    working = world.sprint.plan.tree.open_leaf()
+    assume(world.act(inject, wish=wish))
+    pointed = world.sprint.plan.pointed()
+    seen_from_there = wish.position.ref is None and wish.position.type != END_OF_WORKFLOW
+    if not seen_from_there or (pointed and working and pointed.data is working.data):
+        assert inject(world.sprint, wish=wish) == []
+
+
+@laws
+@given(worlds(*HISTORIES, "inject", "inject"))
+def test_never_gives_an_id_twice(world: World) -> None:
+    """Ids made from a prefix are new for ever, whatever was rolled back since."""
+    given_ids = [
+        node["id"]
+        for _, _, fact in world.events
+        if isinstance(fact, Injection) and fact.id_prefix
+        for node in fact.nodes
+    ]
+    assert len(given_ids) == len(set(given_ids))
+
+
+@laws
+@given(worlds("inject", "inject", "back"))
+def test_leaves_nothing_behind(world: World) -> None:
+    """Whoever follows the pointer gets to every leaf, also to what came in before it."""
+    if world.sprint.plan.status in ("blocked", "needs-human", "completed"):
+        return
+    world.move(("wake", 0, 0))
+    for _ in range(len(world.sprint.plan.tree.leaves) + 1):
+        if world.sprint.plan.tree.open_leaf() is None or not _skipped(world.sprint, world):
+            break
+        world.move(("wake", 0, 0))
+    open_leaf = world.sprint.plan.tree.open_leaf()
+    # A phase that waits for its gate is all that may be left.
+    assert open_leaf is None or open_leaf.data["status"] in FINISHED
+
+
+def _skipped(sprint: Sprint, world: World) -> bool:
+    leaf = sprint.plan.pointed()
+    assert leaf is not None
+    if leaf.data["status"] in FINISHED:
+        return False
+
+    def command(state: Sprint) -> list[Fact]:
+        return skip_phase(state, phase=leaf.address)
+
+    return world.act(command)

@@ -1,0 +1,113 @@
+"""The same injection again records nothing; ids that we give are never given twice."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.sprint.injection import inject_phases, inject_steps
+from sprintlog.engine.sprint.phases import complete_phase, skip_phase, start_phase
+from sprintlog.engine.sprint.rollback import roll_back
+from sprintlog.engine.sprint.state import pack, unpack
+
+from .conftest import Data, Scenario, simple
+from .test_inject_phases import PLAN, at, ids, node, tree
+
+FIX: Data = {"prompt": "Mend it"}
+
+
+@pytest.mark.parametrize("nodes", [[node()], [node("m"), node("n")]])
+def test_records_the_same_wish_once(running: Any, nodes: list[Data]) -> None:
+    """Agents retry: the same content again is accepted and records nothing (P33)."""
+    scenario: Scenario = running(simple("a", "b"))
+    scenario.do(inject_phases, nodes=nodes, position=at("after-current"))
+    again = unpack(pack(scenario.sprint))
+    assert inject_phases(again, nodes=nodes, position=at("after-current")) == []
+    scenario.when(inject_phases, nodes=nodes, position=at("after-current")).then_nothing()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"nodes": [node(prompt="Another")], "position": at("after-current")},
+        {"nodes": [node()], "position": at("after", "a")},
+        {"nodes": [node(), node("m")], "position": at("after-current")},
+    ],
+)
+def test_refuses_other_content(running: Any, other: Data) -> None:
+    """The same id with another prompt, position or company is refused by name."""
+    scenario: Scenario = running(simple("a", "b"))
+    scenario.do(inject_phases, nodes=[node()], position=at("after-current"))
+    scenario.when(inject_phases, **other).then_refused(
+        containing="there is a phase n already", phase="n", field="nodes[0].id"
+    )
+
+
+def test_is_not_the_same_once_something_befell_it(running: Any) -> None:
+    """Only the last thing said of an address counts as the same wish again."""
+    scenario: Scenario = running(simple("a"))
+    wish: Data = {"nodes": [node()], "position": at("end-of-workflow")}
+    scenario.do(inject_phases, **wish).do(skip_phase, phase="n")
+    scenario.when(inject_phases, **wish).then_refused(phase="n")
+
+
+def test_counts_on_from_zero(running: Any) -> None:
+    """Ids made from a prefix are counted from 0 on, per prefix (R137, P41)."""
+    scenario: Scenario = running(simple("a"))
+    for prefix, prompts in (("fix", "kl"), ("fix", "m"), ("more", "n")):
+        nodes = [{"id": "ignored", "prompt": prompt} for prompt in prompts]
+        scenario.do(
+            inject_phases, nodes=nodes, position=at("end-of-workflow"), id_prefix=prefix
+        )
+    assert ids(scenario) == ["a", "fix-0", "fix-1", "fix-2", "more-0"]
+
+
+def test_records_the_same_numbered_wish_once(running: Any) -> None:
+    """A repeated wish gets no new number while what it made is untouched."""
+    scenario: Scenario = running(simple("a"))
+    wish: Data = {"nodes": [FIX], "position": at("after-current"), "id_prefix": "fix"}
+    scenario.do(inject_phases, **wish)
+    scenario.when(inject_phases, **wish).then_nothing()
+    scenario.do(skip_phase, phase="fix-0").do(inject_phases, **wish)
+    assert ids(scenario) == ["a", "fix-1", "fix-0"]
+
+
+def test_never_gives_a_number_twice(running: Any) -> None:
+    """A rollback takes the phase back, not its number."""
+    scenario: Scenario = running(simple("a"))
+    wish: Data = {"nodes": [FIX], "position": at("after-current"), "id_prefix": "fix"}
+    scenario.do(inject_phases, **wish).do(roll_back, to=2, is_inside_append=False)
+    assert ids(scenario) == ["a"]
+    assert ids(scenario.do(inject_phases, **wish)) == ["a", "fix-1"]
+    assert unpack(pack(scenario.sprint)).record.allotted == {"fix": 2}
+
+
+def test_passes_over_ids_of_others(running: Any) -> None:
+    """A number whose id somebody else has is left out, and numbers stay in a row."""
+    scenario: Scenario = running(simple("fix-0", "fix-2"))
+    nodes = [FIX, FIX]
+    scenario.do(inject_phases, nodes=nodes, position=at("end-of-workflow"), id_prefix="fix")
+    assert ids(scenario) == ["fix-0", "fix-2", "fix-3", "fix-4"]
+    scenario.when(
+        inject_phases, nodes=nodes, position=at("end-of-workflow"), id_prefix="fix"
+    ).then_nothing()
+
+
+def test_gives_every_level_numbers_of_one_row(running: Any) -> None:
+    """A prefix is counted over the whole sprint, so its ids are unique in it."""
+    scenario: Scenario = running(PLAN).do(start_phase).do(complete_phase)
+    where = {"position": at("after-current"), "id_prefix": "fix"}
+    scenario.do(inject_phases, nodes=[FIX], **where)
+    scenario.do(inject_steps, nodes=[FIX], **where)
+    scenario.do(inject_phases, nodes=[{"steps": [node()]}], **where)
+    assert tree(scenario.node("p")["steps"])[:3] == ["x", ["i", "fix-0", "j"], "fix-1"]
+    assert ids(scenario)[3:5] == ["fix-2", ["n"]]
+
+
+@pytest.mark.parametrize("prefix", ["", "x" * 127, "a\nb"])
+def test_refuses_a_prefix_that_makes_no_id(running: Any, prefix: str) -> None:
+    """An id made from a prefix keeps the limits of ids."""
+    scenario: Scenario = running(simple("a"))
+    scenario.when(
+        inject_phases, nodes=[FIX], position=at("end-of-workflow"), id_prefix=prefix
+    )
+    scenario.then_refused(field="id_prefix")
