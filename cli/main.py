@@ -30,6 +30,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a file or of the events.",
     "sprint": "Create a sprint and lead it through its life.",
     "phase": "Record what happens to a phase, step or sub-phase.",
+    "step": "Add steps to the plan.",
     "iteration": "Record the iterations of the loop.",
     "completion": "Print the completion script of a shell.",
 }

@@ -13,6 +13,8 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.sprint.facts import Injection, PhaseInjected, StepInjected
+from sprintlog.engine.sprint.injection import addresses
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
@@ -22,6 +24,7 @@ from .wiring import diagnose, open_workspace
 
 Rule = Callable[..., list[Fact]]
 
+INJECTIONS = (PhaseInjected.type, StepInjected.type)
 ACTORS = ("agent:", "operator:", "import:")
 
 
@@ -164,15 +167,28 @@ def _described(event: Recorded) -> str:
     """Return an event's type and what it is about, in a few words."""
     payload = CODEC.today(event)
     data = msgspec.json.decode(payload) if payload else {}
+    if came := injected(event):
+        return f"{event.type} {', '.join(came)}"
     for field in ("phase", "number", "to", "next_retry_at"):
         if field in data:
             return f"{event.type} {data[field]}"
     return event.type
 
 
+def injected(event: Recorded) -> list[str]:
+    """Return the addresses of what came into the plan with an event."""
+    if event.type not in INJECTIONS:
+        return []
+    fact = CODEC.decode(event)
+    return addresses(fact) if isinstance(fact, Injection) else []
+
+
 def answer_of(outcome: Outcome) -> Any:
     """Return what a recording command answers as JSON."""
-    references = [reference(event) for event in outcome.events]
+    references = [
+        {**reference(event), **({"addresses": came} if (came := injected(event)) else {})}
+        for event in outcome.events
+    ]
     if outcome.duplicate:
         references = [{**found, "duplicate": True} for found in references]
     if not references:

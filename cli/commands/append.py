@@ -14,6 +14,8 @@ import msgspec
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.facts import (
+    Injection,
+    PhaseInjected,
     RolledBack,
     SprintCompiled,
     SprintImported,
@@ -128,6 +130,8 @@ def _append(
     if isinstance(fact, SprintCompiled | SprintImported):
         _check_document(fact)
     else:
+        if isinstance(fact, Injection):
+            _check_nodes(fact)
         fact = msgspec.structs.replace(fact, **options.masked(msgspec.structs.asdict(fact)))
     sprint_id = _sprint_id(workspace, line.get("stream"), fact, options)
     chosen = _merged(options, line)
@@ -160,6 +164,17 @@ def _check_document(fact: SprintCompiled | SprintImported) -> None:
     check = check_plan if isinstance(fact, SprintCompiled) else check_progress
     check(document, file="data.document")
     dump(document)
+
+
+def _check_nodes(fact: Injection) -> None:
+    """Raise `InvalidInputError` for what could not be shown in a state file."""
+    from sprintlog.projections.yaml_writer import dump
+
+    from ..intake.progress import check_nodes
+
+    key = "phases" if isinstance(fact, PhaseInjected) else "steps"
+    check_nodes(fact.nodes, file="data.nodes", key=key)
+    dump({key: fact.nodes})
 
 
 def _sprint_id(workspace: Workspace, stream: object, fact: Fact, options: Options) -> str:

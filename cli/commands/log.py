@@ -80,6 +80,9 @@ def _said(event: Recorded) -> str:
             data[field] = len(data[field])
     if "place" in data:
         data["place"] = data["place"]["path"]
+    if "nodes" in data:
+        data["nodes"] = ",".join(node["id"] for node in data["nodes"])
+        data["position"] = ":".join(data["position"].values())
     if "sources" in data:
         data["sources"] = ",".join(source["path"] for source in data["sources"])
     text = " ".join(

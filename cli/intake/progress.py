@@ -10,7 +10,8 @@ from sprintlog.engine.sprint.plan import check_id, check_sprint_id
 from sprintlog.engine.sprint.tree import CHILDREN
 from sprintlog.projections.yaml_reader import BYTES_MAX, load
 
-from .progress_models import Plan, Progress
+from .fields import Open
+from .progress_models import Phases, Plan, Progress, Steps
 
 Document = dict[str, Any]
 
@@ -43,6 +44,21 @@ def read_plan(content: bytes, *, file: str) -> Document:
     return document
 
 
+def read_nodes(content: bytes, *, file: str, key: str) -> list[Document]:
+    """Return `phases` or `steps` of a file: its list of that name, or all of it."""
+    document = load(content, file=file)
+    nodes = document if isinstance(document, list) else [document]
+    if isinstance(document, dict) and key in document:
+        nodes = document[key]
+    check_nodes(nodes, file=file, key=key)
+    return nodes
+
+
+def check_nodes(nodes: object, *, file: str, key: str) -> None:
+    """Raise `InvalidInputError` unless these have the shape of phases or of steps."""
+    _validate(Phases if key == "phases" else Steps, {key: nodes}, file)
+
+
 def check_progress(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless this is a PROGRESS.yaml of a sprint."""
     if "sprint-id" not in document or "status" not in document:
@@ -70,7 +86,7 @@ def _mapping(content: bytes, file: str) -> Document:
     return document
 
 
-def _validate(model: type[Plan], document: Document, file: str) -> None:
+def _validate(model: type[Open], document: Document, file: str) -> None:
     try:
         model.model_validate(document)
     except ValidationError as error:

@@ -115,6 +115,18 @@ class Stats(Open):
     max_iterations: Count | None = None
 
 
+class Phases(Open):
+    """Top phases by themselves."""
+
+    phases: list[TopPhase]
+
+
+class Steps(Open):
+    """Steps by themselves."""
+
+    steps: list[Step]
+
+
 class Plan(Open):
     """A compiled plan: a PROGRESS.yaml in which nothing has happened yet."""
 

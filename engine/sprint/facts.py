@@ -217,6 +217,8 @@ class Injection(Fact, frozen=True):
     """Resolved: it stands right before this."""
     id_prefix: str | None = None
     """What its ids were made from, with numbers that are never given again."""
+    sources: tuple[Source, ...] = ()
+    """The files it was made from."""
 
 
 class PhaseInjected(Injection, frozen=True):

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from ..errors import RefusedError
 from ..log.fact import Fact
-from .facts import Injection, InjectionPosition, PhaseInjected, StepInjected
+from .facts import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
 from .plan import check_id, prepare_nodes
 from .spots import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
 from .state import Plan, Record, Sprint
@@ -26,6 +26,7 @@ def inject_phases(
     nodes: list[Data],
     position: InjectionPosition,
     id_prefix: str | None = None,
+    sources: tuple[Source, ...] = (),
 ) -> list[Fact]:
     """Put phases into the plan, all of them or none, beside one another in their order.
 
@@ -35,7 +36,7 @@ def inject_phases(
     """
     check_exists(sprint)
     spot = spot_of_phases(sprint, position, is_for_each=any("steps" in n for n in nodes))
-    return _inject(sprint, spot, nodes, position, id_prefix)
+    return _inject(sprint, spot, nodes, position, id_prefix, sources)
 
 
 def inject_steps(
@@ -44,19 +45,20 @@ def inject_steps(
     nodes: list[Data],
     position: InjectionPosition,
     id_prefix: str | None = None,
+    sources: tuple[Source, ...] = (),
 ) -> list[Fact]:
     """Put steps into a phase that has steps, as `inject_phases` does with phases."""
     check_exists(sprint)
     spot = spot_of_steps(sprint, position)
     if spot.level != STEP:
-        where = spot.after or spot.before or spot.into or "the end of the workflow"
+        where = position.ref or position.type
         raise RefusedError(
-            f"there is no place for a step at {where}: a step stands in a phase with steps",
+            f"{where} is no place for a step: a step stands in a phase with steps",
             hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
             "(end-of-phase:PHASE), or inject a phase",
             wish="inject",
         )
-    return _inject(sprint, spot, nodes, position, id_prefix)
+    return _inject(sprint, spot, nodes, position, id_prefix, sources)
 
 
 def addresses(fact: Injection) -> list[str]:
@@ -74,6 +76,7 @@ def _inject(
     nodes: list[Data],
     position: InjectionPosition,
     id_prefix: str | None,
+    sources: tuple[Source, ...],
 ) -> list[Fact]:
     if not nodes:
         raise RefusedError("nodes: there is nothing to inject", field="nodes")
@@ -91,7 +94,9 @@ def _inject(
         return []
     check_growing(sprint)
     _check_free(sprint.plan, wish, spot)
-    return [structs.replace(wish, into=spot.into, after=spot.after, before=spot.before)]
+    into, after, before = spot.into, spot.after, spot.before
+    resolved = structs.replace(wish, into=into, after=after, before=before, sources=sources)
+    return [resolved]
 
 
 def _wish(
@@ -99,11 +104,12 @@ def _wish(
 ) -> Injection:
     _check_nodes(nodes, "nodes", level=spot.level)
     prepared = prepare_nodes(nodes, "nodes", level=spot.level)
-    if spot.level != STEP:
-        return PhaseInjected(prepared, position, id_prefix=id_prefix)
-    for node in prepared:
-        node.setdefault("phases", [])
-    return StepInjected(prepared, position, id_prefix=id_prefix)
+    is_step = spot.level == STEP
+    for step in prepared if is_step else (s for n in prepared for s in n.get("steps", ())):
+        # A step always has its list, also one that is executed itself.
+        step.setdefault("phases", [])
+    kind = StepInjected if is_step else PhaseInjected
+    return kind(prepared, position, id_prefix=id_prefix)
 
 
 def _numbered(nodes: list[Data], id_prefix: str, first: int) -> list[Data]:
@@ -124,7 +130,7 @@ def _first_free(sprint: Sprint, id_prefix: str, *, count: int) -> int:
 def _said(fact: Injection, into: str) -> Iterator[tuple[str, Injection]]:
     """Yield what a wish says of each address, wherever exactly it came to stand."""
     for node in fact.nodes:
-        wish = structs.replace(fact, nodes=[node], into=None, after=None, before=None)
+        wish = type(fact)([node], fact.position, id_prefix=fact.id_prefix)
         yield _address(into, node["id"]), wish
 
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle, phases
+from sprintlog.engine.sprint.facts import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import PHASE_FROM, SPRINT_FROM
 from sprintlog.engine.sprint.words import (
@@ -18,6 +20,7 @@ from sprintlog.engine.sprint.words import (
 
 AT = "2026-01-15T09:00:00Z"
 Command = Callable[[Sprint], list[Fact]]
+END = InjectionPosition("end-of-workflow")
 
 SPRINT: dict[str, Command] = {
     "start": lifecycle.start_sprint,
@@ -67,6 +70,21 @@ def phase_table() -> str:
             for name, command in PHASE.items()
         }
     )
+
+
+def injection_table() -> str:
+    """Return in which status of the sprint something may come in."""
+
+    def command(sprint: Sprint) -> list[Fact]:
+        return inject_phases(sprint, nodes=[{"id": "n", "prompt": "p"}], position=END)
+
+    found = {
+        status: sprint.plan.status
+        for status in SPRINT_STATUSES
+        if (sprint := _after(command, sprint=status, leaf=COMPLETED))
+    }
+    assert all(status == after for status, after in found.items())
+    return _table({"phase inject": dict.fromkeys(found, "as it was")})
 
 
 def _after(command: Command, *, sprint: str, leaf: str) -> Sprint | None:

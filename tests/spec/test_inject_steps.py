@@ -91,7 +91,7 @@ def test_needs_a_phase_with_steps(running: Any, kind: str, ref: str | None) -> N
     """A step has no place among phases or sub-phases."""
     scenario: Scenario = running(PLAN)
     scenario.when(inject_steps, nodes=[STEP], position=at(kind, ref))
-    scenario.then_refused(containing="no place for a step", wish="inject")
+    scenario.then_refused(containing="is no place for a step", wish="inject")
 
 
 @pytest.mark.parametrize("kind", ["after-current", "end-of-phase", "end-of-workflow"])
@@ -102,4 +102,4 @@ def test_has_no_place_in_a_sprint_without_steps(
     """Where no phase has steps, none can come in."""
     scenario: Scenario = running(plan)
     scenario.when(inject_steps, nodes=[STEP], position=at(kind))
-    scenario.then_refused(containing="no place for a step")
+    scenario.then_refused(containing="is no place for a step")

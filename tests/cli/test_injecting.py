@@ -1,0 +1,218 @@
+"""`phase inject` and `step inject`, from the command line to the state file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.projections.yaml_reader import load
+
+
+def document(folder: Path) -> Any:
+    """Return the state file as data."""
+    return load((folder / "PROGRESS.yaml").read_bytes())
+
+
+def ids(folder: Path) -> list[str]:
+    """Return the ids of the top phases in the state file."""
+    return [phase["id"] for phase in document(folder)["phases"]]
+
+
+def test_injects_a_phase(sprint: Path, done: Any) -> None:
+    """A prompt is enough: the phase comes in after the current one, with a new id."""
+    out = done("phase", "inject", "--prompt", "Mend it").out
+    assert "phase-injected injected-0" in out
+    added = document(sprint)["phases"][1]
+    assert (added["prompt"], added["injected"]) == ("Mend it", True)
+    assert document(sprint)["stats"]["total-phases"] == 4
+
+
+def test_answers_with_the_addresses(sprint: Path, done: Any) -> None:
+    """A script learns what to call what came in, also when it says it again."""
+    wish = ("phase", "inject", "--prompt", "x", "--prefix", "fix", "--key", "k", "--json")
+    first = done(*wish, "--position", "after:build/login/implement").json
+    assert first["addresses"] == ["build/login/fix-0"]
+    again = done(*wish, "--position", "after:build/login/implement").json
+    assert again == {**first, "duplicate": True}
+
+
+def test_says_when_it_is_so_already(sprint: Path, done: Any) -> None:
+    """The same wish again records nothing, without a key as well."""
+    wish = ("phase", "inject", "--prompt", "x", "--id", "n", "--json")
+    version = done(*wish).json["version"]
+    assert done(*wish).json == {
+        "unchanged": True,
+        "stream": "sprint/auth",
+        "version": version,
+    }
+
+
+@pytest.mark.parametrize(
+    ("position", "address"),
+    [
+        ("after-current", "n"),
+        ("before:build/login", "build/n"),
+        ("after:build/login/check", "build/login/n"),
+        ("end-of-phase", "n"),
+        ("end-of-phase:build", "build/n"),
+        ("end-of-workflow", "n"),
+    ],
+)
+def test_takes_every_position(sprint: Path, done: Any, position: str, address: str) -> None:
+    """Each position of the documents is one word, with an address behind a colon."""
+    wish = ("phase", "inject", "--id", "n", "--prompt", "x", "--position", position)
+    assert done(*wish, "--json").json["addresses"] == [address]
+
+
+def test_takes_a_prompt_from_a_file(sprint: Path, done: Any) -> None:
+    """A prompt file is taken as it is, with model and breakpoint beside it."""
+    (sprint / "fix.md").write_text("First\nthen ü\n")
+    wish = ("phase", "inject", "--prompt-file", "fix.md", "--id", "n")
+    done(*wish, "--model", "opus", "--break")
+    added = document(sprint)["phases"][1]
+    assert (added["prompt"], added["model"], added["break"]) == (
+        "First\nthen ü\n",
+        "opus",
+        True,
+    )
+
+
+@pytest.mark.parametrize("name", ["fixes.yaml", "fixes.json"])
+def test_takes_several_from_a_file(sprint: Path, done: Any, name: str) -> None:
+    """A file of phases comes in whole, numbered from a prefix, and is named in the log."""
+    steps = [{"id": "s", "prompt": "y"}]
+    content = {"phases": [{"id": "a", "prompt": "x"}, {"id": "b", "steps": steps}]}
+    (sprint / name).write_text(json.dumps(content))
+    wish = ("phase", "inject", "--file", name, "--prefix", "fix", "--json")
+    assert done(*wish).json["addresses"] == ["fix-0", "fix-1"]
+    assert ids(sprint) == ["setup", "fix-0", "fix-1", "build", "review"]
+    data = done("log", "--last", "1", "--json").json["data"]
+    assert data["sources"][0]["path"] == name
+
+
+def test_injects_all_or_nothing(sprint: Path, run: Any) -> None:
+    """One bad phase in a file keeps the others out; file and field are named."""
+    content = "- {id: a, prompt: x}\n- {id: setup, prompt: y}\n"
+    (sprint / "fixes.yaml").write_text(content)
+    result = run("phase", "inject", "--file", "fixes.yaml")
+    assert result.code == 1
+    assert result.err.startswith("error: fixes.yaml: phases[1].id: there is a phase setup")
+    assert ids(sprint) == ["setup", "build", "review"]
+
+
+def test_injects_steps(sprint: Path, done: Any) -> None:
+    """A step comes in with its sub-phases, and the figures follow."""
+    (sprint / "steps.yaml").write_text(
+        "steps:\n  - id: logout\n    prompt: Let people out\n"
+        "    phases: [{id: implement, prompt: Write it}]\n"
+    )
+    wish = ("step", "inject", "--file", "steps.yaml", "--position", "end-of-phase:build")
+    assert done(*wish, "--json").json["addresses"] == ["build/logout"]
+    assert document(sprint)["stats"]["total-steps"] == 2
+    done(
+        "step",
+        "inject",
+        "--id",
+        "tidy",
+        "--prompt",
+        "x",
+        "--position",
+        "before:build/logout",
+    )
+    steps = document(sprint)["phases"][1]["steps"]
+    assert [step["id"] for step in steps] == ["login", "tidy", "logout"]
+
+
+def test_keeps_the_pointer_on_its_work(sprint: Path, done: Any) -> None:
+    """What comes in before the pointer moves its index and nothing else."""
+    done("phase", "start")
+    done("phase", "inject", "--prompt", "x", "--id", "n", "--position", "before:setup")
+    assert done("status", "--json").json["pointer"] == "setup"
+    assert document(sprint)["current"]["phase"] == 1
+    done("phase", "complete")
+    assert done("status", "--json").json["pointer"] == "n"
+
+
+def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
+    """A rollback takes what came in away, an undo brings it back, byte for byte."""
+    before = (sprint / "PROGRESS.yaml").read_bytes()
+    done("phase", "inject", "--prompt", "x")
+    after = (sprint / "PROGRESS.yaml").read_bytes()
+    done("rollback", "--to", "version:2")
+    assert (sprint / "PROGRESS.yaml").read_bytes() == before
+    done("undo")
+    assert (sprint / "PROGRESS.yaml").read_bytes() == after
+    (sprint / "PROGRESS.yaml").unlink()
+    done("rebuild")
+    assert (sprint / "PROGRESS.yaml").read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "one of --prompt, --prompt-file and --file"),
+        (["--prompt", "x", "--file", "y"], 2, "one of --prompt"),
+        (["--prompt", "x", "--id", "n", "--prefix", "p"], 2, "not both"),
+        (["--file", "plan.yaml", "--id", "n"], 2, "--id goes with one prompt"),
+        (["--file", "plan.yaml", "--break"], 2, "--break goes with one prompt"),
+        (["--prompt", "x", "--position", "first"], 2, "none of after-current, after"),
+        (["--prompt", "x", "--position", "before"], 1, "needs the address"),
+        (["--prompt", "x", "--position", "after:nope"], 3, "no phase nope"),
+        (["--prompt", " "], 1, "--prompt: is empty"),
+        (["--prompt", "x", "--id", "setup"], 1, "--id: there is a phase setup already"),
+        (["--prompt", "x", "--id", "n" * 129], 1, "--id: is longer than 128"),
+        (["--prompt-file", "nope.md"], 3, "nope.md: there is no such file"),
+        (["--file", "nope.yaml"], 3, "no such file"),
+        (["--file", "latin.md"], 1, "latin.md"),
+        (["--prompt-file", "latin.md"], 1, "latin.md: is not UTF-8"),
+    ],
+)
+def test_refuses_in_one_line(
+    sprint: Path, run: Any, arguments: list[str], code: int, said: str
+) -> None:
+    """What makes no sense or is not allowed is told by option, and nothing is recorded."""
+    (sprint / "latin.md").write_bytes(b"caf\xe9")
+    result = run("phase", "inject", *arguments)
+    assert (result.code, said in result.err) == (code, True), result.err
+    assert len(run("log", "--json").lines) == 2
+
+
+def test_refuses_a_completed_sprint(sprint: Path, run: Any, done: Any) -> None:
+    """A completed sprint says how it can take something in again."""
+    for _ in range(4):
+        done("phase", "skip")
+    done("sprint", "complete")
+    result = run("phase", "inject", "--prompt", "x")
+    assert (result.code, "sprint reopen" in result.err) == (1, True)
+    done("sprint", "reopen")
+    done("phase", "inject", "--prompt", "x")
+    assert done("status", "--json").json["pointer"] == "injected-0"
+
+
+def test_masks_what_agents_write(sprint: Path, done: Any) -> None:
+    """A token in an injected prompt is not recorded, unless masking is off."""
+    token = "ghp_" + "a" * 36
+    done("phase", "inject", "--prompt", f"Use {token}")
+    assert document(sprint)["phases"][1]["prompt"] == "Use [masked: github-token]"
+    done("phase", "inject", "--prompt", f"Use {token}", "--no-mask")
+    assert document(sprint)["phases"][2]["prompt"] == f"Use {token}"
+
+
+def test_appends_the_same(sprint: Path, done: Any, run: Any) -> None:
+    """`append` injects by the same rules, and checks the shape like a file's."""
+    wish = {"nodes": [{"prompt": "x"}], "position": {"type": "after-current"}}
+    data = json.dumps({**wish, "id_prefix": "fix"})
+    answer = done("append", "phase-injected", "--data", data, "--json").json
+    assert answer["addresses"] == ["fix-0"]
+    wish["nodes"] = [{"id": "n", "prompt": "x", "gate": "make"}]
+    result = run("append", "phase-injected", "--data", json.dumps(wish))
+    assert (result.code, "gate" in result.err) == (1, True)
+
+
+def test_lists_it_in_the_log(sprint: Path, done: Any) -> None:
+    """One line of the log says what came in, and where."""
+    done("phase", "inject", "--prompt", "x", "--id", "n", "--position", "before:build")
+    out = done("log", "--last", "1").out
+    assert "phase-injected" in out
+    assert "nodes=n position=before:build" in out
