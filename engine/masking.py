@@ -46,11 +46,7 @@ def mask(text: str) -> str:
 def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a fact or command with its free texts masked."""
     return {
-        name: mask(value)
-        if name in TEXTS and isinstance(value, str)
-        else mask_all(value)
-        if name == NODES
-        else value
+        name: mask_all(value) if name == NODES or name in TEXTS else value
         for name, value in fields.items()
     }
 

@@ -57,7 +57,7 @@ def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
                 "status": node.status,
                 "error": node.data.get("error"),
             }
-            for node in dict.fromkeys(sprint.plan.tree.nodes.values())
+            for node in sprint.plan.tree.root.walk()
         ],
     }
 

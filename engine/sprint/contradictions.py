@@ -28,7 +28,7 @@ def _in_nodes(tree: Tree) -> list[str]:
         for address in sorted(tree.inert)
         if _is_by_index(address)
     ]
-    for node in dict.fromkeys(tree.nodes.values()):
+    for node in tree.root.walk():
         found.extend(_in_node(node))
     return found
 

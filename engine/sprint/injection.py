@@ -80,18 +80,11 @@ def _inject(
 ) -> list[Fact]:
     if not nodes:
         raise RefusedError("nodes: there is nothing to inject", field="nodes")
-    if id_prefix is None:
-        wish = _wish(spot, nodes, position, None)
-    else:
-        check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
-        first = _first_free(sprint, id_prefix, count=len(nodes))
-        latest = sprint.record.allotted.get(id_prefix, 0) - len(nodes)
-        wish = _wish(spot, _numbered(nodes, id_prefix, latest), position, id_prefix)
-        if not _was_said(sprint.plan, wish, spot):
-            wish = _wish(spot, _numbered(nodes, id_prefix, first), position, id_prefix)
-    # Saying the same thing twice changes nothing: agents retry (P33).
-    if _was_said(sprint.plan, wish, spot):
-        return []
+    for named in _named(sprint, nodes, id_prefix):
+        wish = _wish(spot, named, position, id_prefix)
+        # Saying the same thing twice changes nothing: agents retry (P33).
+        if all(sprint.plan.was_said(a, said) for a, said in _said(wish, spot.into)):
+            return []
     check_growing(sprint)
     _check_free(sprint.plan, wish, spot)
     into, after, before = spot.into, spot.after, spot.before
@@ -112,19 +105,24 @@ def _wish(
     return kind(prepared, position, id_prefix=id_prefix)
 
 
-def _numbered(nodes: list[Data], id_prefix: str, first: int) -> list[Data]:
-    return [
-        {**node, "id": f"{id_prefix}-{number}"} for number, node in enumerate(nodes, first)
-    ]
-
-
-def _first_free(sprint: Sprint, id_prefix: str, *, count: int) -> int:
-    """Return the first number that was never given and whose ids nobody else has."""
+def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[list[Data]]:
+    """Return nodes with their ids; with a prefix first those of the same wish before."""
+    if id_prefix is None:
+        return [nodes]
+    check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
+    given = sprint.record.allotted.get(id_prefix, 0)
     taken = {node.data["id"] for node in sprint.plan.tree.nodes.values()}
-    first = sprint.record.allotted.get(id_prefix, 0)
-    while not taken.isdisjoint(f"{id_prefix}-{first + n}" for n in range(count)):
-        first += 1
-    return first
+    free = given
+    # In a row, so that the same wish again knows them by the last one.
+    while not taken.isdisjoint(f"{id_prefix}-{free + n}" for n in range(len(nodes))):
+        free += 1
+    return [
+        [
+            {**node, "id": f"{id_prefix}-{number}"}
+            for number, node in enumerate(nodes, first)
+        ]
+        for first in (given - len(nodes), free)
+    ]
 
 
 def _said(fact: Injection, into: str) -> Iterator[tuple[str, Injection]]:
@@ -132,10 +130,6 @@ def _said(fact: Injection, into: str) -> Iterator[tuple[str, Injection]]:
     for node in fact.nodes:
         wish = type(fact)([node], fact.position, id_prefix=fact.id_prefix)
         yield _address(into, node["id"]), wish
-
-
-def _was_said(plan: Plan, wish: Injection, spot: Spot) -> bool:
-    return all(plan.was_said(address, said) for address, said in _said(wish, spot.into))
 
 
 def _check_free(plan: Plan, wish: Injection, spot: Spot) -> None:
@@ -159,6 +153,8 @@ def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
     key = CHILDREN[level] if level < len(CHILDREN) else None
     for index, node in enumerate(nodes):
         where = f"{field}[{index}]"
+        if not isinstance(node, dict):
+            raise _refused(where, "must be a mapping")
         for other in ("steps", "phases"):
             if other != key and other in node:
                 raise _refused(f"{where}.{other}", *_MISPLACED[level])
@@ -203,12 +199,10 @@ def _evolve(plan: Plan, fact: Injection, at: str) -> None:
     tree = plan.tree
     beside = tree.find(fact.after or fact.before or "")
     into = tree.find(fact.into) if fact.into else tree.root
-    if beside is not None:
-        place = beside.place[:-1]
-    elif into is not None and into.level < SUB_PHASE:
-        place = into.place
-    else:
+    owner = beside.parent if beside is not None else into
+    if owner is None or owner.level == SUB_PHASE:
         return
+    place = owner.place if beside is None else beside.place[:-1]
     holder, key = _holder(plan.document, place)
     if not isinstance(holder.get(key), list):
         _open(holder, key)
@@ -217,7 +211,7 @@ def _evolve(plan: Plan, fact: Injection, at: str) -> None:
     if beside is not None:
         index = beside.place[-1] + (fact.after is not None)
     marked = [_marked(node, at, level=len(place) + 1) for node in fact.nodes]
-    plan.grow(siblings, index, marked, at)
+    plan.grow(owner, siblings, index, marked, at)
     for address, said in _said(fact, fact.into or ""):
         plan.say(address, said)
 

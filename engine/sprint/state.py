@@ -73,22 +73,30 @@ class Plan:
         self.touched = False
         self.held = None
 
-    def grow(self, siblings: list[Any], index: int, nodes: list[Data], at: str) -> None:
-        """Put nodes among a list of the document; the pointer stays on the same work.
+    def grow(
+        self, owner: Node, siblings: list[Any], index: int, nodes: list[Data], at: str
+    ) -> None:
+        """Put nodes among the children of a node; the pointer stays on the same work.
 
         Parents have their status from what is below them now.
         """
-        working = self.tree.open_leaf() if self.status != NOT_STARTED else None
-        siblings[index:index] = nodes
-        self.held = None
         tree = self.tree
-        # Whatever is addressed by its index may have another address from here on.
-        self.said = {a: said for a, said in self.said.items() if "/#" not in f"/{a}"}
-        came = next((node for node in tree.nodes.values() if node.data is nodes[0]), None)
-        if came is not None:
+        working = tree.open_leaf() if self.status != NOT_STARTED else None
+        siblings[index:index] = nodes
+        is_grafted = tree.is_plain and owner.leaf < 0
+        if is_grafted:
+            tree.graft(owner, index, nodes)
+        if not is_grafted or not tree.is_plain:
+            self.held = None
+            tree = self.tree
+            # What is addressed by its index may have another address from here on.
+            self.said = {a: said for a, said in self.said.items() if "/#" not in f"/{a}"}
+            working = tree.node_of(working.data) if working is not None else None
+        tree.held = None
+        if (came := tree.node_of(nodes[0])) is not None:
             tree.set_status(came, came.status, at)
         if working is not None:
-            tree.hold(working.data)
+            tree.hold(working)
 
     def set_status(self, status: str) -> None:
         """Give the sprint a status."""

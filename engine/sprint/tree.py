@@ -1,12 +1,15 @@
 """The index over a plan's document: nodes by address, leaves in order, derived parents.
 
 The document stays the truth and is changed in place; the index is built from it when
-it is first needed and holds nothing that the document does not say. A node without id
-or status is inert: it keeps its place but takes no part (DESIGN.md section 7).
+it is first needed and holds nothing that the document does not say, but where the
+pointer is held. A node without id or status is inert: it keeps its place but takes no
+part (DESIGN.md section 7).
 """
 
+from bisect import bisect_left
 from typing import Any
 
+from .node import Node as Node
 from .times import elapsed
 from .words import (
     BLOCKED,
@@ -24,10 +27,6 @@ CHILDREN = ("phases", "steps", "phases")
 """The key that holds the children at each level: sprint, top phase, step."""
 
 
-NO_CHILDREN = dict.fromkeys(PHASE_STATUSES, 0)
-"""Stands for the tally of a leaf; it is never written to."""
-
-
 def escape(segment: str) -> str:
     """Return an id as an address writes it: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
 
@@ -35,51 +34,6 @@ def escape(segment: str) -> str:
     """
     escaped = segment.replace("~", "~0").replace("/", "~1")
     return f"~2{escaped[1:]}" if escaped.startswith("#") else escaped
-
-
-class Node:
-    """One phase, step or sub-phase that takes part, or the root above them."""
-
-    __slots__ = (
-        "address",
-        "children",
-        "data",
-        "leaf",
-        "level",
-        "parent",
-        "peers",
-        "place",
-        "tally",
-    )
-
-    def __init__(
-        self, data: Data, *, address: str, place: tuple[int, ...], parent: "Node | None"
-    ) -> None:
-        self.data = data
-        self.address = address
-        self.place = place
-        """Indices from the root: phase, step, sub-phase."""
-        self.level = len(place)
-        self.parent = parent
-        self.children: list[Node] = []
-        self.tally = NO_CHILDREN
-        """How many children have each status."""
-        self.peers = NO_CHILDREN
-        """How many nodes of the same level have each status."""
-        self.leaf = -1
-        """Place among the leaves, -1 for a parent."""
-
-    @property
-    def status(self) -> str:
-        """Return the node's status word."""
-        return self.data["status"]  # type: ignore[no-any-return]
-
-    @property
-    def is_empty(self) -> bool:
-        """Tell whether this is a for-each phase without any step (P31)."""
-        return (
-            self.level == 1 and self.data.get("steps") == [] and "prompt" not in self.data
-        )
 
 
 class Tree:
@@ -97,6 +51,8 @@ class Tree:
         self.steps = dict.fromkeys(PHASE_STATUSES, 0)
         """How many steps have each status."""
         self._levels = (self.phases, self.steps, dict.fromkeys(PHASE_STATUSES, 0))
+        self.is_plain = True
+        """Whether every node takes part and is addressed by its id."""
         self._cursor = 0
         self._gather(document, self.root, "", ())
         self.held = self.nodes.get(held) if held else None
@@ -119,13 +75,46 @@ class Tree:
             self._cursor += 1
         return leaves[self._cursor] if self._cursor < len(leaves) else None
 
-    def hold(self, data: Data) -> None:
-        """Keep the pointer on the leaf with this data, whatever came in before it."""
+    def node_of(self, data: Data) -> Node | None:
+        """Return the node that stands for a piece of the document, a new one first."""
+        found = (node for node in reversed(self.nodes.values()) if node.data is data)
+        return next(found, None)
+
+    def graft(self, owner: Node, index: int, new: list[Data]) -> None:
+        """Index what was put among the children of a node of a plain tree.
+
+        The index is then what it would be if it were built anew, but for the order of
+        `nodes`; only what stands behind is touched.
+        """
+        prefix, place = f"{owner.address}/" if owner.address else "", (*owner.place, index)
+        first = bisect_left(self.leaves, place, key=lambda leaf: leaf.place)
+        behind, self.leaves[first:] = self.leaves[first:], []
+        empty, self.empty = [x for x in self.empty if x[0] is not owner], []
+        later = owner.children[index:]
+        for child in reversed(later):
+            child.move(len(place) - 1, len(new))
+            self.nodes[f"{prefix}#{child.place[-1]}"] = child
+        for offset, data in enumerate(new):
+            self._gather_one(data, owner, prefix, (*owner.place, index + offset))
+        # They were gathered behind the others.
+        owner.children[index:] = [*owner.children[index + len(later) :], *later]
+        grown = len(self.leaves) - first
+        for number, leaf in enumerate(behind, len(self.leaves)):
+            leaf.leaf = number
+        self.leaves += behind
+        self.empty += [
+            (node, before + grown if node.place > place else before)
+            for node, before in empty
+        ]
+        self._cursor = min(self._cursor, first)
+
+    def hold(self, leaf: Node) -> None:
+        """Keep the pointer on a leaf, whatever came in before it."""
         self.held = None
         first = self.open_leaf()
         # A leaf that only waited for the gate of its phase gives way to more work there.
-        start = next((leaf.leaf for leaf in self.leaves if leaf.data is data), 0)
-        held = next((x for x in self.leaves[start:] if self._stays_at(x.leaf)), None)
+        places = range(leaf.leaf, len(self.leaves))
+        held = next((self.leaves[i] for i in places if self._stays_at(i)), None)
         self.held = held if held is not first else None
 
     def set_status(self, node: Node, status: str, at: str) -> None:
@@ -185,6 +174,8 @@ class Tree:
         for index, child in enumerate(children if isinstance(children, list) else ()):
             if isinstance(child, dict):
                 self._gather_one(child, owner, prefix, (*place, index))
+            else:
+                self.is_plain = False
 
     def _gather_one(
         self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]
@@ -195,7 +186,10 @@ class Tree:
         if isinstance(identity, str) and identity:
             by_id = prefix + escape(identity)
             address = by_index if by_id in self.nodes else by_id
+        if address == by_index:
+            self.is_plain = False
         if not takes_part(data):
+            self.is_plain = False
             self.inert.update((address, by_index))
             self._gather(data, owner, f"{address}/", place)
             return

@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.injection import inject_phases
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections import Workspace
 from sprintlog.projections.yaml_reader import load
 
 
@@ -216,3 +221,26 @@ def test_lists_it_in_the_log(sprint: Path, done: Any) -> None:
     out = done("log", "--last", "1").out
     assert "phase-injected" in out
     assert "nodes=n position=before:build" in out
+
+
+def test_two_at_once_get_two_ids(sprint: Path) -> None:
+    """Who was overtaken decides anew, so no number is given twice."""
+    position = InjectionPosition("end-of-workflow")
+
+    def injected(state: Sprint, prompt: str) -> list[Fact]:
+        nodes = [{"prompt": prompt}]
+        return inject_phases(state, nodes=nodes, position=position, id_prefix="fix")
+
+    with Workspace.open(sprint) as one, Workspace.open(sprint) as other:
+        overtaken: list[int] = []
+
+        def decide(state: Sprint, at: str) -> list[Fact]:
+            if not overtaken:
+                overtaken.append(
+                    other.act("auth", lambda s, _: injected(s, "y")).sprint.version
+                )
+            return injected(state, "x")
+
+        one.act("auth", decide)
+        phases = one.sprint("auth").document["phases"]
+    assert [(p["id"], p["prompt"]) for p in phases[3:]] == [("fix-0", "y"), ("fix-1", "x")]

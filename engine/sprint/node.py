@@ -1,0 +1,71 @@
+"""One node of a plan's index: what it stands for in the document, and what is around it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from .words import PHASE_STATUSES
+
+NO_CHILDREN = dict.fromkeys(PHASE_STATUSES, 0)
+"""Stands for the tally of a leaf; it is never written to."""
+
+
+class Node:
+    """One phase, step or sub-phase that takes part, or the root above them."""
+
+    __slots__ = (
+        "address",
+        "children",
+        "data",
+        "leaf",
+        "level",
+        "parent",
+        "peers",
+        "place",
+        "tally",
+    )
+
+    def __init__(
+        self,
+        data: dict[str, Any],
+        *,
+        address: str,
+        place: tuple[int, ...],
+        parent: "Node | None",
+    ) -> None:
+        self.data = data
+        self.address = address
+        self.place = place
+        """Indices from the root: phase, step, sub-phase."""
+        self.level = len(place)
+        self.parent = parent
+        self.children: list[Node] = []
+        self.tally = NO_CHILDREN
+        """How many children have each status."""
+        self.peers = NO_CHILDREN
+        """How many nodes of the same level have each status."""
+        self.leaf = -1
+        """Place among the leaves, -1 for a parent."""
+
+    @property
+    def status(self) -> str:
+        """Return the node's status word."""
+        return self.data["status"]  # type: ignore[no-any-return]
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether this is a for-each phase without any step (P31)."""
+        return (
+            self.level == 1 and self.data.get("steps") == [] and "prompt" not in self.data
+        )
+
+    def move(self, level: int, by: int) -> None:
+        """Count the index at a level on, here and in all that is below."""
+        self.place = (*self.place[:level], self.place[level] + by, *self.place[level + 1 :])
+        for child in self.children:
+            child.move(level, by)
+
+    def walk(self) -> Iterator["Node"]:
+        """Yield all that is below, in the order of the document."""
+        for child in self.children:
+            yield child
+            yield from child.walk()
