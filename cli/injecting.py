@@ -1,19 +1,19 @@
 """What `phase inject` and `step inject` share: from their options to one injection."""
 
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.facts import InjectionPosition, Source
 from sprintlog.engine.sprint.spots import AFTER_CURRENT, POSITIONS
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import MODELS
 
+from .intake.files import read_bytes, read_text
 from .placing import source_of
 from .recording import Options, Rule, act, answer_and_refresh
 from .wiring import open_workspace, with_recording
@@ -106,7 +106,7 @@ def given_nodes(
         return _from_file(options["file"], prefix, key)
     prompt = options["prompt"]
     if prompt is None:
-        prompt = _read_prompt(options["prompt_file"])
+        prompt = read_text(options["prompt_file"])
     node = {"id": one.pop("id"), "prompt": prompt}
     node |= {name: value for name, value in one.items() if value}
     if node["id"] is None and prefix is None:
@@ -157,20 +157,8 @@ def _named(error: RefusedError, what: Given) -> RefusedError:
 
 
 def _from_file(file: Path, id_prefix: str | None, key: str) -> Given:
-    from .intake.progress import read_bytes, read_nodes
+    from .intake.progress import read_nodes
 
     content = read_bytes(file)
     nodes = read_nodes(content, file=str(file), key=key)
     return Given(nodes, id_prefix, file, content, key)
-
-
-def _read_prompt(file: str) -> str:
-    try:
-        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return content.decode()
-    except FileNotFoundError as error:
-        raise NotFoundError(f"{file}: there is no such file", file=file) from error
-    except OSError as error:
-        raise InvalidInputError(f"cannot be read: {error.strerror}", file=file) from error
-    except UnicodeDecodeError as error:
-        raise InvalidInputError("is not UTF-8", file=file) from error

@@ -1,33 +1,19 @@
 """Read a PROGRESS.yaml or a compiled plan from a stranger and check it field by field."""
 
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.sprint.plan import check_id, check_sprint_id
 from sprintlog.engine.sprint.tree import CHILDREN
-from sprintlog.projections.yaml_reader import BYTES_MAX, load
+from sprintlog.projections.yaml_reader import load
 
 from .fields import Open
+from .files import read_bytes as read_bytes
 from .progress_models import Phases, Plan, Progress, Steps
 
 Document = dict[str, Any]
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return a file's bytes; raise `NotFoundError` or `InvalidInputError`."""
-    try:
-        with path.open("rb") as file:
-            # What has no end must not fill the memory; a byte too many is refused later.
-            return file.read(BYTES_MAX + 1)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"{path}: there is no such file", file=str(path)) from error
-    except OSError as error:
-        raise InvalidInputError(
-            f"cannot be read: {error.strerror}", file=str(path)
-        ) from error
 
 
 def read_progress(content: bytes, *, file: str) -> Document:

@@ -171,6 +171,7 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
         (["--file", "nope.yaml"], 3, "no such file"),
         (["--file", "latin.md"], 1, "latin.md"),
         (["--prompt-file", "latin.md"], 1, "latin.md: is not UTF-8"),
+        (["--prompt-file", "/dev/zero"], 1, "/dev/zero: is longer than 8 MiB"),
     ],
 )
 def test_refuses_in_one_line(

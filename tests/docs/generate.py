@@ -67,7 +67,8 @@ standard output, words for people go to standard error.
 A command marked *records* appends events and then brings the state file up to date. With
 `--json` it answers `{{position, stream, version, id, type, hash}}`, or a list of these when
 it recorded several events; with `"duplicate": true` for a key that was used before; and
-`{{"unchanged": true, stream, version}}` when it was so already."""
+`{{"unchanged": true, stream, version}}` when it was so already. What was injected is named
+by its `addresses`."""
 COMMANDS_ENVIRONMENT = """\
 `SPRINTLOG_SPRINT` and `SPRINTLOG_ACTOR` in the environment stand for `--sprint` and
 `--actor`. `SPRINTLOG_DIR` names the log's folder. `NO_COLOR` switches colours off, and
