@@ -28,7 +28,7 @@ FORMS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 """Name of each form, words without which it cannot be there, and its pattern."""
 
-TEXTS = frozenset({"summary", "error", "reason", "details", "why", "text"})
+TEXTS = frozenset({"summary", "error", "reason", "details", "why", "text", "output"})
 """The fields of facts that hold text of agents and people."""
 
 NODES = "nodes"
@@ -41,6 +41,16 @@ def mask(text: str) -> str:
         if any(word in text for word in words):
             text = _compiled(pattern).sub(f"[masked: {form}]", text)
     return text
+
+
+def masked_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the tokens of a text begin and end."""
+    return [
+        found.span()
+        for words, pattern in FORMS.values()
+        if any(word in text for word in words)
+        for found in _compiled(pattern).finditer(text)
+    ]
 
 
 def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..log.fact import Fact
-from . import injection, lifecycle, loop, phases, plan, rollback
+from . import gate_checks, injection, lifecycle, loop, phases, plan, rollback
 from .facts import (
     IterationStarted,
     PhaseInjected,
@@ -23,6 +23,7 @@ EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     **lifecycle.EVOLVE,
     **phases.EVOLVE,
     **injection.EVOLVE,
+    **gate_checks.EVOLVE,
     **loop.EVOLVE,
 }
 """How each execution fact changes the Plan."""

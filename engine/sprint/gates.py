@@ -1,6 +1,202 @@
-"""Gates: scripts that must pass before a phase is finished; rules and evolve."""
+"""What a gate is: its policy, its state, when it is due, and what a repair is told.
+
+A gate is a script that must pass before its phase is finished. How its runs are recorded
+is in `gate_checks.py`.
+"""
+
+from typing import TypeGuard
+
+import msgspec
+
+from ..errors import RefusedError
+from .facts import GateChecked
+from .state import Sprint
+from .transitions import check_running, find_node
+from .tree import Data, Node, gate_is_open, gate_status
+from .words import (
+    BLOCKED,
+    COMPLETED,
+    FAILED,
+    FINISHED,
+    IN_PROGRESS,
+    PASSED,
+    PENDING,
+    RETRYING,
+    SKIPPED,
+)
 
 GATE_RETRIES = 3
 """How often a gate is tried again after a failure, unless it says otherwise (R37)."""
 GATE_TIMEOUT_SECONDS = 60
 """How long a gate's script may take, unless it says otherwise (R38)."""
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """What a plan says of a gate, and what holds where it says nothing."""
+
+    script: str | None
+    on_fail_prompt: str | None
+    retries_max: int = GATE_RETRIES
+    timeout_seconds: float = GATE_TIMEOUT_SECONDS
+
+    @property
+    def attempts_max(self) -> int:
+        """Return how often it may be tried before it blocks."""
+        return 1 + self.retries_max
+
+
+class GateResult(msgspec.Struct, frozen=True):
+    """How a run of a script ended; the fields are those of `gate-checked`."""
+
+    exit_code: int
+    timed_out: bool = False
+    duration_ms: int | None = None
+    output: str = ""
+    output_bytes: int | None = None
+    output_sha256: str | None = None
+    left_behind: int = 0
+
+
+def gate_of(node: Node) -> Gate:
+    """Return a node's gate; what its plan says in another type counts as not said."""
+    said = node.data.get("gate")
+    given: Data = said if isinstance(said, dict) else {}
+    authored = given.get("on-fail")
+    prompt = given.get("on-fail-prompt")
+    if prompt is None and isinstance(authored, dict):
+        prompt = authored.get("prompt")
+    script, retries = given.get("script"), given.get("max-retries")
+    seconds = given.get("timeout")
+    return Gate(
+        script if isinstance(script, str) and script.strip() else None,
+        prompt if isinstance(prompt, str) and prompt.strip() else None,
+        retries if type(retries) is int and retries >= 0 else GATE_RETRIES,
+        seconds if _is_duration(seconds) else GATE_TIMEOUT_SECONDS,
+    )
+
+
+def _is_duration(value: object) -> TypeGuard[float]:
+    return type(value) in (int, float) and value > 0  # type: ignore[operator]
+
+
+def attempts_of(node: Node) -> int:
+    """Return how many checks were made since the gate last began anew."""
+    tracking = node.data.get("gate-tracking")
+    attempts = tracking.get("attempts") if isinstance(tracking, dict) else None
+    return attempts if type(attempts) is int and attempts > 0 else 0
+
+
+def is_due(node: Node) -> bool:
+    """Tell whether only its gate, or its own end after it, keeps a node from its end."""
+    if not gate_is_open(node.data):
+        return False
+    if node.children:
+        done = node.tally[COMPLETED]
+        return done > 0 and done + node.tally[SKIPPED] == len(node.children)
+    return node.leaf >= 0 and node.status in (IN_PROGRESS, COMPLETED)
+
+
+def find_gate(sprint: Sprint, phase: str | None) -> Node:
+    """Return the node with a gate at an address, or the one the pointer waits for.
+
+    That is the first with an open gate from the pointer's leaf upwards, one that is due
+    before others. Raise `RefusedError` where there is no gate.
+    """
+    node = find_node(sprint, phase)
+    if phase is not None and gate_status(node.data) is not None:
+        return node
+    found = []
+    while phase is None and node.parent is not None:
+        if gate_is_open(node.data):
+            found.append(node)
+        node = node.parent
+    if not found:
+        where = f"phase {phase} has no gate" if phase else "no gate waits at the pointer"
+        raise RefusedError(
+            where, hint="`sprintlog gate show` lists the gates", phase=phase, wish="gate"
+        )
+    return next(filter(is_due, found), found[0])
+
+
+def check_ready(sprint: Sprint, node: Node) -> None:
+    """Raise `RefusedError` unless the sprint goes on and the node waits for its gate."""
+    check_running(sprint, f"check the gate of phase {node.address}")
+    if is_due(node):
+        return
+    waits_for = next((x for x in _leaves_of(node) if x.status not in FINISHED), node)
+    way = _WAYS.get(waits_for.status)
+    raise RefusedError(
+        f"the gate of phase {node.address} cannot be checked: "
+        f"{waits_for.address} is {waits_for.status}",
+        hint=f"`sprintlog phase {way} {waits_for.address}` first" if way else None,
+        phase=node.address,
+        state=node.status,
+        wish="gate",
+    )
+
+
+def _leaves_of(node: Node) -> list[Node]:
+    if not node.children:
+        return [node]
+    return [leaf for child in node.children for leaf in _leaves_of(child)]
+
+
+_WAYS = {PENDING: "start", IN_PROGRESS: "complete", FAILED: "retry", BLOCKED: "retry"}
+"""What leads on from a leaf whose work is not done."""
+
+
+def next_attempt(node: Node) -> int:
+    """Return the number of the next check; a gate that had blocked begins anew."""
+    return 1 if gate_status(node.data) == BLOCKED else attempts_of(node) + 1
+
+
+def verdict_of(fact: GateChecked) -> str:
+    """Return the gate's word after a check, before it is known to have blocked."""
+    if fact.exit_code == 0 and not fact.timed_out:
+        return PASSED
+    return word_after(fact.attempt)
+
+
+def word_after(attempts: int) -> str:
+    """Return the word of a gate that has failed so often."""
+    if attempts < 1:
+        return PENDING
+    return RETRYING if attempts == 1 else FAILED
+
+
+def repair_prompt(node: Node) -> str | None:
+    """Return what an agent that repairs a failed gate is told; None when none is due.
+
+    That is the gate's own prompt, and below it how it failed.
+    """
+    if gate_status(node.data) not in (RETRYING, FAILED):
+        return None
+    gate, tracking = gate_of(node), node.data["gate-tracking"]
+    failure = failure_text(
+        gate,
+        phase=node.address,
+        attempt=attempts_of(node),
+        exit_code=tracking.get("last-exit-code"),
+        output=str(tracking.get("last-output") or ""),
+    )
+    prompt = gate.on_fail_prompt
+    return f"{prompt.rstrip()}\n\n{failure}" if prompt else failure
+
+
+def failure_text(
+    gate: Gate, *, phase: str, attempt: int, exit_code: object, output: str
+) -> str:
+    """Return how a gate failed; script and output are indented, to be seen as such."""
+    parts = [
+        f"The gate of {phase} failed with exit code {exit_code} "
+        f"(attempt {attempt} of {gate.attempts_max})."
+    ]
+    if gate.script:
+        parts += ["Its script:", _indented(gate.script)]
+    shown = _indented(output)
+    parts += ["What it printed:", shown] if shown else ["It printed nothing."]
+    return "\n\n".join(parts)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.rstrip().split("\n")).rstrip()

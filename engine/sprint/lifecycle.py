@@ -113,8 +113,7 @@ def complete_sprint(sprint: Sprint, *, summary: str | None = None) -> list[Fact]
         raise RefusedError(
             f"sprint {sprint.id} is not finished: phase {leaf.address} is {leaf.status}"
             f"{' and waits for a gate' if waits else ''}",
-            hint="gates cannot be run yet: `append sprint-completed --observed` records "
-            "what another tool did"
+            hint="`sprintlog gate run` first"
             if waits
             else "complete or skip what is open first",
             phase=leaf.address,

@@ -5,8 +5,8 @@ from typing import Any
 
 from ..errors import RefusedError
 from ..log.fact import Fact
+from .breakpoints import breakpoint_after
 from .facts import (
-    BreakpointReached,
     PhaseBlocked,
     PhaseCompleted,
     PhaseFailed,
@@ -17,6 +17,7 @@ from .facts import (
     RetryScheduled,
     SprintBlocked,
 )
+from .gate_checks import forget_gates
 from .retry import next_retry_at
 from .state import Plan, Sprint
 from .times import elapsed
@@ -27,7 +28,6 @@ from .words import (
     COMPLETED,
     FAILED,
     FAILURE_CATEGORIES,
-    FINISHED,
     IN_PROGRESS,
     MODELS,
     PENDING,
@@ -60,13 +60,12 @@ def complete_phase(
     if gate_is_open(leaf.data):
         raise RefusedError(
             f"phase {leaf.address} has a gate that has not passed: cannot complete it",
-            hint="gates cannot be run yet: skip the phase, or record with --observed what "
-            "another tool did",
+            hint=f"`sprintlog gate run --phase {leaf.address}` first",
             phase=leaf.address,
             state=leaf.status,
             wish="complete",
         )
-    return [fact, *_breakpoint_after(leaf, COMPLETED)]
+    return [fact, *breakpoint_after(leaf, COMPLETED)]
 
 
 def skip_phase(
@@ -78,7 +77,7 @@ def skip_phase(
     if _is_again(sprint, leaf, fact, SKIPPED):
         return []
     _check(sprint, leaf, "skip")
-    return [fact, *_breakpoint_after(leaf, SKIPPED)]
+    return [fact, *breakpoint_after(leaf, SKIPPED)]
 
 
 def fail_phase(
@@ -156,25 +155,6 @@ def _is_again(sprint: Sprint, leaf: Node, fact: Fact, status: str) -> bool:
     return leaf.status == status and sprint.plan.was_said(leaf.address, fact)
 
 
-def _breakpoint_after(leaf: Node, status: str) -> list[Fact]:
-    """Return the breakpoint that this leaf's end reaches, if it completes its phase."""
-    top = leaf
-    while top.level > 1 and top.parent is not None:
-        top = top.parent
-    if top.data.get("break") is not True or (top is not leaf and gate_is_open(top.data)):
-        return []
-    others = [node.status for node in _leaves_below(top) if node is not leaf]
-    if all(other in FINISHED for other in others) and COMPLETED in (*others, status):
-        return [BreakpointReached(top.address)]
-    return []
-
-
-def _leaves_below(node: Node) -> list[Node]:
-    if not node.children:
-        return [node]
-    return [leaf for child in node.children for leaf in _leaves_below(child)]
-
-
 def _drop(node: Node, *keys: str) -> None:
     for key in keys:
         node.data.pop(key, None)
@@ -225,11 +205,13 @@ def _retried(plan: Plan, node: Node, fact: PhaseRetried, at: str) -> str:
     _drop(node, "error", "completed-at", "elapsed", "next-retry-at", "human-needed")
     count = node.data.get("retry-count")
     put(node.data, "retry-count", count + 1 if isinstance(count, int) else 1)
+    forget_gates(node)
     return PENDING
 
 
 def _reopened(plan: Plan, node: Node, fact: PhaseReopened, at: str) -> str:
     _drop(node, "completed-at", "elapsed", "summary")
+    forget_gates(node)
     return PENDING
 
 

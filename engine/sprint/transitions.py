@@ -128,12 +128,6 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
     Raise `NotFoundError` when there is none, `RefusedError` for a parent, whose status
     is derived, and for an inert node.
     """
-    check_exists(sprint)
-    if address is None:
-        pointed = sprint.plan.pointed()
-        if pointed is None:
-            raise NotFoundError(f"sprint {sprint.id} has no phases", sprint=sprint.id)
-        return pointed
     node = find_node(sprint, address)
     if node.leaf < 0:
         leaves = [
@@ -150,11 +144,17 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
     return node
 
 
-def find_node(sprint: Sprint, address: str) -> Node:
-    """Return what takes part at an address: a phase, step or sub-phase.
+def find_node(sprint: Sprint, address: str | None) -> Node:
+    """Return the node at an address, or the leaf the pointer stands on.
 
-    Raise `NotFoundError` when there is none, `RefusedError` for an inert node.
+    Raise `NotFoundError` when there is none, `RefusedError` for an inert one.
     """
+    check_exists(sprint)
+    if address is None:
+        pointed = sprint.plan.pointed()
+        if pointed is None:
+            raise NotFoundError(f"sprint {sprint.id} has no phases", sprint=sprint.id)
+        return pointed
     tree = sprint.plan.tree
     node = tree.find(address)
     if node is None and address in tree.inert:

@@ -16,7 +16,9 @@ from .words import (
     COMPLETED,
     FAILED,
     FINISHED,
+    GATE_STATUSES,
     IN_PROGRESS,
+    PASSED,
     PENDING,
     PHASE_STATUSES,
     SKIPPED,
@@ -140,6 +142,17 @@ class Tree:
                 node.data["status"] = status
                 _note_times(node.data, status, at)
 
+    def settle_gate(self, node: Node, at: str) -> None:
+        """Bring the pointer and the statuses in step with a node's gate that changed."""
+        last = node
+        while last.children:
+            last = last.children[-1]
+        if gate_is_open(node.data) and last.leaf >= 0:
+            self._cursor = min(self._cursor, last.leaf)
+        if node.children and (status := derived_status(node)) != node.status:
+            self.set_status(node, status, at)
+            _note_times(node.data, status, at)
+
     def settle_empty(self) -> None:
         """Complete the for-each phases without steps that the pointer has passed (P31)."""
         leaf = self.open_leaf()
@@ -156,16 +169,16 @@ class Tree:
         # What was skipped needs no gate: there is nothing that it could check.
         if leaf.status == COMPLETED and gate_is_open(leaf.data):
             return True
-        top = self._top_of(leaf)
-        if top is leaf or not gate_is_open(top.data) or _is_all_skipped(top):
-            return False
-        behind = self.leaves[index + 1] if index + 1 < len(self.leaves) else None
-        return behind is None or self._top_of(behind) is not top
-
-    def _top_of(self, node: Node) -> Node:
-        while node.parent is not None and node.parent is not self.root:
+        behind = self.leaves[index + 1].place if index + 1 < len(self.leaves) else ()
+        node = leaf.parent
+        # Each parent whose last leaf this is may hold it for a gate of its own.
+        while node is not None and node is not self.root:
+            if behind[: node.level] == node.place:
+                return False
+            if gate_is_open(node.data) and not _is_all_skipped(node):
+                return True
             node = node.parent
-        return node
+        return False
 
     def _gather(self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]) -> None:
         """Index the children of `data`; `owner` is the nearest node that takes part."""
@@ -222,12 +235,18 @@ def takes_part(data: Data) -> bool:
     )
 
 
+def gate_status(data: Data) -> str | None:
+    """Return the status word of a node's gate; None when it has no gate."""
+    if not isinstance(data.get("gate"), dict):
+        return None
+    tracking = data.get("gate-tracking")
+    status = tracking.get("status") if isinstance(tracking, dict) else None
+    return status if status in GATE_STATUSES else PENDING
+
+
 def gate_is_open(data: Data) -> bool:
     """Tell whether the node has a gate that has not passed (R50)."""
-    if not isinstance(data.get("gate"), dict):
-        return False
-    tracking = data.get("gate-tracking")
-    return not (isinstance(tracking, dict) and tracking.get("status") == "passed")
+    return gate_status(data) not in (None, PASSED)
 
 
 def derived_status(node: Node) -> str:
@@ -240,7 +259,9 @@ def derived_status(node: Node) -> str:
     if tally[COMPLETED] + tally[SKIPPED] == total:
         if _is_all_skipped(node):
             return SKIPPED
-        return IN_PROGRESS if gate_is_open(node.data) else COMPLETED
+        if not gate_is_open(node.data):
+            return COMPLETED
+        return BLOCKED if gate_status(node.data) == BLOCKED else IN_PROGRESS
     return PENDING if tally[PENDING] == total else IN_PROGRESS
 
 

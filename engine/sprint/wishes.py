@@ -12,6 +12,8 @@ from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
 from . import facts as f
 from . import lifecycle, notes, phases
+from .gate_checks import record_gate
+from .gates import GateResult
 from .injection import inject_phases, inject_steps
 from .loop import start_iteration
 from .plan import create_sprint, import_document
@@ -32,6 +34,9 @@ BY_TAG = {fact.type: fact for fact in f.FACTS}
 _ONLY_CAUSED = {
     f.BreakpointReached.type: "a phase with `break: true` causes it when it completes",
     f.RetryScheduled.type: "`phase-failed` causes it by the retry policy",
+    f.GateStarted.type: "`sprintlog gate run` records it before it runs the script",
+    f.GateInterrupted.type: "`sprintlog gate run` records it when it finds a lost run",
+    f.GateBlocked.type: "a gate that failed as often as it may causes it",
     f.EditObserved.type: "sprintlog records it when it finds a state file edited",
     f.RolledBack.type: "`sprintlog undo` takes back a rollback",
 }
@@ -119,6 +124,10 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             )
         case f.IterationStarted(number=0):
             return start_iteration(sprint, max_iterations=fact.max_iterations)
+        case f.GateChecked():
+            result = GateResult(*(given[name] for name in GateResult.__struct_fields__))
+            attempt = fact.attempt or None
+            return record_gate(sprint, result=result, phase=fact.phase, attempt=attempt)
         case f.PhaseFailed():
             return phases.fail_phase(sprint, at=at, **given)
         case _ if command := _COMMANDS.get(type(fact)):
@@ -136,7 +145,10 @@ def _refuse(fact: Fact) -> list[Fact]:
     )
 
 
-_LEFT_OUT: dict[type[Fact], dict[str, Any]] = {f.IterationStarted: {"number": 0}}
+_LEFT_OUT: dict[type[Fact], dict[str, Any]] = {
+    f.GateChecked: {"attempt": 0},
+    f.IterationStarted: {"number": 0},
+}
 """What a wish may leave to the command, and what stands for that until then."""
 
 _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {

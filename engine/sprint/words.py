@@ -13,6 +13,10 @@ PENDING = "pending"
 SKIPPED = "skipped"
 FAILED = "failed"
 
+RUNNING = "running"
+PASSED = "passed"
+RETRYING = "retrying"
+
 SPRINT_STATUSES = (
     NOT_STARTED,
     IN_PROGRESS,
@@ -28,7 +32,7 @@ FINISHED = frozenset({COMPLETED, SKIPPED})
 
 MODELS = ("sonnet", "opus", "haiku")
 MODES = ("standard", "ralph")
-GATE_STATUSES = ("pending", "running", "passed", "retrying", "failed", "blocked")
+GATE_STATUSES = (PENDING, RUNNING, PASSED, RETRYING, FAILED, BLOCKED)
 PRIORITIES = ("critical", "high", "medium", "low")
 REQUEST_TYPES = ("bug", "improvement", "refactor", "test", "docs", "security")
 REQUEST_STATUSES = ("pending", "approved", "rejected", "deferred", "backlog")

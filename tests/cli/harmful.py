@@ -54,6 +54,7 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
     said = {
         str: EVIL,
         int: 1,
+        bool: True,
         dict[str, Any]: document(),
         list[dict[str, Any]]: [{"op": "add", "path": f"/{EVIL}", "value": EVIL}],
         f.Place: f.Place(f"{EVIL.replace('/', '_')}/PROGRESS.yaml"),

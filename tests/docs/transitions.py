@@ -1,15 +1,19 @@
 """The transition tables, by trying every command in every status on the rules."""
 
 from collections.abc import Callable
+from typing import Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.facts import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.gate_checks import record_gate, start_gate
+from sprintlog.engine.sprint.gates import GATE_RETRIES, GateResult
 from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import PHASE_FROM, SPRINT_FROM
+from sprintlog.engine.sprint.tree import gate_status
 from sprintlog.engine.sprint.words import (
     COMPLETED,
     IN_PROGRESS,
@@ -41,6 +45,80 @@ PHASE: dict[str, Command] = {
     "retry": phases.retry_phase,
     "reopen": lambda sprint: phases.reopen_phase(sprint, phase="a"),
 }
+NONE, ONE = ("pending", "blocked", "running"), ("retrying", "running")
+LAST = ("failed", "running")
+TRANSITIONS = """\
+# Transitions
+
+{note}
+
+What each command may be given from, and where it leads. Anything else is refused with the
+state, the wish and what is allowed, and nothing is recorded. The same wish with the same
+content again is accepted and records nothing.
+
+## The sprint
+
+{sprint}
+
+- `resume` after `blocked` and `needs-human` needs who resolved it and why. After a
+  breakpoint on the last phase it completes the sprint.
+- `complete` needs every leaf to be completed or skipped.
+- `needs-human` also blocks the leaf it is about.
+
+## A leaf, in a sprint that is in progress
+
+{phase}
+
+- `complete` is refused while the phase has a gate that has not passed.
+- `fail` schedules another attempt when the policy retries the category; otherwise the
+  sprint blocks. `block` always blocks the sprint.
+- The end of a phase with `break: true` pauses the sprint at a breakpoint.
+- `reopen` and `retry` make passed and blocked gates above the leaf due again.
+
+## A gate that its phase waits for
+
+{gate}
+
+- It may be checked when the sprint is in progress and the leaf too, or all leaves of the
+  for-each phase are finished. A run that is alive is refused a second one; one whose
+  process is gone is recorded as interrupted, and the gate is what it was before.
+- `max-retries` (3) failures may follow the first one; a time limit is a failure. With the
+  last one the gate, its phase and the sprint are blocked; after `sprint resume` the gate
+  has all of its attempts again.
+- Passing completes a for-each phase; a leaf is then completed by `phase complete`.
+
+## Phases and steps that come in
+
+{injection}
+
+- What is above gets its status from all that is below: a completed phase that something
+  comes into is in progress again, without its end.
+- `current` stays on the same work until that is finished, also when something comes in
+  before it; then it is the first leaf that is not finished. Starting what came in by name
+  moves `current` there at once. With nothing left to do it goes to what came in.
+- `step inject` has the same rules.
+"""
+
+
+def _begins(sprint: Sprint) -> list[Fact]:
+    return start_gate(
+        sprint, run="r", pid=1, process_started="", boot_id="", is_alive=lambda _: False
+    )
+
+
+def _ends(code: int) -> Command:
+    result = GateResult(code)
+    return lambda sprint: record_gate(sprint, result=result, is_alive=lambda _: False)
+
+
+GATE: dict[str, tuple[Command, dict[str, int]]] = {
+    "begins to run": (_begins, {**dict.fromkeys(NONE, 0), "retrying": 1, "failed": 2}),
+    "exits with 0": (_ends(0), {**dict.fromkeys(NONE, 0), "retrying": 1, "failed": 2}),
+    "fails for the first time": (_ends(1), dict.fromkeys(NONE, 0)),
+    "fails again": (_ends(1), {**dict.fromkeys(ONE, 1), "failed": 2}),
+    "fails with its retries used up": (_ends(1), dict.fromkeys(LAST, GATE_RETRIES)),
+}
+"""What happens to a gate, from which words, and how many attempts were made before."""
 
 
 def sprint_table() -> str:
@@ -87,12 +165,32 @@ def injection_table() -> str:
     return _table({"phase inject": dict.fromkeys(found, "as it was")})
 
 
-def _after(command: Command, *, sprint: str, leaf: str) -> Sprint | None:
+def gate_table() -> str:
+    """Return which word of a gate leads to which, when its phase waits for it."""
+    rows = {}
+    for name, (command, words) in GATE.items():
+        found: dict[str, str] = {}
+        rows[name] = found
+        for word, attempts in words.items():
+            tracking = {"attempts": attempts, "status": word}
+            gate = {"gate": {"script": "x"}, "gate-tracking": tracking}
+            sprint = _after(command, sprint=IN_PROGRESS, leaf=IN_PROGRESS, more=gate)
+            assert sprint is not None
+            found[word] = gate_status(sprint.plan.tree.leaves[0].data) or ""
+    return _table(rows).replace("command", "a script that", 1).replace("`", "")
+
+
+def _after(
+    command: Command, *, sprint: str, leaf: str, more: dict[str, Any] | None = None
+) -> Sprint | None:
     """Return the sprint after a command, or None when it was refused."""
     state = Sprint("tried")
     state.version = 1
     state.plan.replace(
-        {"status": sprint, "phases": [{"id": "a", "prompt": "p", "status": leaf}]}
+        {
+            "status": sprint,
+            "phases": [{"id": "a", "prompt": "p", "status": leaf, **(more or {})}],
+        }
     )
     try:
         facts = command(state)
@@ -107,3 +205,10 @@ def _table(rows: dict[str, dict[str, str]]) -> str:
         (to,) = set(found.values())
         lines.append(f"| `{name}` | {', '.join(found)} | {to} |")
     return "\n".join(lines)
+
+
+def transitions_page(note: str) -> str:
+    """Return the page of what each command may be given from, and where it leads."""
+    tables = {"sprint": sprint_table(), "phase": phase_table(), "gate": gate_table()}
+    tables["injection"] = injection_table()
+    return TRANSITIONS.format(note=note, **tables)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint import lifecycle, loop, notes, phases, plan
+from sprintlog.engine.sprint import gate_checks, lifecycle, loop, notes, phases, plan
 from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.gates import GateResult, find_gate
 from sprintlog.engine.sprint.rollback import path, roll_back, undo_rollback
 from sprintlog.engine.sprint.state import Sprint, pack
 from sprintlog.engine.sprint.times import from_milliseconds
@@ -43,7 +44,7 @@ SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
     (loop.start_iteration, {"number": 7, "max_iterations": 9}),
     (notes.add_note, {"text": "x"}),
 ]
-OWN = ("phase",) * 8 + ("sprint", "wake")
+OWN = ("phase",) * 8 + ("gate",) * 3 + ("sprint", "wake")
 
 
 def copied(value: Any) -> Any:
@@ -133,6 +134,8 @@ class World:
                     category = ("network", "logic", "timeout")[j % 3]
                     said = {"error": "x", "category": category, "at": self.time}
                 self.act(PHASE_COMMANDS[wish], phase=leaf.address, **said)
+            case "gate":
+                self.check_gate(i, j)
             case "sprint":
                 command, said = SPRINT_COMMANDS[i % len(SPRINT_COMMANDS)]
                 self.act(command, **said)
@@ -154,6 +157,26 @@ class World:
                     assert written(self.sprint) == msgspec.json.encode(theirs)
             case _:
                 assert kind == "phase"
+
+    def check_gate(self, i: int, j: int) -> None:
+        """Begin to run the gate at the pointer, or let its run end, well or not."""
+        try:
+            node = find_gate(self.sprint, None)
+        except RefusedError:
+            return
+        phase, under_way = node.address, gate_checks.run_of(self.sprint.plan, node)
+        result = GateResult(j % 2, timed_out=j % 5 == 4, output="x" * (j % 3))
+        run = under_way.run if under_way and i % 7 else f"r{j}"
+        if i % 5 == 0 or (under_way is None and i % 2):
+            by = {"pid": i, "process_started": "s", "boot_id": "b"}
+            alive = j % 3 == 0
+            self.act(gate_checks.start_gate, run=run, is_alive=lambda _: alive, **by)
+        elif under_way is None:
+            self.act(gate_checks.record_gate, phase=phase, result=result)
+        elif i % 5 == 1:
+            self.act(gate_checks.interrupt_gate, phase=phase, run=run, reason="x")
+        else:
+            self.act(gate_checks.check_gate, phase=phase, run=run, result=result)
 
 
 def written(sprint: Sprint) -> bytes:
@@ -220,9 +243,10 @@ def plans(draw: st.DrawFn) -> Data:
             ]
         if draw(st.integers(0, 3)) == 0:
             node["break"] = True
-        if (gate := draw(st.integers(0, 3))) < 2:
-            node["gate"] = {"script": "x"}
-            node["gate-tracking"] = {"status": ("passed", "failed")[gate]}
+        if draw(st.booleans()):
+            node["gate"] = {"script": "x", "max-retries": draw(st.integers(0, 2))}
+            if tracked := draw(st.sampled_from(["", "passed", "failed"])):
+                node["gate-tracking"] = {"status": tracked}
         return node
 
     def sub(index: int) -> Data:

@@ -227,7 +227,12 @@ def saved_plan(sprint: Sprint) -> list[Any]:
 
 def is_held(node: Data) -> bool:
     """Tell whether a gate that has not passed holds a phase."""
-    return "gate" in node and node["gate-tracking"]["status"] != "passed"
+    return "gate" in node and naive_gate(node) != "passed"
+
+
+def naive_gate(node: Data) -> str:
+    """Return the word of a phase's gate."""
+    return str(node.get("gate-tracking", {}).get("status", "pending"))
 
 
 def naive_status(node: Data, key: str) -> str:
@@ -240,6 +245,8 @@ def naive_status(node: Data, key: str) -> str:
         return "skipped"
     if set(words) <= FINISHED and not is_held(node):
         return "completed"
+    if set(words) <= FINISHED and naive_gate(node) == "blocked":
+        return "blocked"
     return "pending" if set(words) == {"pending"} else "in-progress"
 
 

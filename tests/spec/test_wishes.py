@@ -8,6 +8,8 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import injection, lifecycle, loop, notes, phases
+from sprintlog.engine.sprint.gate_checks import record_gate
+from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.plan import create_sprint, import_document
 from sprintlog.engine.sprint.rollback import roll_back
 from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
@@ -90,6 +92,13 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
         {"phase": "a"},
     ),
     (
+        [GO, A],
+        "gate-checked",
+        {"phase": "a", "exit_code": 3, "output": "x", "elsewhere": False},
+        record_gate,
+        {"phase": "a", "result": GateResult(3, output="x")},
+    ),
+    (
         [GO],
         "phase-injected",
         {"nodes": [{"id": "n", "prompt": "x"}], "position": {"type": "end-of-workflow"}},
@@ -159,7 +168,8 @@ def test_decides_what_the_command_decides(
     given: Any, history: list[Fact], tag: str, data: Data, command: Command, arguments: Data
 ) -> None:
     """A fact wished for by its type gives the facts of its command (section 8)."""
-    scenario: Scenario = given(simple("a", **{"break": True}), *history)
+    gate: Data = {"gate": {}} if tag == "gate-checked" else {}
+    scenario: Scenario = given(simple("a", **{"break": True, **gate}), *history)
     expected = scenario.when(command, **arguments).decided
     assert expected
     wish(scenario, tag, data).then(*expected)
@@ -168,6 +178,7 @@ def test_decides_what_the_command_decides(
 def test_covers_every_fact_that_can_be_wished() -> None:
     """Every fact type is tried here, or is only ever caused by another wish."""
     caused = {"breakpoint-reached", "retry-scheduled", "edit-observed"}
+    caused |= {"gate-started", "gate-interrupted", "gate-blocked"}
     documents = {"sprint-compiled", "sprint-imported"}
     assert {c[1] for c in CASES} | caused | documents == {x.type for x in f.FACTS}
 
@@ -195,6 +206,8 @@ def test_takes_in_no_patch_from_outside(data: Data) -> None:
         ("breakpoint-reached", {"phase": "a"}),
         ("retry-scheduled", {"phase": "a", "next_retry_at": AT}),
         ("edit-observed", {"path": "p", "digest": "d", "kept": "k", "since": 0}),
+        ("gate-interrupted", {"phase": "a"}),
+        ("gate-blocked", {"phase": "a", "error": "x"}),
     ],
 )
 def test_refuses_facts_that_others_cause(running: Any, tag: str, data: Data) -> None:
