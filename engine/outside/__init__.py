@@ -1,0 +1,1 @@
+"""What happens outside the log: processes and files; effects, no rules."""
