@@ -31,6 +31,7 @@ COMMANDS = {
     "sprint": "Create a sprint and lead it through its life.",
     "phase": "Record what happens to a phase, step or sub-phase.",
     "step": "Add steps to the plan.",
+    "gate": "Run a phase's gate, or record how it went elsewhere.",
     "iteration": "Record the iterations of the loop.",
     "completion": "Print the completion script of a shell.",
 }

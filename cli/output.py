@@ -19,7 +19,7 @@ from sprintlog.projections.catalogue import CODEC
 
 STDOUT, STDERR = 1, 2
 
-REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT = 1, 2, 3, 4, 5
+REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT, GATE_FAILED = 1, 2, 3, 4, 5, 6
 """Exit codes (DESIGN.md section 8); 0 is done."""
 
 

@@ -30,6 +30,11 @@ def log_folder() -> str | None:
     return os.environ.get("SPRINTLOG_DIR") or None
 
 
+def environment() -> dict[str, str]:
+    """Return all of the environment, for scripts that get a part of it."""
+    return dict(os.environ)
+
+
 def open_workspace(*, check_head: bool = True) -> Workspace:
     """Open the log that this folder belongs to."""
     workspace = Workspace.open(here(), folder=log_folder(), check_head=check_head)

@@ -1,14 +1,18 @@
 """`sprintlog status`: where a sprint stands."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from sprintlog.engine.sprint.gate_checks import run_of
+from sprintlog.engine.sprint.gates import attempts_of, gate_of
 from sprintlog.engine.sprint.lifecycle import is_stale
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import check_exists
-from sprintlog.engine.sprint.tree import Node, gate_is_open
+from sprintlog.engine.sprint.tree import Node, gate_is_open, gate_status
+from sprintlog.projections.gate_running import is_alive
 
 from ..output import coloured, print_json, print_styled, visible
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -56,6 +60,7 @@ def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
                 "address": node.address,
                 "status": node.status,
                 "error": node.data.get("error"),
+                **_gate_answer(node),
             }
             for node in sprint.plan.tree.root.walk()
         ],
@@ -73,6 +78,7 @@ def _lines(sprint: Sprint, stale: bool) -> list[str]:
     lines.append(_figures(stats) + at)
     for phase in plan.tree.root.children:
         lines.extend(_tree_lines(phase, pointed, "  "))
+    lines.extend(_lost_runs(sprint))
     for node in plan.tree.leaves:
         if needed := node.data.get("human-needed"):
             reason, details = needed.get("reason"), needed.get("details")
@@ -82,6 +88,25 @@ def _lines(sprint: Sprint, stale: bool) -> list[str]:
     if sprint.is_running and plan.tree.leaves and plan.tree.open_leaf() is None:
         lines.append("everything is finished: `sprintlog sprint complete` closes it")
     return lines
+
+
+def _gate_answer(node: Node) -> dict[str, Any]:
+    word = gate_status(node.data)
+    if word is None:
+        return {}
+    attempts = {"attempts": attempts_of(node), "attempts_max": gate_of(node).attempts_max}
+    return {"gate": {"status": word, **attempts}}
+
+
+def _lost_runs(sprint: Sprint) -> Iterator[str]:
+    """Yield a line for each gate whose run was killed: nobody will record its end."""
+    for node in dict.fromkeys(sprint.plan.tree.nodes.values()):
+        started = run_of(sprint.plan, node)
+        if started is not None and not is_alive(started):
+            yield visible(
+                f"the gate of {node.address} was being run by process {started.pid}, "
+                "which is gone: `sprintlog gate run` runs it again"
+            )
 
 
 def _figures(stats: dict[str, Any]) -> str:
@@ -105,7 +130,9 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     if node.data.get("next-retry-at"):
         text += f" (retry due {node.data['next-retry-at']})"
     if gate_is_open(node.data) and node.status != "skipped":
-        text += " (its gate has not passed)"
+        text += f" (gate {gate_status(node.data)}"
+        tried = attempts_of(node)
+        text += f", {tried} of {gate_of(node).attempts_max} attempts)" if tried else ")"
     finished = node.status in ("completed", "skipped")
     here = "  ◀" if node is pointed and not finished else ""
     lines = [f"{indent}{coloured(mark, colour)} {visible(text)}{here}"]

@@ -28,6 +28,21 @@ phases:
     prompt: Read it all
 """
 
+GATED_PLAN = """\
+phases:
+  - id: build
+    gate:
+      script: |
+        {script}
+      on-fail-prompt: Repair the build.
+      max-retries: {retries}
+    steps:
+      - id: one
+        prompt: Do one
+  - id: ship
+    prompt: Ship it
+"""
+
 
 class Result(NamedTuple):
     """What a command printed, and how it ended."""
@@ -48,6 +63,7 @@ class Result(NamedTuple):
 
 
 Run = Callable[..., Result]
+Gated = Callable[..., None]
 
 
 @pytest.fixture
@@ -100,6 +116,27 @@ def sprint(folder: Path, done: Run) -> Path:
     done("sprint", "create", "auth", "--plan", "plan.yaml", "--at", "2026-01-15T08:59:00Z")
     done("sprint", "start", "--at", "2026-01-15T09:00:00Z")
     return folder
+
+
+@pytest.fixture
+def gated(folder: Path, done: Run) -> Gated:
+    """Return a function that makes a sprint whose first phase waits for its gate."""
+
+    def make(script: str, retries: int = 3) -> None:
+        plan = GATED_PLAN.format(script=script, retries=retries)
+        (folder / "plan.yaml").write_text(plan)
+        done("init")
+        done("sprint", "create", "auth", "--plan", "plan.yaml")
+        done("sprint", "start")
+        done("phase", "start")
+        done("phase", "complete")
+
+    return make
+
+
+def types(done: Run) -> list[str]:
+    """Return the types of the events after the work was done."""
+    return [event["type"] for event in done("log", "--json").lines[4:]]
 
 
 def read_state(folder: Path) -> Any:

@@ -38,6 +38,7 @@ NEEDED = {
     "to": "version:3",
     "position": "1",
     "what": "events",
+    "exit_code": "1",
     "shell": "bash",
     "file": "copy.db",
     "files": "PROGRESS.yaml",

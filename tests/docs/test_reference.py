@@ -46,6 +46,7 @@ def test_every_exit_code_is_described() -> None:
         output.NOT_FOUND,
         output.INTEGRITY,
         output.CONFLICT,
+        output.GATE_FAILED,
     }
     assert listed == {0, 130, *used}
 
