@@ -16,6 +16,7 @@ from . import (
     damage,
     documents,
     file_faults,
+    gates,
     kills,
     laws,
     power_cuts,
@@ -43,6 +44,8 @@ CRITERIA: dict[str, Criterion] = {
     "the sweep finds planted defects": file_faults.planted_defects,
     "full and read-only disks lose nothing": file_faults.small_disks,
     "lost answers, signals and limits": file_faults.endings,
+    "hostile gates get their verdict and leave nothing": gates.hostile,
+    "a killed gate costs no retry": gates.killed,
     "power cuts lose nothing acknowledged": power_cuts.images,
     "the images show planted defects": power_cuts.planted_defects,
 }
