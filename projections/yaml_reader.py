@@ -50,11 +50,11 @@ _SCALAR_TYPES: dict[str, type] = {
 }
 
 
-class _UnreadError(Exception):
+class UnreadError(Exception):
     """Something the text holds that is not allowed; says what is."""
 
 
-class _Frame:
+class Frame:
     """A collection being read, and the key that waits for its value."""
 
     __slots__ = ("items", "key")
@@ -64,19 +64,22 @@ class _Frame:
         self.key: str | None = None
 
 
-def load(data: bytes, *, file: str | None = None) -> Any:
-    """Return what the YAML holds; refuse, by line and field, what is not plain data."""
+def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = None) -> Any:
+    """Return what the YAML holds; refuse, by line and field, what is not plain data.
+
+    A `builder` of another kind may note more on the way.
+    """
     _check_bytes(data, file)
-    builder = _Builder()
+    builder = builder or Builder()
     line = 1
     try:
         events: Any = yaml.parse(data, Loader=_LOADER)
         for event in events:
             line = event.start_mark.line + 1
             builder.take(event)
-    except _UnreadError as error:
+    except UnreadError as error:
         raise InvalidInputError(
-            str(error), file=file, line=line, field=builder.place() or None
+            str(error), file=file, line=line, field=field_path(builder.path()) or None
         ) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         # PyYAML without libyaml lets Python complain about escapes beyond Unicode.
@@ -86,12 +89,12 @@ def load(data: bytes, *, file: str | None = None) -> Any:
     return builder.root
 
 
-class _Builder:
+class Builder:
     """The data so far, and the path from its root to where the next event belongs."""
 
     def __init__(self) -> None:
         self.root: Any = _NOTHING
-        self.stack: list[_Frame] = []
+        self.stack: list[Frame] = []
         self.documents = 0
         self.nodes = 0
 
@@ -111,13 +114,13 @@ class _Builder:
         elif kind is yaml.DocumentStartEvent:
             self.documents += 1
             if self.documents > 1:
-                raise _UnreadError("a second document starts; only one is allowed")
+                raise UnreadError("a second document starts; only one is allowed")
 
     def count(self, event: Any) -> None:
         """Take notice of a node; refuse one too many, or one that can be repeated."""
         self.nodes += 1
         if self.nodes > NODES_MAX:
-            raise _UnreadError(f"holds more than {NODES_MAX} keys and values")
+            raise UnreadError(f"holds more than {NODES_MAX} keys and values")
         if event.anchor is not None:
             _refuse_alias(f"&{event.anchor}")
 
@@ -130,7 +133,7 @@ class _Builder:
             if event.tag is not None:
                 _tagged(text, event.tag)
             if text in frame.items:
-                raise _UnreadError(f"the key {_shown(text)} is there twice")
+                self.repeat(f"the key {_shown(text)} is there twice")
             frame.key = _whole(text)
         elif event.tag is not None:
             self.store(_tagged(text, event.tag))
@@ -138,6 +141,10 @@ class _Builder:
             self.store(_whole(text))
         elif text or frame is not None:
             self.store(_resolved(text))
+
+    def repeat(self, problem: str) -> None:
+        """Take a key that the mapping has already."""
+        raise UnreadError(problem)
 
     def open(self, items: dict[str, Any] | list[Any], event: Any, tag: str) -> None:
         """Take the start of a collection."""
@@ -147,11 +154,11 @@ class _Builder:
         if self.stack:
             frame = self.stack[-1]
             if type(frame.items) is dict and frame.key is None:
-                raise _UnreadError("a key is a collection; keys must be plain words")
+                raise UnreadError("a key is a collection; keys must be plain words")
         if len(self.stack) >= DEPTH_MAX:
-            raise _UnreadError(f"nested deeper than {DEPTH_MAX} levels")
+            raise UnreadError(f"nested deeper than {DEPTH_MAX} levels")
         self.store(items)
-        self.stack.append(_Frame(items))
+        self.stack.append(Frame(items))
 
     def store(self, value: Any) -> None:
         """Put a value where it belongs."""
@@ -165,7 +172,7 @@ class _Builder:
             frame.items[frame.key] = value
             frame.key = None
 
-    def place(self) -> str:
+    def path(self) -> list[str | int]:
         """Return the path of the field that the next event belongs to."""
         parts: list[str | int] = []
         for depth, frame in enumerate(self.stack, start=1):
@@ -176,13 +183,13 @@ class _Builder:
                 parts.append(next(reversed(frame.items)))
             elif frame.key is not None:
                 parts.append(frame.key)
-        return field_path(parts)
+        return parts
 
 
 def _whole(text: str) -> str:
     """Return text, but refuse halves of surrogate pairs: PyYAML alone lets them in."""
     if not text.isascii() and _SURROGATE.search(text):
-        raise _UnreadError("half a surrogate pair is not a character")
+        raise UnreadError("half a surrogate pair is not a character")
     return text
 
 
@@ -195,10 +202,10 @@ def _resolved(text: str) -> Any:
     if _FLOAT.fullmatch(text):
         number = float(text) if len(text) <= _NUMBER_DIGITS_MAX else float("inf")
         if number in (float("inf"), float("-inf")):
-            raise _UnreadError(f"the number {_shown(text)} is too large")
+            raise UnreadError(f"the number {_shown(text)} is too large")
         return number
     if _NOT_FINITE.fullmatch(text):
-        raise _UnreadError(f"{text} is not a finite number; quote it if it is text")
+        raise UnreadError(f"{text} is not a finite number; quote it if it is text")
     return text
 
 
@@ -208,7 +215,7 @@ def _integer(text: str) -> int:
     # Turning a megabyte of digits into a number would take minutes.
     number = int(digits, base) if len(text) <= _NUMBER_DIGITS_MAX else INTEGER_MAX + 1
     if not INTEGER_MIN <= number <= INTEGER_MAX:
-        raise _UnreadError(
+        raise UnreadError(
             f"the integer {_shown(text)} does not fit in 64 bits; quote it if it is text"
         )
     return number
@@ -225,18 +232,18 @@ def _tagged(text: str, tag: str) -> Any:
     if name == "float" and type(value) is int:
         return float(value)
     if type(value) is not _SCALAR_TYPES[name]:
-        raise _UnreadError(f"{_shown(text)} is not what its tag !!{name} says")
+        raise UnreadError(f"{_shown(text)} is not what its tag !!{name} says")
     return value
 
 
 def _refuse_alias(name: str) -> NoReturn:
-    raise _UnreadError(
+    raise UnreadError(
         f"anchors and aliases ({_shown(name)[1:-1]}) are not allowed; write the value out"
     )
 
 
 def _refuse_tag(tag: str) -> NoReturn:
-    raise _UnreadError(
+    raise UnreadError(
         f"the tag {_shown(tag)} is not allowed here; "
         "only !!str, !!int, !!float, !!bool, !!null, !!seq and !!map are"
     )
