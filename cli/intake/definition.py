@@ -1,0 +1,225 @@
+"""Read a SPRINT.yaml and the workflows it names, and compile them.
+
+The door for programs too: `compile_files(Path("SPRINT.yaml"))` gives the plan that
+`create_sprint` takes, or raises one error with everything that is wrong.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.sprint.compile.compiler import compile_sprint
+from sprintlog.engine.sprint.compile.problems import Definition, Problem, text_of
+from sprintlog.engine.sprint.compile.workflows import (
+    DEPTH_MAX,
+    sprint_references,
+    workflow_references,
+)
+from sprintlog.projections.yaml_places import Placed
+from sprintlog.projections.yaml_writer import field_path
+
+from .definition_models import Sprint, Workflow
+from .progress import read_bytes
+from .shapes import shape_problems
+
+SPRINT = "SPRINT.yaml"
+WORKFLOWS = Path(".claude") / "workflows"
+ENDINGS = (".yaml", ".yml")
+_BARE_TEMPLATE = re.compile(rb"(?:^|[:-]) *\{\{")
+
+
+class Read(NamedTuple):
+    """A file that was used, and its bytes."""
+
+    file: Path
+    content: bytes
+
+
+class CompiledFiles(NamedTuple):
+    """A plan, and what it was made of."""
+
+    sprint_id: str
+    plan: dict[str, Any]
+    file: Path
+    """The SPRINT.yaml."""
+    read: list[Read]
+    """Every file that was used, the SPRINT.yaml first."""
+    warnings: list[Problem]
+
+
+class DefinitionError(InvalidInputError):
+    """A definition that does not compile; `problems` says all that is wrong with it."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        first = next(problem for problem in problems if not problem.is_warning)
+        super().__init__(
+            first.message,
+            file=first.file,
+            line=first.line,
+            field=field_path(first.path) or None,
+            hint=first.hint,
+        )
+        self.problems = problems
+        self.fields["problems"] = [as_fields(problem) for problem in problems]
+
+
+def as_fields(problem: Problem) -> dict[str, Any]:
+    """Return a problem as scripts get it."""
+    return {
+        "code": problem.code,
+        "warning": problem.is_warning,
+        "file": problem.file,
+        "line": problem.line,
+        "path": field_path(problem.path),
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+def compile_files(
+    given: Path, *, workflows: Path | None = None, sprint_id: str | None = None
+) -> CompiledFiles:
+    """Compile a SPRINT.yaml, or the one in a folder, with the workflows it names.
+
+    Workflows are looked for in `workflows`, else in the nearest `.claude/workflows`
+    upwards from the SPRINT.yaml. Raise `NotFoundError` when there is no SPRINT.yaml,
+    `DefinitionError` with every problem of every file.
+    """
+    file = given / SPRINT if given.is_dir() else given
+    content = read_bytes(file)
+    folder = workflows or nearest_workflows(file)
+    if workflows is not None and not workflows.is_dir():
+        raise NotFoundError(f"{workflows}: there is no such folder", file=str(workflows))
+    files = _Files(folder)
+    sprint = files.take(file, content, Sprint)
+    if sprint is None:
+        raise DefinitionError(files.located([]))
+    files.follow(sprint)
+    identity = sprint_id or text_of(sprint.data, "sprint-id") or _named_by_folder(file)
+    compiled = compile_sprint(
+        sprint,
+        files.workflows,
+        sprint_id=identity,
+        available=files.available(),
+        searched=str(folder or f"{WORKFLOWS} of any folder upwards"),
+    )
+    problems = files.located(compiled.problems)
+    if compiled.plan is None or not all(problem.is_warning for problem in problems):
+        raise DefinitionError(problems)
+    return CompiledFiles(identity, compiled.plan, file, files.read, problems)
+
+
+def nearest_workflows(file: Path) -> Path | None:
+    """Return the first `.claude/workflows` upwards from a file, written as the file is."""
+    for above in file.absolute().parents:
+        if (folder := above / WORKFLOWS).is_dir():
+            return folder if file.is_absolute() else Path(os.path.relpath(folder))
+    return None
+
+
+def _named_by_folder(file: Path) -> str:
+    return file.resolve().parent.name
+
+
+class _Files:
+    """The files read so far, what is in them, and what is wrong with them."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self.workflows: dict[str, Definition | None] = {}
+        self.read: list[Read] = []
+        self._placed: dict[str, Placed] = {}
+        self._order: dict[str, int] = {}
+        self._problems: list[Problem] = []
+
+    def take(self, file: Path, content: bytes, model: type[BaseModel]) -> Definition | None:
+        """Read a file and check its shape; None when it cannot be read at all."""
+        name = str(file)
+        self._order[name] = len(self._order)
+        self.read.append(Read(file, content))
+        try:
+            placed = Placed(content, file=name)
+        except InvalidInputError as error:
+            self._refuse(name, error, content)
+            return None
+        if not isinstance(placed.data, dict):
+            message = "a mapping of fields belongs at the top"
+            self._problems.append(Problem("wrong-type", message, name, line=1))
+            return None
+        self._placed[name] = placed
+        for line, path, message in placed.repeated:
+            self._problems.append(Problem("duplicate-key", message, name, path, line=line))
+        definition = Definition(name, placed.data)
+        self._problems += shape_problems(model, definition)
+        return definition
+
+    def follow(self, sprint: Definition) -> None:
+        """Read every workflow that the sprint names, directly or through others."""
+        wanted = [reference.name for reference in sprint_references(sprint.data)]
+        for _ in range(DEPTH_MAX + 1):
+            further: list[str] = []
+            for name in dict.fromkeys(wanted):
+                if name in self.workflows or (file := self._find(name)) is None:
+                    continue
+                definition = self._take_workflow(file)
+                self.workflows[name] = definition
+                if definition is not None:
+                    references = workflow_references(definition.data)
+                    further += [reference.name for reference in references]
+            wanted = further
+
+    def available(self) -> list[str]:
+        """Return the names of the workflows there are."""
+        names = {file.stem for file in self._listed() if file.suffix in ENDINGS}
+        return sorted(names)
+
+    def located(self, problems: list[Problem]) -> list[Problem]:
+        """Return all problems with their lines, by file and line."""
+        # A shape that is wrong may be met again where its meaning is looked at.
+        once = {
+            (one.code, one.file, one.path, one.near): self._with_line(one)
+            for one in (*problems, *self._problems)
+        }
+        return sorted(once.values(), key=lambda one: (self._order[one.file], one.line or 0))
+
+    def _take_workflow(self, file: Path) -> Definition | None:
+        try:
+            content = read_bytes(file)
+        except InvalidInputError as error:
+            self._order[str(file)] = len(self._order)
+            self._refuse(str(file), error, b"")
+            return None
+        return self.take(file, content, Workflow)
+
+    def _refuse(self, file: str, error: InvalidInputError, content: bytes) -> None:
+        message, line = str(error.fields["problem"]), error.fields["line"]
+        lines = content.splitlines()[:line]
+        hint = None
+        if lines and _BARE_TEMPLATE.search(lines[-1]):
+            hint = "put a text that starts with {{ in quotes"
+        self._problems.append(Problem("not-yaml", message, file, hint=hint, line=line))
+
+    def _find(self, name: str) -> Path | None:
+        """Return the file of a workflow; no name leads out of the folder."""
+        parts = Path(name).parts
+        if self._folder is None or not parts or ".." in parts or Path(name).is_absolute():
+            return None
+        for ending in ENDINGS:
+            file = self._folder / f"{name}{ending}"
+            if file.is_file():
+                return file
+        return None
+
+    def _listed(self) -> Iterator[Path]:
+        return self._folder.iterdir() if self._folder is not None else iter(())
+
+    def _with_line(self, problem: Problem) -> Problem:
+        placed = self._placed.get(problem.file)
+        if problem.line is not None or placed is None:
+            return problem
+        return problem._replace(line=placed.line(problem.path, problem.near))

@@ -1,0 +1,144 @@
+"""SPRINT.yaml and workflows as authors write them; their JSON Schema is made from this.
+
+Only shapes are here: what may follow from what is the compiler's business. Keys that no
+field names are allowed, an item's are for templates.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WrapValidator
+from pydantic_core import PydanticCustomError
+
+from sprintlog.engine.sprint import words
+
+from .fields import Count, Flag, Identity, Mode, Model, OneOf, Open, Text
+
+Category = Annotated[str, OneOf(words.FAILURE_CATEGORIES)]
+Positive = Annotated[int, Field(strict=True, ge=1)]
+UNLIMITED = "unlimited"
+
+
+def _with_text(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("empty-prompt", "has no text")
+    return text
+
+
+def _or_unlimited(value: Any, check: Any) -> Any:
+    return value if value == UNLIMITED else check(value)
+
+
+Prompt = Annotated[str, Field(strict=True), AfterValidator(_with_text)]
+Iterations = Annotated[Count, WrapValidator(_or_unlimited)]
+
+
+class Item(Open):
+    """One thing to be done; `prompt` and every other key can be named in templates."""
+
+    prompt: Prompt
+    id: Identity | None = None
+    workflow: Text | None = None
+    model: Model | None = None
+    depends_on: list[Text] | None = None
+
+
+class Retry(BaseModel):
+    """Which failures are tried again, how often and after what waits."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    maxAttempts: Count | None = None  # noqa: N815
+    backoffMs: list[Count] | None = None  # noqa: N815
+    retryOn: list[Category] | None = None  # noqa: N815
+
+
+class Ralph(Open):
+    """Settings of Ralph mode."""
+
+    idle_threshold: Positive | None = None
+    min_iterations: Count | None = None
+
+
+class Hook(Open):
+    """What runs after each iteration."""
+
+    id: Identity
+    workflow: Text | None = None
+    prompt: Prompt | None = None
+    parallel: Flag | None = None
+    enabled: Flag | None = None
+
+
+class HookSwitch(Open):
+    """How a sprint switches a hook of its workflow."""
+
+    enabled: Flag | None = None
+
+
+class Config(Open):
+    """Settings of the tools around; only `max-iterations` is compiled."""
+
+    max_iterations: Iterations | None = None
+
+
+class Sprint(Open):
+    """SPRINT.yaml: `steps` in the first generation, `collections` in the second."""
+
+    workflow: Text
+    steps: list[Item] = Field(default_factory=list)
+    collections: dict[str, list[Item]] = Field(default_factory=dict)
+    sprint_id: Identity | None = None
+    name: Text | None = None
+    model: Model | None = None
+    mode: Mode | None = None
+    goal: Prompt | None = None
+    ralph: Ralph = Ralph()
+    per_iteration_hooks: dict[str, HookSwitch] = Field(default_factory=dict)
+    retry: Retry = Retry()
+    max_iterations: Iterations | None = None
+    config: Config | None = None
+
+
+class OnFail(Open):
+    """What is done when a gate fails."""
+
+    prompt: Prompt | None = None
+    max_retries: Count | None = None
+
+
+class Gate(Open):
+    """A check that must pass before its phase is finished."""
+
+    script: Prompt
+    on_fail: OnFail = OnFail()
+    on_fail_prompt: Prompt | None = None
+    max_retries: Count | None = None
+    timeout: Annotated[float, Field(strict=True, gt=0)] | None = None
+
+
+class Phase(Open):
+    """A phase: simple by `prompt`, for each item by `for-each`, inlined by `workflow`."""
+
+    id: Identity
+    prompt: Prompt | None = None
+    for_each: Text | None = None
+    workflow: Text | None = None
+    model: Model | None = None
+    break_: Flag | None = None
+    gate: Gate | None = None
+    parallel: Flag | None = None
+    wait_for_parallel: Flag | None = None
+
+
+class Workflow(Open):
+    """A workflow: phases in order, or what a Ralph loop needs."""
+
+    name: Text | None = None
+    description: Text | None = None
+    mode: Mode | None = None
+    model: Model | None = None
+    phases: list[Phase] = Field(default_factory=list)
+    goal_prompt: Prompt | None = None
+    reflection_prompt: Prompt | None = None
+    per_iteration_hooks: list[Hook] = Field(default_factory=list)
+    ralph: Ralph = Ralph()

@@ -1,0 +1,221 @@
+"""Phases of a workflow in a row: what it inlines stands where the phase stood.
+
+An inlined phase gets the id of the phase that inlines it, a dash, and its own. This does
+not depend on items, so a workflow is laid out once and filled for each of them.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..tree import Data
+from .budget import Budget
+from .problems import Definition, Path, Problems, is_given, list_of, text_of
+from .templates import Template, cut
+from .workflows import DEPTH_MAX, Workflows, workflow_of
+
+FLAGS = ("parallel", "wait-for-parallel", "break")
+PHASE_BYTES = 40
+"""What a phase takes beside its texts, at least."""
+
+
+class Authored(NamedTuple):
+    """A piece of a workflow, and where it stands."""
+
+    data: Data
+    where: Definition
+    path: Path
+
+
+class Part(NamedTuple):
+    """A phase as its workflow has it, read once."""
+
+    id: str
+    phase: Authored
+    template: Template
+    model: str | None
+    flags: Data
+    gate: Authored | None
+    is_for_each: bool
+    inlines: str | None
+    """The workflow that stands in its place."""
+
+
+class Around(NamedTuple):
+    """What a workflow stands in."""
+
+    chain: tuple[str, ...] = ()
+    """The workflows around it, the sprint's own first."""
+    prefix: str = ""
+    phase_model: str | None = None
+    """The nearest one that a phase on the way names."""
+    workflow_model: str | None = None
+    """The nearest one that a workflow on the way names."""
+
+
+class Flat(NamedTuple):
+    """A phase in its place, with all that was said of it on the way."""
+
+    id: str
+    part: Part
+    around: Around
+    """What is in its workflow; the models are those that hold for the phase."""
+    flags: Data
+    gate: Authored | None
+
+
+class Outline:
+    """Lays out workflows, and takes what is wrong with them as problems."""
+
+    def __init__(self, workflows: Workflows, problems: Problems, budget: Budget) -> None:
+        self._workflows = workflows
+        self._problems = problems
+        self._budget = budget
+        self._read: dict[str, tuple[list[Part], str | None]] = {}
+
+    def flat(self, name: str, *, named_by: Authored, around: Around) -> Iterator[Flat]:
+        """Yield the phases of a workflow, inlined ones in their place."""
+        if self._workflows.get(name) is None or not self._may_stand(name, named_by, around):
+            return
+        parts, model = self._parts(name)
+        chain = (*around.chain, name)
+        workflow_model = model or around.workflow_model
+        for part in parts:
+            identity = around.prefix + part.id
+            self._budget.spend(identity, PHASE_BYTES)
+            phase_model = part.model or around.phase_model
+            if part.inlines is None:
+                inside = Around(chain, around.prefix, phase_model, workflow_model)
+                yield Flat(identity, part, inside, part.flags, part.gate)
+                continue
+            inside = Around(chain, f"{identity}-", phase_model, workflow_model)
+            inlined = self.flat(part.inlines, named_by=part.phase, around=inside)
+            yield from self._passed_on(part, inlined)
+
+    def _parts(self, name: str) -> tuple[list[Part], str | None]:
+        """Return the phases of a workflow and its model; check them the first time."""
+        if name not in self._read:
+            where = self._workflows[name]
+            assert where is not None
+            self._check_phases(where)
+            parts: dict[str, Part] = {}
+            for index, phase in enumerate(list_of(where.data, "phases")):
+                if (identity := text_of(phase, "id")) is None:
+                    continue
+                part = self._part(Authored(phase, where, ("phases", index)))
+                if parts.setdefault(identity, part) is not part:
+                    path = (*part.phase.path, "id")
+                    message = f"{identity!r} is the id of another phase of the workflow"
+                    self._problems.add("duplicate-id", where, path, message)
+            self._read[name] = list(parts.values()), text_of(where.data, "model")
+        return self._read[name]
+
+    def _part(self, phase: Authored) -> Part:
+        self._check_phase(phase)
+        data = phase.data
+        is_for_each = is_given(data, "for-each")
+        return Part(
+            data["id"],
+            phase,
+            cut(text_of(data, "prompt") or ""),
+            text_of(data, "model"),
+            {flag: True for flag in FLAGS if data.get(flag) is True},
+            _gate_of(phase),
+            is_for_each,
+            None if is_for_each else workflow_of(data),
+        )
+
+    def _may_stand(self, name: str, named_by: Authored, around: Around) -> bool:
+        """Tell whether a workflow may stand there; take circles and depth as problems."""
+        chain, path = around.chain, (*named_by.path, "workflow")
+        if name in chain[-1:]:
+            message = f"workflow {name!r} names itself"
+            self._problems.add("self-reference", named_by.where, path, message)
+        elif name in chain:
+            circle = " → ".join([*chain[chain.index(name) :], name])
+            message = f"workflows name each other in a circle: {circle}"
+            self._problems.add("workflow-cycle", named_by.where, path, message)
+        elif len(chain) == DEPTH_MAX:
+            message = (
+                f"{name!r} would be workflow {DEPTH_MAX + 1} in a row; "
+                f"at most {DEPTH_MAX} may stand in each other"
+            )
+            self._problems.add("too-deep", named_by.where, path, message)
+        else:
+            return True
+        return False
+
+    def _passed_on(self, part: Part, inlined: Iterator[Flat]) -> Iterator[Flat]:
+        """Yield inlined phases with what the phase that inlines them says of itself.
+
+        It is finished when the last of them is, so its gate and its break are that one's.
+        """
+        if not part.flags and part.gate is None:
+            yield from inlined
+            return
+        of_all = {flag: True for flag in part.flags if flag == "parallel"}
+        at_first = {flag: True for flag in part.flags if flag == "wait-for-parallel"}
+        at_last = {flag: True for flag in part.flags if flag == "break"}
+        behind = next(inlined, None)
+        while behind is not None:
+            flat, behind = behind, next(inlined, None)
+            flags = {**flat.flags, **of_all, **at_first}
+            at_first = {}
+            if behind is None:
+                yield flat._replace(flags=flags | at_last, gate=self._gate(part, flat))
+            else:
+                yield flat._replace(flags=flags)
+
+    def _gate(self, part: Part, last: Flat) -> Authored | None:
+        if part.gate is not None and last.gate is not None:
+            self._problems.add(
+                "two-gates",
+                part.phase.where,
+                (*part.phase.path, "gate"),
+                f"the last phase inlined here, {last.id!r}, has a gate of its own",
+                hint="leave one of them out",
+            )
+        return part.gate or last.gate
+
+    def _check_phases(self, where: Definition) -> None:
+        if where.data.get("phases", []) == []:
+            self._problems.add(
+                "no-phases",
+                where,
+                ("phases",) if "phases" in where.data else (),
+                "a workflow needs at least one phase",
+                hint="a phase is `- id: …` with a `prompt`, a `for-each` or a `workflow`",
+            )
+
+    def _check_phase(self, phase: Authored) -> None:
+        data = phase.data
+        if is_given(data, "prompt") and is_given(data, "workflow"):
+            self._problems.add(
+                "two-actions",
+                phase.where,
+                phase.path,
+                f"phase {data['id']!r} has both a `prompt` and a `workflow`",
+                hint="leave one of them out",
+            )
+        elif not any(is_given(data, key) for key in ("prompt", "workflow", "for-each")):
+            self._problems.add(
+                "no-action",
+                phase.where,
+                phase.path,
+                f"phase {data['id']!r} does not say what is to be done",
+                hint="give it a `prompt`, a `for-each` or a `workflow`",
+            )
+        elif is_given(data, "prompt") and is_given(data, "for-each"):
+            self._problems.add(
+                "unused-prompt",
+                phase.where,
+                (*phase.path, "prompt"),
+                "the prompt of a `for-each` phase is not used, its items' prompts are",
+                hint="put it into a workflow, and name that with `workflow`",
+            )
+
+
+def _gate_of(phase: Authored) -> Authored | None:
+    gate = phase.data.get("gate")
+    if not isinstance(gate, dict):
+        return None
+    return Authored(gate, phase.where, (*phase.path, "gate"))

@@ -1,0 +1,139 @@
+"""The items of a SPRINT.yaml: both generations, their ids and what they depend on."""
+
+from typing import Any, NamedTuple
+
+from ...errors import RefusedError
+from ..plan import check_id
+from ..tree import Data
+from .problems import Definition, Path, Problems, is_given, list_of, nearest, text_of
+
+FIRST_GENERATION = "step"
+"""The collection that a `steps` list stands for."""
+RESERVED = ("phase", "sprint")
+
+
+class Item(NamedTuple):
+    """One item as templates see it, and where it stands."""
+
+    data: Data
+    path: Path
+
+
+class Collection(NamedTuple):
+    """A named list of items, and where it stands."""
+
+    items: list[Item]
+    path: Path
+
+
+def collections_of(sprint: Definition, problems: Problems) -> dict[str, Collection]:
+    """Return the collections by name; `steps` is the one called `step`."""
+    data = sprint.data
+    if "steps" in data and "collections" in data:
+        problems.add(
+            "mixed-generations",
+            sprint,
+            ("steps",),
+            "`steps` and `collections` are both there; only one of them may be",
+            hint="`steps: […]` is the same as `collections: {step: […]}`",
+        )
+    given = data.get("collections")
+    found = {}
+    for name, items in given.items() if isinstance(given, dict) else ():
+        path: Path = ("collections", name)
+        if name in RESERVED:
+            problems.add("bad-id", sprint, path, f"a collection cannot be called {name!r}")
+        found[name] = _collection(sprint, name, items, path, problems)
+    if "steps" in data and FIRST_GENERATION not in found:
+        found[FIRST_GENERATION] = _collection(
+            sprint, FIRST_GENERATION, data["steps"], ("steps",), problems
+        )
+    return found
+
+
+def _collection(
+    sprint: Definition, name: str, given: Any, path: Path, problems: Problems
+) -> Collection:
+    if given == []:
+        problems.add(
+            "empty-collection",
+            sprint,
+            path,
+            "has no items",
+            hint="an item is `- prompt: …`",
+        )
+    items: list[Item] = []
+    seen: dict[str, int] = {}
+    for index, data in enumerate(given if isinstance(given, list) else ()):
+        if not isinstance(data, dict):
+            continue
+        where = (*path, index)
+        identity = text_of(data, "id") or f"{name}-{index}"
+        if check_text_id(identity, sprint, (*where, "id"), problems) and identity in seen:
+            problems.add(
+                "duplicate-id",
+                sprint,
+                (*where, "id"),
+                f"{identity!r} is the id of item {seen[identity]} already",
+                hint="ids must be unique in a collection",
+            )
+        seen.setdefault(identity, index)
+        seen_by_templates = {
+            "type": name,
+            **data,
+            "prompt": text_of(data, "prompt") or "",
+            "id": identity,
+            "index": index,
+        }
+        items.append(Item(seen_by_templates, where))
+    for item in items:
+        _check_dependencies(sprint, item, seen, problems)
+    return Collection(items, path)
+
+
+def _check_dependencies(
+    sprint: Definition, item: Item, places: dict[str, int], problems: Problems
+) -> None:
+    own = item.data["id"]
+    for index, name in enumerate(list_of(item.data, "depends-on")):
+        path = (*item.path, "depends-on", index)
+        if name == own:
+            problems.add("self-reference", sprint, path, f"item {own!r} depends on itself")
+        elif isinstance(name, str) and name not in places:
+            problems.add(
+                "unknown-item",
+                sprint,
+                path,
+                f"there is no item {name!r}",
+                hint=nearest(name, list(places)),
+            )
+        elif isinstance(name, str) and places[name] > item.data["index"]:
+            problems.add(
+                "later-dependency",
+                sprint,
+                path,
+                f"{name!r} comes after {own!r}; items are run in the order written",
+                hint=f"move {name!r} up",
+            )
+
+
+def check_text_id(identity: str, where: Definition, path: Path, problems: Problems) -> bool:
+    """Tell whether a text can be an id; take it as a problem otherwise."""
+    try:
+        check_id(identity, field="id")
+    except RefusedError as error:
+        problems.add("bad-id", where, path, error.message.partition(": ")[2])
+        return False
+    return True
+
+
+def missing_items(sprint: Definition, problems: Problems) -> None:
+    """Take it as a problem when there are neither `steps` nor `collections`."""
+    if not is_given(sprint.data, "steps") and not is_given(sprint.data, "collections"):
+        problems.add(
+            "missing-items",
+            sprint,
+            (),
+            "there are neither `steps` nor `collections`",
+            hint="list what is to be done: `collections: {step: [{prompt: …}]}`",
+        )

@@ -1,0 +1,143 @@
+"""What can be wrong with a SPRINT.yaml or a workflow: stable codes, all gathered."""
+
+from typing import Any, NamedTuple
+
+from ..tree import Data
+
+PROBLEMS_MAX = 1_000
+"""More than this nobody reads; what comes after is not gathered."""
+
+Path = tuple[str | int, ...]
+"""The way from a file's root to a value: keys and indices."""
+
+ERRORS = {
+    "not-yaml": "The file cannot be read, or not as YAML.",
+    "duplicate-key": "A mapping has the same key twice.",
+    "missing-field": "A field that must be there is not.",
+    "no-value": "Nothing (`null`) stands where a list, a mapping or a text belongs.",
+    "wrong-type": "A value has another type than the field takes.",
+    "unknown-word": "A word is not in the field's list.",
+    "out-of-range": "A number is too small or too large.",
+    "empty-prompt": "A prompt, goal or script has no text.",
+    "bad-id": "An id is too long, holds what an id may not hold, or is reserved.",
+    "duplicate-id": "Two phases, items or hooks beside each other have the same id.",
+    "mixed-generations": "Both `steps` and `collections` are there.",
+    "missing-items": "There are neither `steps` nor `collections` to iterate over.",
+    "empty-collection": "A list of items is empty.",
+    "unknown-collection": "A `for-each` names a collection that SPRINT.yaml does not have.",
+    "unknown-workflow": "There is no file for a workflow that is named.",
+    "self-reference": "A workflow names itself, or an item depends on itself.",
+    "workflow-cycle": "Workflows name each other in a circle.",
+    "too-deep": "Workflows are nested more than five deep.",
+    "no-phases": "A workflow has no phases.",
+    "no-action": "A phase or hook does not say what is to be done.",
+    "two-actions": "A phase or hook has both a `prompt` and a `workflow`.",
+    "two-gates": "A phase and the last phase of the workflow it inlines both have a gate.",
+    "nested-for-each": "A workflow that is run for each item iterates itself.",
+    "unknown-variable": "A template names a variable that does not exist, or has no value.",
+    "unknown-item": "`depends-on` names an item that its collection does not have.",
+    "missing-goal": "A Ralph sprint has no `goal`.",
+    "unknown-hook": "`per-iteration-hooks` names a hook that the workflow does not have.",
+    "plan-too-large": "The plan would be larger than what can be recorded.",
+}
+"""Every code that refuses a definition, with what it means."""
+
+WARNINGS = {
+    "unused-collection": "No phase iterates over a collection.",
+    "unused-prompt": "A `for-each` phase has a prompt, which nothing uses.",
+    "variable-without-item": "A phase outside of any `for-each` names a field of the item.",
+    "ignored-field": "A field has no effect where it stands.",
+    "later-dependency": "An item depends on one that comes after it.",
+}
+"""Every code that is only told, with what it means."""
+
+
+class Definition(NamedTuple):
+    """A SPRINT.yaml or a workflow as it was read, and what its file is called."""
+
+    file: str
+    data: Data
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong, where it stands, and what would be right."""
+
+    code: str
+    message: str
+    file: str
+    path: Path = ()
+    hint: str | None = None
+    near: str | None = None
+    """A piece of the value's text that the problem is about."""
+    line: int | None = None
+    """Filled in by whoever read the file."""
+
+    @property
+    def is_warning(self) -> bool:
+        """Tell whether the definition compiles all the same."""
+        return self.code in WARNINGS
+
+
+class Problems:
+    """Gathers problems; the same one at the same place counts once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, Path, str | None], Problem] = {}
+
+    def add(
+        self,
+        code: str,
+        where: Definition,
+        path: Path,
+        message: str,
+        *,
+        hint: str | None = None,
+        near: str | None = None,
+    ) -> None:
+        """Take one more problem of a known code."""
+        if code not in ERRORS and code not in WARNINGS:
+            raise KeyError(code)
+        key = (code, where.file, path, near)
+        if len(self._found) < PROBLEMS_MAX:
+            self._found.setdefault(
+                key, Problem(code, message, where.file, path, hint, near)
+            )
+
+    @property
+    def found(self) -> list[Problem]:
+        """Return the problems in the order they were found."""
+        return list(self._found.values())
+
+
+def text_of(data: Any, key: str) -> str | None:
+    """Return a field that is text and not empty; the shape is checked elsewhere."""
+    value = data.get(key) if isinstance(data, dict) else None
+    return value if isinstance(value, str) and value else None
+
+
+def mapping_of(data: Any, key: str) -> Data:
+    """Return a field that is a mapping, else an empty one."""
+    value = data.get(key) if isinstance(data, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(data: Any, key: str) -> list[Any]:
+    """Return a field that is a list, else an empty one."""
+    value = data.get(key) if isinstance(data, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def is_given(data: Data, key: str) -> bool:
+    """Tell whether a field is there with any value."""
+    return data.get(key) is not None
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """Return a hint that names what was probably meant, else what there is."""
+    # Imported when something is wrong, and only then.
+    from difflib import get_close_matches
+
+    if close := get_close_matches(word, known, n=1):
+        return f"did you mean {close[0]}?"
+    shown = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
+    return f"there are: {shown}" if known else "there is none"

@@ -1,0 +1,98 @@
+"""What a plan says beside its phases: mode, goal, Ralph settings, hooks, retry, limits."""
+
+from typing import Any
+
+from ..tree import Data
+from .problems import (
+    Definition,
+    Problems,
+    is_given,
+    list_of,
+    mapping_of,
+    nearest,
+    text_of,
+)
+
+IDLE_THRESHOLD = 3
+"""Iterations without progress before reflection starts (R53)."""
+_PROMPTS = ("goal-prompt", "reflection-prompt")
+_NOT_LEFT: Data = {"detected-at": None, "iteration": None, "final-summary": None}
+
+
+def settings_of(sprint: Definition, main: Definition | None, problems: Problems) -> Data:
+    """Return the plan's top-level fields but its phases, in the order they are shown."""
+    data = sprint.data
+    workflow: Data = main.data if main is not None else {}
+    is_ralph = (text_of(data, "mode") or text_of(workflow, "mode")) == "ralph"
+    settings: Data = {}
+    if is_ralph:
+        settings["mode"] = "ralph"
+        if not is_given(data, "goal"):
+            problems.add(
+                "missing-goal",
+                sprint,
+                (),
+                "a Ralph sprint needs a `goal`",
+                hint="say what is to be reached, and how one can tell",
+            )
+    if goal := text_of(data, "goal"):
+        settings["goal"] = goal
+    ralph = {**mapping_of(workflow, "ralph"), **mapping_of(data, "ralph")}
+    if is_ralph or ralph:
+        settings["ralph"] = {"idle-threshold": IDLE_THRESHOLD, **ralph}
+    settings |= {key: workflow[key] for key in _PROMPTS if text_of(workflow, key)}
+    if hooks := _hooks(sprint, main, problems):
+        settings["per-iteration-hooks"] = hooks
+    if retry := mapping_of(data, "retry"):
+        settings["retry"] = retry
+    if is_ralph:
+        settings |= {"dynamic-steps": [], "hook-tasks": [], "ralph-exit": dict(_NOT_LEFT)}
+    if (most := _max_iterations(data)) is not None:
+        settings["stats"] = {"max-iterations": most}
+    return settings
+
+
+def _max_iterations(data: Data) -> int | None:
+    """Return the most iterations allowed; `unlimited`, 0 and nothing are no limit."""
+    most = data.get("max-iterations")
+    if most is None:
+        most = mapping_of(data, "config").get("max-iterations")
+    return most if type(most) is int and most > 0 else None
+
+
+def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> list[Data]:
+    """Return the workflow's hooks, switched as the sprint says."""
+    hooks: dict[str, Data] = {}
+    given: list[Any] = list_of(main.data, "per-iteration-hooks") if main else []
+    for index, hook in enumerate(given):
+        identity = text_of(hook, "id")
+        if main is None or identity is None:
+            continue
+        path = ("per-iteration-hooks", index)
+        actions = [key for key in ("workflow", "prompt") if is_given(hook, key)]
+        if len(actions) != 1:
+            problems.add(
+                "two-actions" if actions else "no-action",
+                main,
+                path,
+                f"hook {identity!r} needs either a `workflow` or a `prompt`",
+            )
+        if identity in hooks:
+            message = f"{identity!r} is the id of another hook"
+            problems.add("duplicate-id", main, (*path, "id"), message)
+        hooks[identity] = {**hook, "parallel": False, "enabled": True} | {
+            key: hook[key] for key in ("parallel", "enabled") if is_given(hook, key)
+        }
+    for name, said in mapping_of(sprint.data, "per-iteration-hooks").items():
+        if name in hooks:
+            enabled = mapping_of({"": said}, "").get("enabled")
+            hooks[name]["enabled"] = hooks[name]["enabled"] if enabled is None else enabled
+        elif main is not None:
+            problems.add(
+                "unknown-hook",
+                sprint,
+                ("per-iteration-hooks", name),
+                f"the workflow has no hook {name!r}",
+                hint=nearest(name, list(hooks)),
+            )
+    return list(hooks.values())

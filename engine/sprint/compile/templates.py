@@ -1,0 +1,126 @@
+r"""Templates: `{{item.prompt}}` and its like, filled in one pass.
+
+What a variable stands for is put in as it is: text that came from an item is never
+expanded again. `\{{name}}` gives the braces themselves.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..tree import Data
+from .problems import nearest
+
+_VARIABLE = re.compile(r"\\?\{\{[ \t]*([A-Za-z_][\w-]*(?:\.[\w-]+)*)[ \t]*\}\}")
+
+ALWAYS_ITEM = ("item", "step")
+"""The names that mean the item in every `for-each` phase, whatever the collection."""
+OF_EVERY_ITEM = ("prompt", "id", "index", "type")
+
+Report = Callable[[str, str, str, str | None], None]
+"""Takes a code, the variable as it is written, a message and a hint."""
+
+
+class Scope(NamedTuple):
+    """What the variables of a prompt can name."""
+
+    sprint: Data
+    phase: Data
+    item: Data | None
+    """None outside of any `for-each` phase."""
+    kinds: tuple[str, ...]
+    """The collection iterated over; outside of any, all collections of the sprint."""
+
+
+class Variable(NamedTuple):
+    """A variable in a text: its name, and how it is written there."""
+
+    name: str
+    written: str
+
+
+Template = list[str | Variable]
+"""A text cut at its variables."""
+
+
+def cut(text: str) -> Template:
+    """Return a text as a template."""
+    pieces: Template = []
+    end = 0
+    for found in _VARIABLE.finditer(text):
+        pieces.append(text[end : found.start()])
+        written = found.group()
+        # An escaped variable is text, without what escaped it.
+        pieces.append(
+            written[1:] if written[0] == "\\" else Variable(found.group(1), written)
+        )
+        end = found.end()
+    pieces.append(text[end:])
+    return [piece for piece in pieces if piece]
+
+
+def filled(template: Template, scope: Scope, report: Report) -> Iterator[str]:
+    """Yield the pieces of the text; a variable without a value is reported and stays."""
+    for piece in template:
+        yield piece if isinstance(piece, str) else _value(piece, scope, report)
+
+
+def _value(variable: Variable, scope: Scope, report: Report) -> str:
+    head, *fields = variable.name.split(".")
+    if not fields:
+        # A name without a dot is a field of the item.
+        head, fields = "item", [head]
+    if head in ("sprint", "phase"):
+        holder: Any = scope.sprint if head == "sprint" else scope.phase
+    elif head in (*ALWAYS_ITEM, *scope.kinds):
+        holder = scope.item
+        if holder is None:
+            _report_without_item(variable, fields, report)
+            return variable.written
+    else:
+        known = [*ALWAYS_ITEM, *scope.kinds, "phase", "sprint"]
+        _report_unknown(variable, f"there is no {head!r}", nearest(head, known), report)
+        return variable.written
+    for field in fields:
+        owner, holder = holder, holder.get(field) if isinstance(holder, dict) else None
+    if holder is None:
+        names = [str(name) for name in owner] if isinstance(owner, dict) else []
+        said = f"{_called(head, scope)} has no {'.'.join(fields)!r}"
+        hint = nearest(fields[-1], names)
+        if (head, fields) == ("sprint", ["name"]):
+            hint = "give SPRINT.yaml a `name`"
+        _report_unknown(variable, said, hint, report)
+        return variable.written
+    return holder if isinstance(holder, str) else msgspec.json.encode(holder).decode()
+
+
+def _called(head: str, scope: Scope) -> str:
+    if scope.item is None or head in ("sprint", "phase"):
+        return f"the {head}"
+    return f"item {scope.item['id']!r}"
+
+
+def _report_without_item(variable: Variable, fields: list[str], report: Report) -> None:
+    """Tell what stays as it is: every item has such a field, but here is no item."""
+    if len(fields) == 1 and fields[0] in OF_EVERY_ITEM and "." in variable.name:
+        report(
+            "variable-without-item",
+            variable.written,
+            f"{variable.written} stays as it is: this phase is not run for each item",
+            "give the phase a `for-each`, or name the items in words",
+        )
+    else:
+        said = "this phase is not run for each item"
+        _report_unknown(variable, said, "only phase.… and sprint.… have a value", report)
+
+
+def _report_unknown(variable: Variable, said: str, hint: str, report: Report) -> None:
+    escaped = f"\\{variable.written} gives the braces themselves"
+    report(
+        "unknown-variable",
+        variable.written,
+        f"{variable.written}: {said}",
+        f"{hint}; {escaped}",
+    )
