@@ -16,6 +16,7 @@ COMMANDS = {
     "init": "Make a log for this work tree.",
     "demo": "Play a small sprint in a fresh folder and show every command.",
     "import": "Take in what other tools left behind.",
+    "compile": "Make a sprint from a SPRINT.yaml and its workflows.",
     "status": "Show where a sprint stands.",
     "log": "List the events.",
     "show": "Print a state file or an event, as it is or was.",

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -18,6 +18,8 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.projections.catalogue import CODEC
 
 STDOUT, STDERR = 1, 2
+PROBLEMS_SHOWN_MAX = 100
+"""More problems of one definition than this are only counted on a terminal."""
 
 REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT, GATE_FAILED = 1, 2, 3, 4, 5, 6
 """Exit codes (DESIGN.md section 8); 0 is done."""
@@ -40,12 +42,35 @@ def print_error(error: SprintlogError, *, as_json: bool) -> int:
     """Print an error for people or scripts on stderr; return its exit code."""
     if as_json:
         _write(STDERR, _json(error_answer(error)))
+    elif problems := error.fields.get("problems"):
+        print_problems(problems)
     else:
-        text = f"error: {visible(error.message)}\n"
+        _tell("error", error.message, None)
+        for difference in error.fields.get("differences", ())[:PROBLEMS_SHOWN_MAX]:
+            _tell("difference", difference, None)
         if error.hint:
-            text += f"hint: {visible(error.hint)}\n"
-        _write(STDERR, text.encode(errors="backslashreplace"))
+            _tell("hint", error.hint, None)
     return exit_code(error)
+
+
+def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
+    """Tell everything that is wrong with files that people wrote, each with its code."""
+    for problem in problems[:PROBLEMS_SHOWN_MAX]:
+        line = f":{problem['line']}" if problem["line"] else ""
+        place = f"{problem['file']}{line}: "
+        path = f"{problem['path']}: " if problem["path"] else ""
+        said = f"{place}{path}{problem['message']} [{problem['code']}]"
+        _tell("warning" if problem["warning"] else "error", said, problem["hint"])
+    if len(problems) > PROBLEMS_SHOWN_MAX:
+        more = len(problems) - PROBLEMS_SHOWN_MAX
+        _tell("error", f"{counted(more, 'problem')} more", "--json tells all of them")
+
+
+def _tell(word: str, message: str, hint: str | None) -> None:
+    text = f"{word}: {visible(message)}\n"
+    if hint:
+        text += f"hint: {visible(hint)}\n"
+    _write(STDERR, text.encode(errors="backslashreplace"))
 
 
 def error_answer(error: SprintlogError) -> dict[str, Any]:
@@ -56,7 +81,7 @@ def error_answer(error: SprintlogError) -> dict[str, Any]:
 
 def warn(text: str) -> None:
     """Tell the person at the terminal something that is not an answer."""
-    _write(STDERR, f"warning: {visible(text)}\n".encode())
+    _tell("warning", text, None)
 
 
 def print_json(answer: Any) -> None:

@@ -79,7 +79,7 @@ class WorkspaceReading:
         if not sprints:
             raise NotFoundError(
                 "there is no sprint in this log yet",
-                hint="`sprintlog sprint create` or `sprintlog import progress` makes one",
+                hint="`sprintlog compile`, `sprint create` or `import progress` makes one",
             )
         names = unfinished or list(sprints)
         raise RefusedError(

@@ -43,7 +43,7 @@ def command(in_folder: bool, as_json: bool) -> None:
     if shadowed:
         print_text(f"commands here use it from now on, no longer {shadowed}")
     print_text(
-        "next: `sprintlog sprint create ID --plan FILE` or `sprintlog import progress`"
+        "next: `sprintlog compile`, `sprint create ID --plan FILE` or `import progress`"
     )
 
 

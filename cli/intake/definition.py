@@ -180,11 +180,11 @@ class _Files:
 
     def located(self, problems: list[Problem]) -> list[Problem]:
         """Return all problems with their lines, by file and line."""
-        # A shape that is wrong may be met again where its meaning is looked at.
-        once = {
-            (one.code, one.file, one.path, one.near): self._with_line(one)
-            for one in (*problems, *self._problems)
-        }
+        once: dict[object, Problem] = {}
+        for one in (*self._problems, *problems):
+            # A shape that is wrong may be met again where its meaning is looked at.
+            key = (one.code, one.file, one.path, one.near)
+            once.setdefault(key, self._with_line(one))
         return sorted(once.values(), key=lambda one: (self._order[one.file], one.line or 0))
 
     def _take_workflow(self, file: Path) -> Definition | None:

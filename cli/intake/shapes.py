@@ -1,11 +1,14 @@
 """What pydantic finds wrong with a definition's shape, as the compiler's problems."""
 
+from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from sprintlog.engine.sprint.compile.problems import Definition, Problem
 
+TOLD_MAX = 10_000
+"""More mistakes than this in one file are only counted."""
 _CODES = {
     "missing": "missing-field",
     "word": "unknown-word",
@@ -40,6 +43,10 @@ def shape_problems(model: type[BaseModel], definition: Definition) -> list[Probl
     try:
         model.model_validate(definition.data)
     except ValidationError as error:
+        if (count := error.error_count()) > TOLD_MAX:
+            # Told one by one they would take more memory than the file is worth.
+            message = f"{count} values are not what their fields take"
+            return [Problem("wrong-type", message, definition.file)]
         found = error.errors(include_url=False, include_context=False)
         return [_problem(one, definition.file) for one in found]
     return []
@@ -62,6 +69,8 @@ def _problem(error: Any, file: str) -> Problem:
             hint = _hint_for_type(belongs, given, path)
     elif code == "missing-field":
         message = "is missing"
+        close = get_close_matches(str(path[-1]), map(str, given), n=1)
+        hint = f"is `{close[0]}` meant for it?" if close else None
     elif code == "bad-id":
         message = "an id is 1 to 128 printable characters"
     elif code == "out-of-range":

@@ -199,6 +199,8 @@ def _evolve_compiled(plan: Plan, fact: SprintCompiled, at: str) -> None:
     plan.replace(fact.document)
     plan.place = fact.place
     plan.touched = True
+    # What was said of an earlier plan's phases is not said of these.
+    plan.said.clear()
 
 
 def _evolve_imported(plan: Plan, fact: SprintImported, at: str) -> None:

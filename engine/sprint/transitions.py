@@ -51,7 +51,7 @@ def check_exists(sprint: Sprint) -> None:
     if not sprint.exists:
         raise NotFoundError(
             f"there is no sprint {sprint.id}",
-            hint="`sprintlog sprint create` or `sprintlog import progress` makes one",
+            hint="`sprintlog compile`, `sprint create` or `import progress` makes one",
             sprint=sprint.id,
         )
 

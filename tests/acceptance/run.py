@@ -14,6 +14,7 @@ from pathlib import Path
 from . import (
     concurrency,
     damage,
+    definitions,
     documents,
     file_faults,
     gates,
@@ -32,6 +33,8 @@ CRITERIA: dict[str, Criterion] = {
     "js-yaml's own output comes out byte for byte": documents.same_bytes,
     "Node reads our files the same": documents.read_by_node,
     "lost files come back, in any environment": documents.rebuilt_anywhere,
+    "definitions become what their compiler made": definitions.compiled_cases,
+    "real definitions are recorded or refused": definitions.real_definitions,
     "laws hold over many examples": laws.hold,
     "the demo plays": laws.demo,
     "10,000 kills lose, double and block nothing": kills.survive,

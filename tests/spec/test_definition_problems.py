@@ -276,3 +276,11 @@ def test_a_template_without_quotes_is_explained(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError) as caught:
         compile_files(file)
     assert caught.value.hint == "put a text that starts with {{ in quotes"
+
+
+def test_countless_mistakes_are_only_counted(tmp_path: Path) -> None:
+    """A file in which everything is wrong is refused in one line."""
+    sprint = "workflow: main\nsteps:\n" + "- a\n" * 20_000
+    assert problems(tmp_path, sprint, main=MAIN, one=ONE) == [
+        ("wrong-type", "SPRINT.yaml", 1)
+    ]

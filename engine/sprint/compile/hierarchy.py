@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from ..tree import Data
 from ..gates import GATE_RETRIES, GATE_TIMEOUT_SECONDS
+from ..tree import Data
 from .budget import Budget
 from .inlining import PHASE_BYTES, Around, Authored, Flat, Outline
 from .items import Collection, Item, check_text_id, missing_items

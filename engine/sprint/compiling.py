@@ -1,0 +1,68 @@
+"""A plan that is compiled again: replaced while nothing has begun."""
+
+from ..errors import RefusedError
+from ..log.fact import Fact
+from .changes import changes
+from .facts import Place, Source, SprintCompiled
+from .patch import diff
+from .plan import check_same_id, create_sprint, prepare
+from .state import Sprint
+from .tree import Data
+from .words import NOT_STARTED, PENDING
+
+
+def take_plan(
+    sprint: Sprint,
+    *,
+    plan: Data,
+    place: Place | None = None,
+    sources: tuple[Source, ...] = (),
+) -> list[Fact]:
+    """Take in a plan, the first one or one that was compiled again.
+
+    A sprint that has not begun gets the new plan in place of the old one. Raise
+    `RefusedError` when it has.
+    """
+    if not sprint.exists:
+        return create_sprint(sprint, plan=plan, place=place, sources=sources)
+    check_same_id(sprint, plan)
+    document = prepare(plan, sprint_id=sprint.id)
+    if has_begun(sprint):
+        return _added(sprint, document)
+    if not diff(sprint.document, document):
+        return []
+    # Where the state file is written is not the plan's business any more.
+    return [SprintCompiled(document, sprint.plan.place, sources)]
+
+
+def _added(sprint: Sprint, document: Data) -> list[Fact]:
+    found = changes(sprint.document, document)
+    differences = [str(difference) for difference in found.differences]
+    for addition in found.additions:
+        differences += [f"{node['id']}: is new" for node in addition.nodes]
+    if differences:
+        count = len(differences)
+        raise RefusedError(
+            f"sprint {sprint.id} has begun, and "
+            f"{'1 thing is' if count == 1 else f'{count} things are'} otherwise now",
+            hint="take these changes back, or compile as another sprint with --id",
+            sprint=sprint.id,
+            wish="compile",
+            differences=differences,
+        )
+    return []
+
+
+def has_begun(sprint: Sprint) -> bool:
+    """Tell whether anything was recorded that a new plan would throw away."""
+    document, tree = sprint.plan.document, sprint.plan.tree
+    return (
+        sprint.plan.status != NOT_STARTED
+        or any(leaf.status != PENDING for leaf in tree.leaves)
+        or any(node.data.get("injected") is True for node in tree.nodes.values())
+        or any(document.get(key) for key in _RECORDED)
+    )
+
+
+_RECORDED = ("dynamic-steps", "hook-tasks", "operator-queue")
+"""Lists of a plan that events fill."""

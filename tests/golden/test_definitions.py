@@ -1,0 +1,30 @@
+"""Definitions of our own, and the PROGRESS.yaml that each of them becomes."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.cli.intake.definition import compile_files
+from sprintlog.engine.sprint.compiling import take_plan
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.progress_yaml import render
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+DEFINITIONS = sorted((FIXTURES / "definitions").glob("*/SPRINT.yaml"))
+
+
+def compiled(file: Path) -> bytes:
+    """Return the state file of a definition that was just compiled."""
+    result = compile_files(file, workflows=FIXTURES / "definitions" / "workflows")
+    assert result.warnings == []
+    sprint = Sprint(result.sprint_id)
+    [fact] = take_plan(sprint, plan=result.plan)
+    return render(fold(sprint, [(1, "2026-01-15T09:00:00Z", fact)]))
+
+
+@pytest.mark.parametrize("file", DEFINITIONS, ids=lambda file: file.parent.name)
+def test_a_definition_becomes_its_state_file(file: Path) -> None:
+    """Each definition compiles to the bytes that are stored for it."""
+    expected = FIXTURES / "expected" / f"definition-{file.parent.name}.PROGRESS.yaml"
+    assert compiled(file).decode() == expected.read_text(encoding="utf-8")
