@@ -45,32 +45,32 @@ def print_error(error: SprintlogError, *, as_json: bool) -> int:
     elif problems := error.fields.get("problems"):
         print_problems(problems)
     else:
-        _tell("error", error.message, None)
-        for difference in error.fields.get("differences", ())[:PROBLEMS_SHOWN_MAX]:
-            _tell("difference", difference, None)
-        if error.hint:
-            _tell("hint", error.hint, None)
+        differences = error.fields.get("differences", ())[:PROBLEMS_SHOWN_MAX]
+        lines = [("error", error.message), *(("difference", one) for one in differences)]
+        _tell([*lines, ("hint", error.hint)])
     return exit_code(error)
 
 
 def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
     """Tell everything that is wrong with files that people wrote, each with its code."""
+    lines: list[tuple[str, str | None]] = []
     for problem in problems[:PROBLEMS_SHOWN_MAX]:
         line = f":{problem['line']}" if problem["line"] else ""
-        place = f"{problem['file']}{line}: "
         path = f"{problem['path']}: " if problem["path"] else ""
-        said = f"{place}{path}{problem['message']} [{problem['code']}]"
-        _tell("warning" if problem["warning"] else "error", said, problem["hint"])
-    if len(problems) > PROBLEMS_SHOWN_MAX:
-        more = len(problems) - PROBLEMS_SHOWN_MAX
-        _tell("error", f"{counted(more, 'problem')} more", "--json tells all of them")
+        place = f"{problem['file']}{line}: {path}"
+        word = "warning" if problem["warning"] else "error"
+        lines.append((word, f"{place}{problem['message']} [{problem['code']}]"))
+        lines.append(("hint", problem["hint"]))
+    if (more := len(problems) - PROBLEMS_SHOWN_MAX) > 0:
+        lines.append(("error", f"{counted(more, 'problem')} more"))
+        lines.append(("hint", "--json tells all of them"))
+    _tell(lines)
 
 
-def _tell(word: str, message: str, hint: str | None) -> None:
-    text = f"{word}: {visible(message)}\n"
-    if hint:
-        text += f"hint: {visible(hint)}\n"
-    _write(STDERR, text.encode(errors="backslashreplace"))
+def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
+    """Write lines for people on stderr, each after its word, in one write."""
+    said = [f"{word}: {visible(text)}\n" for word, text in lines if text]
+    _write(STDERR, "".join(said).encode(errors="backslashreplace"))
 
 
 def error_answer(error: SprintlogError) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def error_answer(error: SprintlogError) -> dict[str, Any]:
 
 def warn(text: str) -> None:
     """Tell the person at the terminal something that is not an answer."""
-    _tell("warning", text, None)
+    _tell([("warning", text)])
 
 
 def print_json(answer: Any) -> None:

@@ -5,11 +5,9 @@ Noting them costs a fifth of the reading; who only wants the data uses `yaml_rea
 
 from typing import Any, NamedTuple
 
-from .yaml_reader import Builder, UnreadError, load
+from .yaml_reader import Builder, load
 
 Path = tuple[str | int, ...]
-VALUES_MAX = 500_000
-"""More values than this are not worth their lines: no definition has so many."""
 
 
 class Span(NamedTuple):
@@ -62,7 +60,6 @@ class _NotingBuilder(Builder):
         """By the identity of the collection, which the data keeps alive."""
         self.repeated: list[tuple[int, Path, str]] = []
         self._event: Any = None
-        self._values = 0
         self._key_line = 1
 
     def take(self, event: Any) -> None:
@@ -84,9 +81,6 @@ class _NotingBuilder(Builder):
 
     def store(self, value: Any) -> None:
         """Put a value where it belongs, and note its lines."""
-        self._values += 1
-        if self._values > VALUES_MAX:
-            raise UnreadError(f"holds more than {VALUES_MAX} values")
         if self.stack:
             frame, event = self.stack[-1], self._event
             first, last = event.start_mark.line + 1, event.end_mark.line + 1

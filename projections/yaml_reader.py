@@ -65,13 +65,9 @@ class Frame:
 
 
 def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = None) -> Any:
-    """Return what the YAML holds; refuse, by line and field, what is not plain data.
-
-    A `builder` of another kind may note more on the way.
-    """
+    """Return what the YAML holds; refuse, by line and field, what is not plain data."""
     _check_bytes(data, file)
-    builder = builder or Builder()
-    line = 1
+    builder, line = builder or Builder(), 1
     try:
         events: Any = yaml.parse(data, Loader=_LOADER)
         for event in events:

@@ -3,8 +3,7 @@
 import pytest
 import yaml
 
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.projections import yaml_places, yaml_reader
+from sprintlog.projections import yaml_reader
 from sprintlog.projections.yaml_places import Path, Placed
 from sprintlog.projections.yaml_reader import load
 
@@ -78,10 +77,3 @@ def test_a_file_may_begin_with_a_mark() -> None:
     """A byte order mark and other line ends do not move the lines."""
     placed = Placed("\ufeffa: |\r\n  x\r\n  y {{z}}\r\n".encode(), file="f")
     assert placed.line(("a",), "{{z}}") == 3
-
-
-def test_a_file_of_countless_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What no definition can be is not read to its end."""
-    monkeypatch.setattr(yaml_places, "VALUES_MAX", 100)
-    with pytest.raises(InvalidInputError, match=r"f:100: .*holds more than 100 values"):
-        Placed(b"- a\n" * 200, file="f")
