@@ -6,16 +6,21 @@ from ..output import print_json
 
 
 @click.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
-@click.argument("what", type=click.Choice(["progress", "plan", "events"]))
+@click.argument(
+    "what", type=click.Choice(["progress", "plan", "sprint", "workflow", "events"])
+)
 def command(what: str) -> None:
-    """Print the JSON Schema of PROGRESS.yaml, of a plan, or of every event's data."""
+    """Print the JSON Schema of a file that people write, or of every event's data.
+
+    `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml.
+    """
     if what == "events":
         print_json(events_schema())
         return
-    from ..intake.progress_models import Plan, Progress
+    from ..intake import definition_models, progress_models
 
-    model = Progress if what == "progress" else Plan
-    schema = model.model_json_schema()
+    module = progress_models if what in ("progress", "plan") else definition_models
+    schema = getattr(module, what.capitalize()).model_json_schema()
     print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 
 

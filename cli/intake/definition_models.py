@@ -6,7 +6,14 @@ field names are allowed, an item's are for templates.
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WrapValidator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    WrapValidator,
+)
 from pydantic_core import PydanticCustomError
 
 from sprintlog.engine.sprint import words
@@ -29,7 +36,11 @@ def _or_unlimited(value: Any, check: Any) -> Any:
 
 
 Prompt = Annotated[str, Field(strict=True), AfterValidator(_with_text)]
-Iterations = Annotated[Count, WrapValidator(_or_unlimited)]
+Iterations = Annotated[
+    Count,
+    WrapValidator(_or_unlimited),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"const": UNLIMITED}]}),
+]
 
 
 class Item(Open):

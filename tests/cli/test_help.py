@@ -65,7 +65,7 @@ def test_usage_errors_end_with_2(run: Any) -> None:
 
 
 def test_publishes_json_schemas(done: Any) -> None:
-    """The schemas of state file, plan and events are JSON Schema 2020-12."""
-    for what in ("progress", "plan", "events"):
+    """The schemas of the files that people write, and of events, are 2020-12."""
+    for what in ("progress", "plan", "sprint", "workflow", "events"):
         assert "2020-12" in done("schema", what).json["$schema"]
     assert "phase-completed" in done("schema", "events").json["properties"]
