@@ -209,11 +209,12 @@ class _Files:
         parts = Path(name).parts
         if self._folder is None or not parts or ".." in parts or Path(name).is_absolute():
             return None
-        for ending in ENDINGS:
-            file = self._folder / f"{name}{ending}"
-            if file.is_file():
-                return file
-        return None
+        files = [self._folder / f"{name}{ending}" for ending in ENDINGS]
+        try:
+            return next((file for file in files if file.is_file()), None)
+        except OSError:
+            # No file has such a name.
+            return None
 
     def _listed(self) -> Iterator[Path]:
         return self._folder.iterdir() if self._folder is not None else iter(())

@@ -108,6 +108,8 @@ CASES = [
     Case("unknown-workflow", "SPRINT.yaml", 1, SPRINT.replace("main", "mian")),
     Case("unknown-workflow", "SPRINT.yaml", 5, with_item("workflow: ../main")),
     Case("unknown-workflow", "main.yaml", 4, main=MAIN.replace(": one", ": two")),
+    Case("unknown-workflow", "SPRINT.yaml", 5, with_item(f"workflow: {'x' * 999}")),
+    Case("unknown-workflow", "SPRINT.yaml", 5, with_item(r'workflow: "a\0/b"')),
     Case("self-reference", "one.yaml", 5, one=with_phase("workflow: one")),
     Case("self-reference", "SPRINT.yaml", 5, with_item("depends-on: [step-0]")),
     Case("self-reference", "SPRINT.yaml", 5, with_item("workflow: main")),
