@@ -28,6 +28,7 @@ class Placed:
         self.repeated: list[tuple[int, Path, str]] = builder.repeated
         """Line, path and message of each key that was there before; the last one counts."""
         self._spans = builder.spans
+        self._replaced = builder.replaced
         self._content = content
         self._lines: list[str] | None = None
 
@@ -59,6 +60,8 @@ class _NotingBuilder(Builder):
         self.spans: dict[int, dict[str | int, Span]] = {}
         """By the identity of the collection, which the data keeps alive."""
         self.repeated: list[tuple[int, Path, str]] = []
+        self.replaced: list[Any] = []
+        """What stood at such keys: nothing else may get its identity."""
         self._event: Any = None
         self._key_line = 1
 
@@ -76,8 +79,10 @@ class _NotingBuilder(Builder):
 
     def repeat(self, problem: str) -> None:
         """Note a key that the mapping has already, and go on."""
-        path = (*self.path(), str(self._event.value))
-        self.repeated.append((self._key_line, path, problem))
+        key = str(self._event.value)
+        self.repeated.append((self._key_line, (*self.path(), key), problem))
+        items = self.stack[-1].items
+        self.replaced.append(items[key] if isinstance(items, dict) else None)
 
     def store(self, value: Any) -> None:
         """Put a value where it belongs, and note its lines."""

@@ -77,3 +77,11 @@ def test_a_file_may_begin_with_a_mark() -> None:
     """A byte order mark and other line ends do not move the lines."""
     placed = Placed("\ufeffa: |\r\n  x\r\n  y {{z}}\r\n".encode(), file="f")
     assert placed.line(("a",), "{{z}}") == 3
+
+
+def test_what_a_second_key_replaces_leaves_no_line_behind() -> None:
+    """What is missing in the value that counts has that value's line."""
+    text = "".join(f"a: {{x: {{y: 1}}, z{n}: 1}}\n" for n in range(50)) + "b: {}\na: {}\n"
+    placed = Placed(text.encode(), file="f")
+    assert placed.line(("a", "x", "y")) == 52
+    assert placed.line(("b", "z0")) == 51
