@@ -6,6 +6,7 @@ The door for programs too: `compile_files(Path("SPRINT.yaml"))` gives the plan t
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,6 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.compile.compiler import compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition, Problem, text_of
 from sprintlog.engine.sprint.compile.workflows import (
-    DEPTH_MAX,
     sprint_references,
     workflow_references,
 )
@@ -160,18 +160,15 @@ class _Files:
 
     def follow(self, sprint: Definition) -> None:
         """Read every workflow that the sprint names, directly or through others."""
-        wanted = [reference.name for reference in sprint_references(sprint.data)]
-        for _ in range(DEPTH_MAX + 1):
-            further: list[str] = []
-            for name in dict.fromkeys(wanted):
-                if name in self.workflows or (file := self._find(name)) is None:
-                    continue
-                definition = self._take_workflow(file)
-                self.workflows[name] = definition
-                if definition is not None:
-                    references = workflow_references(definition.data)
-                    further += [reference.name for reference in references]
-            wanted = further
+        wanted = deque(reference.name for reference in sprint_references(sprint.data))
+        # No longer than there are files: each is read once.
+        while wanted:
+            name = wanted.popleft()
+            if name in self.workflows or (file := self._find(name)) is None:
+                continue
+            definition = self.workflows[name] = self._take_workflow(file)
+            if definition is not None:
+                wanted += (found.name for found in workflow_references(definition.data))
 
     def available(self) -> list[str]:
         """Return the names of the workflows there are."""
@@ -198,10 +195,9 @@ class _Files:
 
     def _refuse(self, file: str, error: InvalidInputError, content: bytes) -> None:
         message, line = str(error.fields["problem"]), error.fields["line"]
-        lines = content.splitlines()[:line]
-        hint = None
-        if lines and _BARE_TEMPLATE.search(lines[-1]):
-            hint = "put a text that starts with {{ in quotes"
+        lines = content.splitlines()[: line or 0]
+        is_bare = lines and _BARE_TEMPLATE.search(lines[-1])
+        hint = "put a text that starts with {{ in quotes" if is_bare else None
         self._problems.append(Problem("not-yaml", message, file, hint=hint, line=line))
 
     def _find(self, name: str) -> Path | None:

@@ -191,9 +191,10 @@ def test_five_workflows_may_stand_in_each_other(tmp_path: Path) -> None:
     assert [phase["id"] for phase in plan["phases"]] == ["p1-p2-p3-p4-last"]
 
 
-def test_six_workflows_are_too_deep(tmp_path: Path) -> None:
+@pytest.mark.parametrize("levels", [6, 12])
+def test_six_workflows_are_too_deep(tmp_path: Path, levels: int) -> None:
     """The reference that would open a sixth level is refused."""
-    assert problems(tmp_path, "workflow: main\n", **nested(6)) == [
+    assert problems(tmp_path, "workflow: main\n", **nested(levels)) == [
         ("too-deep", "w5.yaml", 3)
     ]
 
