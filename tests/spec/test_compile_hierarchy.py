@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from .definitions import Data, compiled, tree
+from sprintlog.cli.intake.definition import compile_files
+from sprintlog.engine.log.codec import encode
+from sprintlog.engine.sprint.facts import SprintCompiled
+from sprintlog.engine.sprint.plan import create_sprint
+from sprintlog.engine.sprint.state import Sprint
+
+from .definitions import Data, compiled, tree, write
 
 STEPS = """\
 workflow: main
@@ -214,13 +220,19 @@ def test_the_id_of_the_sprint(
     tmp_path: Path, given: str | None, line: str, expected: str
 ) -> None:
     """The id is the one asked for, else SPRINT.yaml's, else its folder's name."""
-    from sprintlog.cli.intake.definition import compile_files
-
-    from .definitions import write
-
     folder = tmp_path / "2026-01-15_auth"
     folder.mkdir()
     file = write(folder, f"{STEPS}{line}\n", main=MAIN, one=ONE)
     result = compile_files(file, sprint_id=given)
     assert (result.sprint_id, result.plan["sprint-id"]) == (expected, expected)
     assert result.plan["phases"][0]["prompt"] == f"Prepare {expected}"
+
+
+def test_ten_thousand_phases_can_be_recorded(tmp_path: Path) -> None:
+    """A sprint of 10,000 sub-phases compiles to one event within its limit."""
+    items = "".join(f"  - prompt: Item {n}, {'x' * 190}\n" for n in range(5_000))
+    sprint = f"workflow: main\nsprint-id: s\nsteps:\n{items}"
+    plan = compiled(tmp_path, sprint, main=MAIN, one=ONE).plan
+    [fact] = create_sprint(Sprint("s"), plan=plan)
+    assert len(tree(plan)) == 3 + 5_000 * 3
+    assert len(encode(fact)) < SprintCompiled.payload_bytes_max
