@@ -81,8 +81,8 @@ def _said(event: Recorded) -> str:
     if "place" in data:
         data["place"] = data["place"]["path"]
     if "nodes" in data:
-        data["nodes"] = ",".join(node["id"] for node in data["nodes"])
-        data["position"] = ":".join(data["position"].values())
+        data["nodes"] = ",".join(str(node.get("id")) for node in data["nodes"])
+        data["position"] = ":".join(map(str, data["position"].values()))
     if "sources" in data:
         data["sources"] = ",".join(source["path"] for source in data["sources"])
     text = " ".join(

@@ -16,7 +16,7 @@ from .plan import check_id, prepare_nodes
 from .spots import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
 from .state import Plan, Record, Sprint
 from .transitions import check_exists, check_growing
-from .tree import CHILDREN, Data, escape, put
+from .tree import CHILDREN, Data, escape, put, takes_part
 from .words import MODELS, PENDING
 
 
@@ -63,7 +63,8 @@ def inject_steps(
 
 def addresses(fact: Injection) -> list[str]:
     """Return the addresses of what came in with a fact, in order."""
-    return [_address(fact.into or "", node["id"]) for node in fact.nodes]
+    came = filter(takes_part, fact.nodes)
+    return [_address(fact.into or "", node["id"]) for node in came]
 
 
 def _address(into: str, identity: str) -> str:
@@ -127,7 +128,7 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
 
 def _said(fact: Injection, into: str) -> Iterator[tuple[str, Injection]]:
     """Yield what a wish says of each address, wherever exactly it came to stand."""
-    for node in fact.nodes:
+    for node in filter(takes_part, fact.nodes):
         wish = type(fact)([node], fact.position, id_prefix=fact.id_prefix)
         yield _address(into, node["id"]), wish
 
@@ -197,10 +198,12 @@ def _holder(document: Data, indices: tuple[int, ...]) -> tuple[Data, str]:
 
 def _evolve(plan: Plan, fact: Injection, at: str) -> None:
     tree = plan.tree
+    # Rules let nothing else in, but a log that was handed in may hold anything.
+    nodes = [node for node in fact.nodes if takes_part(node)]
     beside = tree.find(fact.after or fact.before or "")
     into = tree.find(fact.into) if fact.into else tree.root
     owner = beside.parent if beside is not None else into
-    if owner is None or owner.level == SUB_PHASE:
+    if owner is None or owner.level == SUB_PHASE or not nodes:
         return
     place = owner.place if beside is None else beside.place[:-1]
     holder, key = _holder(plan.document, place)
@@ -210,7 +213,7 @@ def _evolve(plan: Plan, fact: Injection, at: str) -> None:
     index = len(siblings)
     if beside is not None:
         index = beside.place[-1] + (fact.after is not None)
-    marked = [_marked(node, at, level=len(place) + 1) for node in fact.nodes]
+    marked = [_marked(node, at, level=len(place) + 1) for node in nodes]
     plan.grow(owner, siblings, index, marked, at)
     for address, said in _said(fact, fact.into or ""):
         plan.say(address, said)
@@ -234,7 +237,10 @@ def _marked(node: Data, at: str, *, level: int) -> Data:
     below = CHILDREN[level] if level < len(CHILDREN) else None
     for key, value in node.items():
         if key == below and isinstance(value, list):
-            marked[key] = [_marked(child, at, level=level + 1) for child in value]
+            marked[key] = [
+                _marked(child, at, level=level + 1) if isinstance(child, dict) else child
+                for child in value
+            ]
         elif key not in marked:
             marked[key] = deepcopy(value)
     return marked

@@ -59,6 +59,7 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
         list[dict[str, Any]]: [{"op": "add", "path": f"/{EVIL}", "value": EVIL}],
         f.Place: f.Place(f"{EVIL.replace('/', '_')}/PROGRESS.yaml"),
         tuple[f.Source, ...]: (f.Source(EVIL, EVIL),),
+        f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
     }
     given = {}
     for name, hint in get_type_hints(kind).items():
@@ -80,4 +81,8 @@ def history() -> Iterator[Fact]:
             yield fact(kind)
         if kind is f.RolledBack:
             known["to"] = 2
+        if issubclass(kind, f.Injection):
+            yield fact(kind)
+            known["into"] = ""
+            known["nodes"] = [{"id": EVIL, "status": "pending", "prompt": EVIL}]
         yield fact(kind, **known)

@@ -44,8 +44,11 @@ NEEDED = {
     "files": "PROGRESS.yaml",
     "phase": Tree(document()).leaves[0].address,
     "tag": "activity-seen",
+    "prompt": EVIL,
 }
 """A value for every argument and option that a command cannot do without."""
+ONE_OF_SEVERAL = {"prompt"}
+"""Options that a command can do without only if it gets another one."""
 
 
 @pytest.fixture
@@ -77,7 +80,9 @@ def words(
     return path.split()[1:] + [
         given(parameter, NEEDED[str(parameter.name)])
         for parameter in needed
-        if parameter.required or isinstance(parameter, click.Argument)
+        if parameter.required
+        or isinstance(parameter, click.Argument)
+        or parameter.name in ONE_OF_SEVERAL
     ]
 
 

@@ -178,13 +178,14 @@ def test_always_points_into_the_document(world: World) -> None:
 
 
 INJECTED = (f.PhaseInjected, f.StepInjected)
+NODE = {"id": "p0", "prompt": "x", "status": "pending"}
 texts = st.sampled_from(["p0", "p1/s0/i~10", "p1", "#0", "p1/s0/#1", "", "nope", "2026"])
 observed = st.one_of(
     st.builds(f.SprintImported, texts, document=st.just({"phases": [{"id": 1}]})),
     *(
         st.builds(
             kind,
-            st.just([{"id": "p0", "prompt": "x", "status": "pending"}]),
+            st.sampled_from([[], [{"prompt": "x"}], [{**NODE, "steps": [7, {}]}], [NODE]]),
             st.just(f.InjectionPosition("after", "p0")),
             into=texts,
             after=st.none() | texts,
