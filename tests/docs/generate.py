@@ -6,7 +6,7 @@ A test compares the pages with what this module returns, so nobody has to rememb
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -276,7 +276,7 @@ def _code_tables() -> str:
     return "\n".join(parts) + "\n"
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "events.md": events_page,
     "sprint-yaml.md": sprint_page,
