@@ -1,6 +1,6 @@
 """What `phase inject` and `step inject` share: from their options to one injection."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,36 +8,40 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import InjectionPosition, Source
+from sprintlog.engine.sprint.facts import InjectionPosition
 from sprintlog.engine.sprint.spots import AFTER_CURRENT, POSITIONS
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import MODELS
 
 from .intake.files import read_bytes, read_text
+from .output import print_problems
 from .placing import source_of
 from .recording import Options, Rule, act, answer_and_refresh
 from .wiring import open_workspace, with_recording
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
+Chosen = Mapping[str, Any]
+"""What was said on the command line, by parameter."""
 
 ID_PREFIX = "injected"
 """What ids are made from where nothing else is said."""
+WAYS = ("prompt", "prompt_file", "file", "workflow")
+"""The options that say what comes in."""
+OF_ONE_PROMPT = {"identity": "--id", "model": "--model", "breaks": "--break"}
 
 
-class Given(NamedTuple):
-    """What is to come in, and where it was read."""
+class Coming(NamedTuple):
+    """What comes in, and the files that it was read from."""
 
     nodes: list[dict[str, Any]]
-    id_prefix: str | None
-    file: Path | None = None
-    content: bytes = b""
-    key: str = ""
-    """What the file calls its list."""
+    named: str | None = None
+    """The file or workflow whose fields errors name; None for options."""
+    read: Sequence[tuple[Path, bytes]] = ()
 
 
-def with_injection(*flags: Decorator) -> Decorator:
-    """Return what adds the options of an injection, some flags among them."""
+def with_injection(*more: Decorator) -> Decorator:
+    """Return what adds the options of an injection, some more among them."""
     options: list[Decorator] = [
         click.option("--prompt", metavar="TEXT", help="What is to be done."),
         click.option(
@@ -45,12 +49,12 @@ def with_injection(*flags: Decorator) -> Decorator:
         ),
         click.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
         click.option("--model", type=click.Choice(MODELS), help="The model to execute it."),
-        *flags,
         click.option(
             "--file",
             type=click.Path(path_type=Path),
             help="Several at once, in the shape of a plan; YAML or JSON.",
         ),
+        *more,
         click.option(
             "--prefix",
             metavar="TEXT",
@@ -84,81 +88,85 @@ def _position(
     return InjectionPosition(kind, ref or None)
 
 
-def given_nodes(
-    options: Mapping[str, Any], *, key: str, flags: Mapping[str, Any] | None = None
-) -> Given:
-    """Return what is to come in; `key` is what a file calls its list.
-
-    Raise `click.UsageError` where the options do not go together.
-    """
-    names = ("prompt", "prompt_file", "file")
-    chosen = [name for name in names if options[name] is not None]
-    if len(chosen) != 1:
-        raise click.UsageError("give one of --prompt, --prompt-file and --file")
-    one = {"id": options["identity"], "model": options["model"], **(flags or {})}
-    said = [f"--{name}" for name, value in one.items() if value]
-    prefix: str | None = options["prefix"]
-    if prefix is not None and options["identity"] is not None:
-        raise click.UsageError("give --id or --prefix, not both")
-    if options["file"] is not None:
-        if said:
-            raise click.UsageError(f"{said[0]} goes with one prompt, not with --file")
-        return _from_file(options["file"], prefix, key)
-    prompt = options["prompt"]
-    if prompt is None:
-        prompt = read_text(options["prompt_file"])
-    node = {"id": one.pop("id"), "prompt": prompt}
-    node |= {name: value for name, value in one.items() if value}
-    if node["id"] is None and prefix is None:
-        prefix = ID_PREFIX
-    return Given([node], prefix)
-
-
-def inject(
-    command: str,
-    given: Mapping[str, Any],
-    rule: Rule,
-    what: Given,
-    position: InjectionPosition,
-) -> None:
-    """Run an injection from what was given to its answer."""
+def inject(command: str, given: Chosen, rule: Rule, *, key: str) -> None:
+    """Run an injection from its options to its answer; `key` is a file's for its list."""
     options = Options(given)
-    wish = options.masked({"nodes": what.nodes}) | {
-        "position": position,
-        "id_prefix": what.id_prefix,
-    }
+    _check_usage(given, key)
+    id_prefix: str | None = given["prefix"]
+    is_one = given["file"] is None and given.get("workflow") is None
+    if is_one and id_prefix is None and given["identity"] is None:
+        id_prefix = ID_PREFIX
     with open_workspace() as workspace:
-        sources: tuple[Source, ...] = ()
-        if what.file is not None:
-            sources = (source_of(workspace.location, what.file, what.content),)
+        sprint_id = workspace.choose(options.sprint_id)
+        coming = _coming(given, key, sprint_id)
+        wish = options.masked({"nodes": coming.nodes}) | {
+            "position": given["position"],
+            "id_prefix": id_prefix,
+        }
+        sources = tuple(source_of(workspace.location, *read) for read in coming.read)
 
         def decide(sprint: Sprint, at: str) -> list[Fact]:
             try:
                 return rule(sprint, **wish, sources=sources)
             except RefusedError as error:
-                raise _named(error, what) from error
+                raise _named(error, coming, key) from error
 
-        sprint_id = workspace.choose(options.sprint_id)
         outcome = act(workspace, sprint_id, command, decide, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _named(error: RefusedError, what: Given) -> RefusedError:
+def _check_usage(given: Chosen, key: str) -> None:
+    """Raise `click.UsageError` where the options do not go together."""
+    chosen = [way for way in WAYS if given.get(way) is not None]
+    if len(chosen) != 1:
+        ways = "--prompt, --prompt-file, --file" + ", --workflow" * ("workflow" in given)
+        raise click.UsageError(f"give one of {ways}")
+    if given["prefix"] is not None and given["identity"] is not None:
+        raise click.UsageError("give --id or --prefix, not both")
+    if given.get("workflows") is not None and chosen != ["workflow"]:
+        raise click.UsageError("--workflows goes with --workflow")
+    said = [option for name, option in OF_ONE_PROMPT.items() if given.get(name)]
+    if said and chosen[0] in ("file", "workflow"):
+        raise click.UsageError(f"{said[0]} goes with one prompt, not with --{chosen[0]}")
+
+
+def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
+    """Return what comes in, read from wherever the options say."""
+    if (workflow := given.get("workflow")) is not None:
+        return _of_workflow(workflow, given["workflows"], sprint_id)
+    if (file := given["file"]) is not None:
+        from .intake.progress import read_nodes
+
+        content = read_bytes(file)
+        nodes = read_nodes(content, file=str(file), key=key)
+        return Coming(nodes, str(file), [(file, content)])
+    prompt = given["prompt"]
+    node = {
+        "id": given["identity"],
+        "prompt": prompt if prompt is not None else read_text(given["prompt_file"]),
+        "model": given["model"],
+        "break": given.get("breaks") or None,
+    }
+    said = {name: value for name, value in node.items() if value is not None}
+    return Coming([said])
+
+
+def _of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
+    from .intake.definition import as_fields, compile_workflow
+
+    compiled = compile_workflow(workflow, sprint_id=sprint_id, workflows=folder)
+    print_problems([as_fields(problem) for problem in compiled.warnings])
+    return Coming(compiled.plan["phases"], workflow, compiled.read)
+
+
+def _named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
     """Return a refusal that names the option or the file's field instead of a node."""
     field = str(error.fields.get("field") or "")
     if not field.startswith("nodes"):
         return error
     problem = error.message.removeprefix(f"{field}: ")
-    if what.file is None:
+    if coming.named is None:
         field = f"--{field.partition('].')[2] or 'prompt'}"
         return InvalidInputError(problem, field=field, hint=error.hint)
-    field = what.key + field.removeprefix("nodes")
-    return InvalidInputError(problem, file=str(what.file), field=field, hint=error.hint)
-
-
-def _from_file(file: Path, id_prefix: str | None, key: str) -> Given:
-    from .intake.progress import read_nodes
-
-    content = read_bytes(file)
-    nodes = read_nodes(content, file=str(file), key=key)
-    return Given(nodes, id_prefix, file, content, key)
+    field = key + field.removeprefix("nodes")
+    return InvalidInputError(problem, file=coming.named, field=field, hint=error.hint)

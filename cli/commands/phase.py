@@ -1,16 +1,16 @@
 """`sprintlog phase …`: record what happens to a leaf."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint.facts import InjectionPosition
 from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.words import FAILURE_CATEGORIES, MODELS
 
-from ..injecting import given_nodes, inject, with_injection
+from ..injecting import inject, with_injection
 from ..recording import record
 from ..wiring import with_recording
 
@@ -115,18 +115,24 @@ def reopen(phase: str, reason: str | None, **given: Any) -> None:
     "inject",
     epilog="Examples: sprintlog phase inject --prompt 'Name the user in the log'\n\n"
     "sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review\n\n"
-    "sprintlog phase inject --file fixes.yaml --prefix fix-12 --position end-of-workflow",
+    "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
 )
 @with_injection(
-    click.option("--break", "breaks", is_flag=True, help="Pause the sprint after it.")
+    click.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
+    click.option("--workflow", metavar="NAME", help="All phases of a workflow."),
+    click.option(
+        "--workflows",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Where the workflows are. [the nearest .claude/workflows upwards]",
+    ),
 )
-def inject_(position: InjectionPosition, breaks: bool, **given: Any) -> None:
+def inject_(**given: Any) -> None:
     """Put phases into the plan while it is carried out; the pointer stays on its work.
 
     Right after the work it stands on, without --position, and behind what came in there
     before. With --json the answer also says the `addresses` of what came in. A file holds
-    `phases` as a plan has them, simple or with steps; all of them come in, or none.
+    `phases` as a plan has them, simple or with steps. What a file or a workflow has comes
+    in whole, or not at all.
     """
-    flags = {"break": True} if breaks else None
-    what = given_nodes(given, key="phases", flags=flags)
-    inject("phase inject", given, inject_phases, what, position)
+    inject("phase inject", given, inject_phases, key="phases")

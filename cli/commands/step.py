@@ -4,10 +4,9 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.facts import InjectionPosition
 from sprintlog.engine.sprint.injection import inject_steps
 
-from ..injecting import given_nodes, inject, with_injection
+from ..injecting import inject, with_injection
 
 
 @click.group("step")
@@ -21,10 +20,10 @@ def command() -> None:
     "sprintlog step inject --file steps.yaml --position end-of-phase:build",
 )
 @with_injection()
-def inject_(position: InjectionPosition, **given: Any) -> None:
+def inject_(**given: Any) -> None:
     """Put steps into a for-each phase, whatever it is at; the pointer stays on its work.
 
     After the current step without --position. A file holds `steps`, each with an id, a
     prompt and, where it has any, its `phases`.
     """
-    inject("step inject", given, inject_steps, given_nodes(given, key="steps"), position)
+    inject("step inject", given, inject_steps, key="steps")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from pydantic import BaseModel
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
@@ -28,6 +29,8 @@ from .progress import read_bytes
 from .shapes import shape_problems
 
 SPRINT = "SPRINT.yaml"
+ALONE = "--workflow"
+"""Stands for the SPRINT.yaml where a workflow is compiled by itself."""
 WORKFLOWS = Path(".claude") / "workflows"
 ENDINGS = (".yaml", ".yml")
 _BARE_TEMPLATE = re.compile(rb"(?:^|[:-]) *\{\{")
@@ -91,7 +94,39 @@ def compile_files(
     `DefinitionError` with every problem of every file.
     """
     file = given / SPRINT if given.is_dir() else given
-    content = read_bytes(file)
+    return _compiled(Read(file, read_bytes(file)), workflows, sprint_id)
+
+
+def compile_workflow(
+    name: str, *, sprint_id: str, workflows: Path | None = None
+) -> CompiledFiles:
+    """Compile a workflow by itself, to come into a sprint that is carried out.
+
+    Workflows are looked for as in `compile_files`, from the current folder upwards. There
+    are no items, so none of its phases may iterate.
+    """
+    definition = Read(Path(ALONE), msgspec.json.encode({"workflow": name}))
+    try:
+        compiled = _compiled(definition, workflows, sprint_id)
+    except DefinitionError as error:
+        problems = [_without_items(name, problem) for problem in error.problems]
+        raise DefinitionError(problems) from error
+    return compiled._replace(read=compiled.read[1:])
+
+
+def _without_items(workflow: str, problem: Problem) -> Problem:
+    if problem.code != "missing-items":
+        return problem
+    return problem._replace(
+        message=f"{workflow!r} has a `for-each` phase, and there are no items for it",
+        hint="give phases with their steps in a file: --file",
+    )
+
+
+def _compiled(
+    definition: Read, workflows: Path | None, sprint_id: str | None
+) -> CompiledFiles:
+    file, content = definition
     folder = workflows or nearest_workflows(file)
     if workflows is not None and not workflows.is_dir():
         raise NotFoundError(f"{workflows}: there is no such folder", file=str(workflows))

@@ -12,6 +12,7 @@ from msgspec import structs
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .facts import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
+from .gate_checks import forget_gates
 from .plan import check_id, prepare_nodes
 from .spots import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
 from .state import Plan, Record, Sprint
@@ -215,6 +216,8 @@ def _evolve(plan: Plan, fact: Injection, at: str) -> None:
         index = beside.place[-1] + (fact.after is not None)
     marked = [_marked(node, at, level=len(place) + 1) for node in nodes]
     plan.grow(owner, siblings, index, marked, at)
+    # What they checked was without this work.
+    forget_gates(owner)
     for address, said in _said(fact, fact.into or ""):
         plan.say(address, said)
 

@@ -156,7 +156,7 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ([], 2, "one of --prompt, --prompt-file and --file"),
+        ([], 2, "give one of --prompt, --prompt-file, --file, --workflow"),
         (["--prompt", "x", "--file", "y"], 2, "one of --prompt"),
         (["--prompt", "x", "--id", "n", "--prefix", "p"], 2, "not both"),
         (["--file", "plan.yaml", "--id", "n"], 2, "--id goes with one prompt"),

@@ -92,7 +92,7 @@ content again is accepted and records nothing.
 {injection}
 
 - What is above gets its status from all that is below: a completed phase that something
-  comes into is in progress again, without its end.
+  comes into is in progress again, without its end, and its gate is due again.
 - `current` stays on the same work until that is finished, also when something comes in
   before it; then it is the first leaf that is not finished. Starting what came in by name
   moves `current` there at once. With nothing left to do it goes to what came in.

@@ -241,6 +241,18 @@ def test_reopens_the_phase_it_came_into(running: Any) -> None:
     assert scenario.document["stats"]["completed-phases"] == 0
 
 
+def test_makes_the_gates_above_due_again(running: Any) -> None:
+    """A gate that had passed without the new work is checked again after it (R50)."""
+    gated = {**for_each("p", x=("i",)), "gate": {}, "gate-tracking": {"status": "passed"}}
+    scenario: Scenario = running({"phases": [gated, *simple("z")["phases"]]})
+    worked(scenario, start_phase, complete_phase)
+    assert scenario.node("p")["status"] == "completed"
+    scenario.do(inject_phases, nodes=[node()], position=at("end-of-phase", "p/x"))
+    assert scenario.node("p")["gate-tracking"] == {"attempts": 0, "status": "pending"}
+    scenario.do(start_phase, phase="p/x/n").do(complete_phase, phase="p/x/n")
+    assert scenario.node("p")["status"] == "in-progress"
+
+
 def test_takes_the_same_id_under_another_parent(running: Any) -> None:
     """Ids are unique among siblings, so addresses are unique (P29)."""
     scenario: Scenario = running(PLAN)

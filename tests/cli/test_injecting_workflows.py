@@ -1,0 +1,78 @@
+"""`phase inject --workflow`: a workflow is compiled and comes into a sprint that runs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .test_injecting import document
+
+WORKFLOW = """\
+phases:
+  - id: cause
+    prompt: Find out why {{sprint.id}} fails
+  - id: mend
+    workflow: mending
+"""
+MENDING = "phases: [{id: fix, prompt: Mend it, model: opus}, {id: try, prompt: Try it}]"
+
+
+@pytest.fixture
+def workflows(sprint: Path) -> Path:
+    """Return the folder of workflows beside a sprint that has started."""
+    folder = sprint / ".claude" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "bugfix.yaml").write_text(WORKFLOW)
+    (folder / "mending.yaml").write_text(MENDING)
+    items = "phases: [{id: each, for-each: step, workflow: mending}]"
+    (folder / "iterating.yaml").write_text(items)
+    return folder
+
+
+def test_injects_a_workflow(workflows: Path, sprint: Path, done: Any) -> None:
+    """A workflow is compiled, and all of its phases come in, inlined ones too."""
+    wish = ("phase", "inject", "--workflow", "bugfix", "--json")
+    assert done(*wish).json["addresses"] == ["cause", "mend-fix", "mend-try"]
+    cause, fix = document(sprint)["phases"][1:3]
+    assert cause["prompt"] == "Find out why auth fails"
+    assert (fix["model"], fix["injected"]) == ("opus", True)
+    data = done("log", "--last", "1", "--json").json["data"]
+    read = [source["path"] for source in data["sources"]]
+    assert read == [".claude/workflows/bugfix.yaml", ".claude/workflows/mending.yaml"]
+
+
+def test_injects_a_workflow_with_a_prefix(workflows: Path, done: Any) -> None:
+    """With a prefix a workflow can come in again and again."""
+    wish = ("phase", "inject", "--workflow", "bugfix", "--prefix", "fix", "--json")
+    first = done(*wish, "--position", "end-of-workflow").json
+    assert first["addresses"] == ["fix-0", "fix-1", "fix-2"]
+    again = done(*wish, "--position", "after:build/login").json
+    assert again["addresses"] == ["build/fix-3", "build/fix-4", "build/fix-5"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--workflow", "nope"], 1, "there is no workflow 'nope'"),
+        (["--workflow", "iterating"], 1, "no items for it"),
+        (["--workflow", "bugfix", "--workflows", "elsewhere"], 3, "no such folder"),
+        (["--workflow", "bugfix", "--id", "x"], 2, "--id goes with one prompt"),
+        (["--workflow", "bugfix", "--prompt", "x"], 2, "give one of"),
+        (["--prompt", "x", "--workflows", "y"], 2, "--workflows goes with --workflow"),
+        (["--workflow", "bugfix", "--position", "after:nope"], 3, "no phase nope"),
+    ],
+)
+def test_refuses_what_is_no_workflow(
+    workflows: Path, run: Any, arguments: list[str], code: int, said: str
+) -> None:
+    """A workflow that does not compile, or is not there, is told and nothing recorded."""
+    result = run("phase", "inject", *arguments)
+    assert (result.code, said in result.err) == (code, True), result.err
+    assert len(run("log", "--json").lines) == 2
+
+
+def test_names_the_phase_of_a_workflow(workflows: Path, run: Any, done: Any) -> None:
+    """A workflow that came in before needs a prefix, and the refusal names its phase."""
+    done("phase", "inject", "--workflow", "bugfix")
+    wish = ("phase", "inject", "--workflow", "bugfix", "--position", "end-of-workflow")
+    assert run(*wish).err.startswith("error: bugfix: phases[0].id: there is a phase cause")
