@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from .patch import same
 from .tree import CHILDREN, Data, escape, takes_part
-from .words import PENDING
 
 _OF_SPRINT = (
     *("mode", "goal", "ralph", "goal-prompt", "reflection-prompt"),
@@ -29,6 +28,7 @@ class Addition(NamedTuple):
     """Nodes that stand beside each other and are new; an address says where."""
 
     level: int
+    """The level of the nodes: 1 for top phases, 2 for steps, 3 for sub-phases."""
     into: str
     """What holds them; empty for the sprint itself."""
     after: str | None
@@ -82,6 +82,10 @@ def _compare_children(
     key = CHILDREN[level]
     there = {child["id"]: child for child in _children(old, key)}
     wanted = {child["id"]: child for child in _children(new, key)}
+    if wanted and not there and level == len(CHILDREN) - 1:
+        # It is a leaf, which may be done already.
+        found.differences.append(Difference(address, "had nothing below it"))
+        return
     prefix = f"{address}/" if address else ""
     for identity, child in there.items():
         # What came in while the sprint was carried out is in no definition.
@@ -103,11 +107,11 @@ def _compare_children(
             continue
         if new_ones:
             before = None if after else where
-            found.additions.append(Addition(level, address, after, before, new_ones))
+            found.additions.append(Addition(level + 1, address, after, before, new_ones))
         _compare_nodes(there[identity], child, where, level + 1, found)
         after, new_ones = where, []
     if new_ones:
-        found.additions.append(Addition(level, address, after, None, new_ones))
+        found.additions.append(Addition(level + 1, address, after, None, new_ones))
 
 
 def _children(node: Data, key: str) -> Iterator[Data]:
@@ -119,7 +123,7 @@ def _children(node: Data, key: str) -> Iterator[Data]:
 
 def _compare_nodes(old: Data, new: Data, where: str, level: int, found: Changes) -> None:
     # Who starts a phase may name another model.
-    fields = [f for f in _OF_NODE if f != "model" or old.get("status") == PENDING]
+    fields = [f for f in _OF_NODE if f != "model" or not old.get("started-at")]
     _compare_fields(old, new, where, fields, found)
     _compare_children(old, new, where, level, found)
 

@@ -1,11 +1,13 @@
-"""A plan that is compiled again: replaced while nothing has begun."""
+"""A plan that is compiled again: replaced while nothing has begun, else added to."""
 
 from ..errors import RefusedError
 from ..log.fact import Fact
-from .changes import changes
-from .facts import Place, Source, SprintCompiled
+from .changes import Addition, changes
+from .facts import InjectionPosition, Place, Source, SprintCompiled
+from .injection import inject_phases, inject_steps
 from .patch import diff
 from .plan import check_same_id, create_sprint, prepare
+from .spots import END_OF_PHASE, END_OF_WORKFLOW, STEP
 from .state import Sprint
 from .tree import Data
 from .words import NOT_STARTED, PENDING
@@ -20,8 +22,9 @@ def take_plan(
 ) -> list[Fact]:
     """Take in a plan, the first one or one that was compiled again.
 
-    A sprint that has not begun gets the new plan in place of the old one. Raise
-    `RefusedError` when it has.
+    A sprint that has not begun gets the new plan in place of the old one. One that has
+    takes what is new where it stands in the definition; raise `RefusedError`, with the
+    differences, when anything else is otherwise.
     """
     if not sprint.exists:
         return create_sprint(sprint, plan=plan, place=place, sources=sources)
@@ -36,21 +39,34 @@ def take_plan(
 
 
 def _added(sprint: Sprint, document: Data) -> list[Fact]:
-    found = changes(sprint.document, document)
-    differences = [str(difference) for difference in found.differences]
-    for addition in found.additions:
-        differences += [f"{node['id']}: is new" for node in addition.nodes]
-    if differences:
-        count = len(differences)
+    """Return the injections of all that is new; refuse whatever is otherwise."""
+    found = changes(sprint.plan.document, document)
+    if found.differences:
+        count = len(found.differences)
         raise RefusedError(
-            f"sprint {sprint.id} has begun, and "
-            f"{'1 thing is' if count == 1 else f'{count} things are'} otherwise now",
+            f"sprint {sprint.id} has begun and takes additions only; "
+            f"{'1 thing is' if count == 1 else f'{count} things are'} otherwise",
             hint="take these changes back, or compile as another sprint with --id",
             sprint=sprint.id,
             wish="compile",
-            differences=differences,
+            differences=[str(difference) for difference in found.differences],
         )
-    return []
+    facts: list[Fact] = []
+    for addition in found.additions:
+        inject = inject_steps if addition.level == STEP else inject_phases
+        position = _position(addition)
+        facts += inject(sprint, nodes=addition.nodes, position=position)
+    return facts
+
+
+def _position(addition: Addition) -> InjectionPosition:
+    if addition.after is not None:
+        return InjectionPosition("after", addition.after)
+    if addition.before is not None:
+        return InjectionPosition("before", addition.before)
+    if addition.into:
+        return InjectionPosition(END_OF_PHASE, addition.into)
+    return InjectionPosition(END_OF_WORKFLOW)
 
 
 def has_begun(sprint: Sprint) -> bool:

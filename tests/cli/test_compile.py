@@ -168,6 +168,38 @@ def test_compiling_again(definition: Path, done: Any) -> None:
     assert "prompt: Log off" in (definition.parent / "PROGRESS.yaml").read_text()
 
 
+def test_a_running_sprint_takes_additions(definition: Path, done: Any) -> None:
+    """An item that is new becomes a step; nothing is recorded twice."""
+    done("init")
+    done("compile", "sprints/auth")
+    done("sprint", "start")
+    definition.write_text(f"{SPRINT}    - prompt: Log out\n")
+    assert "auth: step-injected" in done("compile", "sprints/auth").out
+    assert "prompt: Log out" in (definition.parent / "PROGRESS.yaml").read_text()
+    assert "nothing to record" in done("compile", "sprints/auth").out
+
+
+def test_a_running_sprint_shows_the_differences(
+    definition: Path, done: Any, run: Any
+) -> None:
+    """What is otherwise is a line each, and a list for scripts."""
+    done("init")
+    done("compile", "sprints/auth")
+    done("sprint", "start")
+    definition.write_text(SPRINT.replace("Log in", "Log \\n out"))
+    shown = [
+        "build/step-0: prompt changed: 'Log in' → 'Log \\\\n out'",
+        "build/step-0/do: prompt changed: 'Log in' → 'Log \\\\n out'",
+    ]
+    result = run("compile", "sprints/auth")
+    assert (result.code, result.err.splitlines()[1:3]) == (
+        1,
+        [f"difference: {line}" for line in shown],
+    )
+    error = json.loads(run("compile", "sprints/auth", "--json").err)
+    assert (error["error"], error["differences"]) == ("refused", shown)
+
+
 def test_another_id_makes_another_sprint(definition: Path, done: Any) -> None:
     """`--id` comes before the definition's own, so one definition can be run again."""
     done("init")

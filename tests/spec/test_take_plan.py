@@ -6,7 +6,14 @@ import pytest
 
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.compiling import take_plan
-from sprintlog.engine.sprint.facts import Place, RolledBack, Source, SprintCompiled
+from sprintlog.engine.sprint.facts import (
+    InjectionPosition,
+    Place,
+    RolledBack,
+    Source,
+    SprintCompiled,
+)
+from sprintlog.engine.sprint.injection import inject_phases
 
 from .conftest import Data, Scenario, for_each, simple
 
@@ -73,3 +80,131 @@ def test_what_events_recorded_is_not_thrown_away(given: Given, key: str) -> None
     """A plan whose lists hold something is not replaced, started or not."""
     scenario = given({**simple("a"), key: [{"id": "x"}]})
     scenario.when(take_plan, plan=simple("b")).then_refused(wish="compile")
+
+
+def begun(given: Given, plan: Data) -> Scenario:
+    """Return a sprint whose first leaf is being executed."""
+    scenario = taken(given(), plan).do(lifecycle.start_sprint)
+    return scenario.do(phases.start_phase)
+
+
+def ids(scenario: Scenario) -> list[str]:
+    """Return the addresses of all nodes, in order."""
+    nodes = sorted(scenario.sprint.plan.tree.nodes.values(), key=lambda node: node.place)
+    return list(dict.fromkeys(node.address for node in nodes))
+
+
+def build(**steps: tuple[str, ...]) -> Data:
+    """Return a plan: a phase, one with these steps, and another phase."""
+    first, last = simple("setup", "review")["phases"]
+    return {"phases": [first, for_each("build", **steps), last]}
+
+
+def test_a_running_sprint_takes_a_new_item(given: Given) -> None:
+    """A step stands where its item does, marked as injected; the work goes on."""
+    scenario = begun(given, build(login=("do",)))
+    scenario.do(take_plan, plan=build(login=("do",), logout=("do", "check")))
+    assert ids(scenario) == [
+        *("setup", "build", "build/login", "build/login/do"),
+        *("build/logout", "build/logout/do", "build/logout/check", "review"),
+    ]
+    assert scenario.node("build/logout")["injected"] is True
+    assert scenario.node("setup")["status"] == "in-progress"
+    assert scenario.pointer == (0, None, None)
+
+
+def test_additions_come_in_everywhere(given: Given) -> None:
+    """New phases, steps and sub-phases come in before, between and after the others."""
+    scenario = begun(given, build(b=("y",), d=("y",)))
+    plan = build(a=("x",), b=("x", "y", "z"), c=("x",), d=("y",), e=("x",))
+    new = simple("first", "middle", "last")["phases"]
+    old = plan["phases"]
+    plan["phases"] = [new[0], old[0], old[1], new[1], old[2], new[2]]
+    scenario.do(take_plan, plan=plan)
+    assert [node for node in ids(scenario) if "/" not in node] == [
+        *("first", "setup", "build", "middle", "review", "last")
+    ]
+    assert [node for node in ids(scenario) if node.startswith("build/")] == [
+        *("build/a", "build/a/x", "build/b", "build/b/x", "build/b/y", "build/b/z"),
+        *("build/c", "build/c/x", "build/d", "build/d/y", "build/e", "build/e/x"),
+    ]
+    scenario.when(take_plan, plan=plan).then_nothing()
+
+
+def test_an_empty_phase_takes_its_first_step(given: Given) -> None:
+    """A for-each phase without steps gets them at its end."""
+    scenario = begun(given, build())
+    scenario.do(take_plan, plan=build(login=("do",)))
+    assert ids(scenario)[1:4] == ["build", "build/login", "build/login/do"]
+
+
+def test_what_came_in_by_itself_is_no_difference(given: Given) -> None:
+    """A phase that somebody injected stays, and is not missed in the definition."""
+    scenario = begun(given, simple("a", "b"))
+    node = {"id": "fix", "prompt": "Mend it"}
+    position = InjectionPosition("after", "a")
+    scenario.do(inject_phases, nodes=[node], position=position)
+    scenario.when(take_plan, plan=simple("a", "b")).then_nothing()
+    scenario.do(take_plan, plan=simple("a", "b", "c"))
+    assert ids(scenario) == ["a", "fix", "b", "c"]
+
+
+def test_another_model_at_the_start_is_no_difference(given: Given) -> None:
+    """Who starts a phase may name another model than the definition."""
+    plan = simple("a", "b", model="opus")
+    scenario = taken(given(), plan).do(lifecycle.start_sprint)
+    scenario.do(phases.start_phase, model="haiku")
+    scenario.when(take_plan, plan=plan).then_nothing()
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"phases": simple("a")["phases"]}, "b: is not there any more"),
+        ({"phases": simple("b", "a")["phases"]}, "the order changed: a, b → b, a"),
+        ({"goal": "Win"}, "goal changed: nothing → 'Win'"),
+        ({"retry": {"maxAttempts": 1}}, "retry changed: nothing → {'maxAttempts': 1}"),
+        (
+            {"stats": {"max-iterations": 9}},
+            "stats.max-iterations changed: nothing → 9",
+        ),
+        (
+            {"phases": [*simple("a")["phases"], {"id": "b", "prompt": "Do\nmore"}]},
+            "b: prompt changed in line 1: 'Do b' → 'Do'",
+        ),
+        (
+            {"phases": simple("a", "b", gate={"script": "x"})["phases"]},
+            "a: gate changed: nothing → {'script': 'x'}",
+        ),
+        (
+            {"phases": [*simple("a")["phases"], for_each("b", c=("d",))]},
+            "b: prompt changed: 'Do b' → nothing",
+        ),
+    ],
+)
+def test_a_running_sprint_refuses_anything_else(
+    given: Given, change: Data, difference: str
+) -> None:
+    """What is otherwise is named, and nothing is recorded, additions beside it neither."""
+    scenario = begun(given, simple("a", "b"))
+    plan: Data = {**simple("a", "b"), **change}
+    plan["phases"] = [*plan["phases"], *simple("new")["phases"]]
+    scenario.when(take_plan, plan=plan).then_refused(containing="additions only")
+    assert scenario.refused is not None
+    assert difference in scenario.refused.fields["differences"]
+
+
+def test_a_leaf_stays_a_leaf(given: Given) -> None:
+    """A step that was carried out by itself does not get sub-phases afterwards."""
+    plan = build(login=())
+    scenario = begun(given, plan).when(take_plan, plan=build(login=("do",)))
+    scenario.then_refused(differences=["build/login: had nothing below it"])
+
+
+def test_a_completed_sprint_takes_no_additions(given: Given) -> None:
+    """A sprint that is over must be opened again first."""
+    scenario = begun(given, simple("a")).do(phases.complete_phase)
+    scenario.do(lifecycle.complete_sprint)
+    scenario.when(take_plan, plan=simple("a")).then_nothing()
+    scenario.when(take_plan, plan=simple("a", "b"))
+    scenario.then_refused(state="completed", allowed=["reopen"])
