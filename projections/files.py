@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.stores.descriptors import give_back, read_whole
 from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
 
 from .location import Location
@@ -56,7 +57,7 @@ class StateFiles:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
-            os.close(descriptor)
+            give_back(descriptor)
 
     def resolve(self, path: str) -> Path:
         """Return where a state file is; raise `RefusedError` outside the work tree."""
@@ -71,7 +72,7 @@ class StateFiles:
     def look(self, path: str) -> Seen:
         """Return what stands at a path, and whether we wrote it."""
         try:
-            content = self.resolve(path).read_bytes()
+            content = read_whole(self.resolve(path))
         except FileNotFoundError:
             return Seen(None, b"", None)
         except OSError as error:
@@ -148,7 +149,7 @@ class StateFiles:
         target = self.resolve(path)
         side = target.with_name(target.name + CHECKSUM_SUFFIX)
         text = sha256(content).hexdigest().encode()
-        if side.is_file() and side.read_bytes().strip() != text:
+        if side.is_file() and read_whole(side).strip() != text:
             replace_file(side, text, mode=MODE)
 
     def keep_edit(self, path: str, seen: Seen) -> str:

@@ -1,5 +1,7 @@
 """Bring state files up to date with the log, and notice what others did to them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
@@ -57,6 +59,19 @@ class Refreshed(NamedTuple):
     """A sentence for the person at the terminal."""
 
 
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Turn an error of the system into one that names the state file."""
+    try:
+        yield
+    except OSError as error:
+        raise RefusedError(
+            f"{path}: cannot be brought up to date: {error.strerror}",
+            hint="the events are safe in the log; `sprintlog rebuild` writes the file",
+            file=path,
+        ) from error
+
+
 class Refresher:
     """Compares and writes the state files of one workspace, under one lock."""
 
@@ -71,19 +86,12 @@ class Refresher:
         path = self._path(sprint)
         if path is None:
             return Refreshed(None, "elsewhere")
-        try:
-            with self._files.lock():
-                kept = self._recover(sprint_id, path)
-                seen = self._files.look(path)
-                if seen.is_foreign:
-                    kept = self._observe(sprint_id, path, seen)
-                return self._write(sprint_id, path, seen, kept)
-        except OSError as error:
-            raise RefusedError(
-                f"{path}: cannot be brought up to date: {error.strerror}",
-                hint="the events are safe in the log; `sprintlog rebuild` writes the file",
-                file=path,
-            ) from error
+        with _naming(path), self._files.lock():
+            kept = self._recover(sprint_id, path)
+            seen = self._files.look(path)
+            if seen.is_foreign:
+                kept = self._observe(sprint_id, path, seen)
+            return self._write(sprint_id, path, seen, kept)
 
     def check(self, sprint: Sprint) -> Refreshed:
         """Compare a sprint's state file with its state; write nothing."""
@@ -115,7 +123,7 @@ class Refresher:
         Comments and layout are not in the document, so they would be lost.
         """
         digest = sha256(content).digest()
-        with self._files.lock():
+        with _naming(path), self._files.lock():
             seen = self._files.look(path)
             if seen.content != content:
                 return None

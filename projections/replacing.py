@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sprintlog.engine.log.stores.descriptors import give_back, read_whole
+
 WRITERS_SECONDS_MAX = 2.0
 """How long an editor that still has a displaced file open is waited for."""
 
@@ -54,7 +56,7 @@ def left_behind(target: Path) -> bytes | None:
     """
     _draft(target).unlink(missing_ok=True)
     try:
-        return _aside(target).read_bytes()
+        return read_whole(_aside(target))
     except FileNotFoundError:
         return None
 
@@ -70,7 +72,7 @@ def sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     finally:
-        os.close(descriptor)
+        give_back(descriptor)
 
 
 def _draft(target: Path) -> Path:
@@ -93,7 +95,7 @@ def _write_beside(target: Path, content: bytes, *, mode: int) -> Path:
                 view = view[os.write(descriptor, view) :]
             os.fsync(descriptor)
         finally:
-            os.close(descriptor)
+            give_back(descriptor)
     except OSError:
         draft.unlink(missing_ok=True)
         raise
@@ -129,9 +131,9 @@ def _read_when_closed(displaced: Path) -> bytes | None:
         until = time.monotonic() + WRITERS_SECONDS_MAX
         while _is_being_written(descriptor) and time.monotonic() < until:
             time.sleep(0.005)
-        return displaced.read_bytes()
+        return read_whole(displaced)
     finally:
-        os.close(descriptor)
+        give_back(descriptor)
 
 
 def _is_being_written(descriptor: int) -> bool:

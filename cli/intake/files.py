@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.log.port import DOCUMENT_BYTES_MAX
+from sprintlog.engine.log.stores.descriptors import read_whole
 
 STANDARD_INPUT = "-"
 
@@ -12,9 +13,8 @@ STANDARD_INPUT = "-"
 def read_bytes(path: Path) -> bytes:
     """Return a file's bytes; raise `NotFoundError` or `InvalidInputError`."""
     try:
-        with path.open("rb") as file:
-            # What has no end must not fill the memory; a byte too many is refused later.
-            return file.read(DOCUMENT_BYTES_MAX + 1)
+        # What has no end must not fill the memory; a byte too many is refused later.
+        return read_whole(path, at_most=DOCUMENT_BYTES_MAX + 1)
     except FileNotFoundError as error:
         raise NotFoundError(f"{path}: there is no such file", file=str(path)) from error
     except OSError as error:

@@ -6,14 +6,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from errno import EINTR, EIO
 from pathlib import Path
 
 import pytest
 
-from .runner import Runner, environment, fast_folder, shared
-from .scenes import SCENES, Scene, begin, prepare
+from sprintlog.engine.log.envelope import Head
+from sprintlog.engine.log.stores.head_file import HeadFile
+
+from .runner import Done, Runner, environment, fast_folder, shared
+from .scenes import SCENES, Scene, Template, begin, prepare
 from .shim import Unavailable, build
-from .sweep import planted, sample, sweep
+from .sweep import Case, planted, sample, sweep
 
 SEED = 20260115
 SECONDS_NEXT = 10.0
@@ -66,6 +70,60 @@ def test_digest_noted_too_late_is_found(runner: Runner, folder: Path) -> None:
     template = prepare(runner, SCENES[2], folder)
     found = planted(runner, template, folder, "digest_after_rename")
     assert "edit-observed" in str(found)
+
+
+def test_descriptor_that_fails_to_close_denies_nothing(
+    runner: Runner, folder: Path
+) -> None:
+    """What was read or written is right however closing the file ends."""
+    for scene in (SCENES[2], SCENES[4]):
+        template = prepare(runner, scene, folder / scene.name)
+        for at in _operations(template, "close"):
+            for how in (f"error:{EINTR}", f"error:{EIO}"):
+                done = _strike(runner, template, Case(at, how))
+                assert (done.code, "error" in done.err) == (0, False), (at, how, done)
+
+
+def test_head_file_that_fails_to_close_is_believed(runner: Runner, folder: Path) -> None:
+    """An interrupted close does not hide that the end of the log is lost."""
+    template = prepare(runner, SCENES[0], folder)
+    HeadFile(template.folder / ".sprintlog" / "log.db-head").write(Head(99, bytes(32)))
+    (at,) = _operations(template, "close", "log.db-head")[:1]
+    done = _strike(runner, template, Case(at, f"error:{EINTR}"))
+    assert (done.code, "its end is lost" in done.err) == (4, True)
+
+
+def test_failure_beside_the_log_names_the_file(runner: Runner, folder: Path) -> None:
+    """A lock or a copy that fails after the import is told with the file it was for."""
+    template = prepare(runner, SCENES[4], folder)
+    for at in (
+        _operations(template, "lock", "files.lock")[0],
+        _operations(template, "write")[0],
+    ):
+        done = _strike(runner, template, Case(at, f"error:{EIO}"))
+        assert "error: theirs/PROGRESS.yaml: cannot be brought up to date" in done.err
+
+
+def _operations(template: Template, name: str, file: str = "") -> list[int]:
+    """Return the numbers of the operations of a name, on the files that end so."""
+    lines = (template.folder.parent / "clean.trace").read_text().splitlines()
+    parts = [line.split(" ") for line in lines]
+    return [int(p[0]) for p in parts if p[1] == name and p[5].endswith(file)]
+
+
+def _strike(runner: Runner, template: Template, case: Case) -> Done:
+    """Let one fault happen to a scene in a copy of its folder."""
+    place = template.folder.parent / "struck"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(template.folder, place)
+    scene = template.scene
+    return runner.run(
+        place,
+        *scene.arguments,
+        stdin=scene.stdin,
+        plants=list(template.plants),
+        fault=case._asdict(),
+    )
 
 
 def test_shim_sees_what_the_system_sees(runner: Runner, folder: Path) -> None:

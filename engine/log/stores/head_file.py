@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ...errors import UnreadableError
 from ..envelope import Head
+from .descriptors import give_back, read_whole
 
 _MARK = b"slh1"
 _BYTES = 48
@@ -43,8 +44,7 @@ class HeadFile:
     def read(self) -> Head | None:
         """Return the head it holds; None when it is absent, torn or damaged."""
         try:
-            with self.path.open("rb") as file:
-                record = file.read(_BYTES + 1)
+            record = read_whole(self.path, at_most=_BYTES + 1)
         except OSError:
             # Absent, or on a disk that fails: the log itself will say so.
             return None
@@ -57,7 +57,7 @@ class HeadFile:
     def close(self) -> None:
         """Give back the descriptor."""
         if self._descriptor is not None:
-            os.close(self._descriptor)
+            give_back(self._descriptor)
             self._descriptor = None
 
 
