@@ -12,7 +12,8 @@
  *   signal:N           the process gets signal N, the operation goes on
  *
  * `:on` at the end makes it last: every later operation fails too (of EINTR every other
- * one, so that a repetition succeeds, and no lock; after a short write every write finds the disk full).
+ * one, so that a repetition succeeds, and no lock; after a short write every write finds the
+ * disk full). With `:same` at the end only operations of the same name fail from then on.
  * FAULT_TRACE names a file that gets a line for each operation, `number name offset length
  * result path`; with FAULT_DATA=1 the bytes written follow, and what went to standard
  * output is noted as `answer`. A process that is running can call fault_arm instead.
@@ -38,7 +39,8 @@
 static char root[PATH_MAX];
 static size_t root_length;
 static long at, counted;
-static int lasting, interrupted, number, with_data, trace = -1;
+static int lasting, only_same, interrupted, number, with_data, trace = -1;
+static const char *failed;
 static char how[32] = "count";
 static char *paths[FILES_MAX];
 
@@ -61,7 +63,8 @@ void fault_arm(const char *folder, long when, const char *what, const char *file
     counted = interrupted = 0;
     with_data = data;
     snprintf(how, sizeof how, "%s", what);
-    lasting = (colon = strstr(how, ":on")) != NULL;
+    only_same = (colon = strstr(how, ":same")) != NULL;
+    lasting = only_same || (colon = strstr(how, ":on")) != NULL;
     if (colon) *colon = 0;
     number = (colon = strchr(how, ':')) ? atoi(colon + 1) : 0;
     if (colon) *colon = 0;
@@ -126,6 +129,8 @@ static int before(const char *name, const char *path)
 {
     counted++;
     if (!at || counted < at || (counted > at && !lasting)) return 0;
+    if (counted == at) failed = name;
+    if (only_same && strcmp(name, failed)) return 0;
     if (!strcmp(how, "kill-before")) die();
     if (!strcmp(how, "kill-inside") && !is_write(name)) die();
     if (!strcmp(how, "signal")) raise(number);

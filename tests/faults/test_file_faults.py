@@ -93,6 +93,17 @@ def test_head_file_that_fails_to_close_is_believed(runner: Runner, folder: Path)
     assert (done.code, "its end is lost" in done.err) == (4, True)
 
 
+@pytest.mark.parametrize("mode", ["write_ahead_log", "rollback_journal"])
+def test_unread_log_is_not_called_damaged(mode: str, runner: Runner, folder: Path) -> None:
+    """Where the disk does not give a page, nothing shows that the log is damaged."""
+    template = prepare(runner, SCENES[0], folder, (mode,))
+    at = _operations(template, "read", "log.db")[-1]
+    for how in (f"error:{EIO}", f"error:{EIO}:on", f"error:{EIO}:same"):
+        done = _strike(runner, template, Case(at, how))
+        assert done.code == 1
+        assert "failed with an input/output error: nothing shows" in done.err
+
+
 def test_failure_beside_the_log_names_the_file(runner: Runner, folder: Path) -> None:
     """A lock or a copy that fails after the import is told with the file it was for."""
     template = prepare(runner, SCENES[4], folder)

@@ -57,7 +57,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
     if code == _CANTOPEN:
         return RefusedError(
             f"{path} cannot be opened ({text})",
-            hint="check the permissions of the log's folder and files",
+            hint="check the permissions of the log's folder and files, and the disk",
         )
     if code == _IOERR:
         return SprintlogError(
@@ -65,6 +65,16 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
             "log or not",
             hint="repeat the command with the same key: it answers what was recorded",
         )
+    if code in (_CORRUPT, _NOTADB):
+        # Looked at only now: it takes as long as reading the whole log.
+        from .second_look import was_not_read
+
+        if was_not_read(path):
+            return SprintlogError(
+                f"reading {path} failed with an input/output error: nothing shows that "
+                "it is damaged",
+                hint="check the disk, and repeat the command",
+            )
     damaged = "decode to UTF-8" in text or "unsupported file format" in text
     if code in (_CORRUPT, _FORMAT, _NOTADB) or damaged:
         return UnreadableError(

@@ -1,0 +1,32 @@
+"""Where SQLite calls a log malformed: damaged, or only not read."""
+
+from pathlib import Path
+
+from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.stores.second_look import was_not_read
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+
+def test_sound_log_was_only_not_read(log: SqliteLog, draft: Draft) -> None:
+    """What is found sound when it is read again was not damaged."""
+    log.append("a", [draft] * 100, expect=0)
+    assert was_not_read(log.path)
+
+
+def test_damaged_page_stays_damaged(log: SqliteLog, path: Path, draft: Draft) -> None:
+    """A page that makes no sense the second time either is damaged."""
+    log.append("a", [draft] * 100, expect=0)
+    log.close()
+    content = bytearray(path.read_bytes())
+    content[4096 * 2 : 4096 * 3] = b"\xff" * 4096
+    path.write_bytes(content)
+    assert not was_not_read(path)
+
+
+def test_changed_schema_stays_damaged(log: SqliteLog, path: Path) -> None:
+    """Tables that are not the ones we made are damage, though SQLite may bear with them."""
+    log.close()
+    path.write_bytes(
+        path.read_bytes().replace(b"CHECK (position > 0)", b"CHECK (position > p)")
+    )
+    assert not was_not_read(path)
