@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from errno import EINTR, EIO
+from errno import EINTR, EIO, ENOLCK
 from pathlib import Path
 
 import pytest
@@ -102,6 +102,15 @@ def test_unread_log_is_not_called_damaged(mode: str, runner: Runner, folder: Pat
         done = _strike(runner, template, Case(at, how))
         assert done.code == 1
         assert "failed with an input/output error: nothing shows" in done.err
+
+
+def test_disk_without_locks_is_told_at_once(runner: Runner, folder: Path) -> None:
+    """A lock that the disk refuses is not waited for as if another process had it."""
+    template = prepare(runner, SCENES[0], folder, ("rollback_journal",))
+    at = _operations(template, "lock", "log.db")[3]
+    done = _strike(runner, template, Case(at, f"error:{ENOLCK}:same"))
+    assert (done.code, "gives no locks (No locks available)" in done.err) == (1, True)
+    assert done.seconds < SECONDS_NEXT
 
 
 def test_failure_beside_the_log_names_the_file(runner: Runner, folder: Path) -> None:

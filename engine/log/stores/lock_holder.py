@@ -1,7 +1,11 @@
-"""Who holds a database: read from the system's own list of locks, where there is one."""
+"""Who holds a database, by the system's own list of locks, and whether one can hold it."""
 
+import errno
+import fcntl
 import os
 from pathlib import Path
+
+from .descriptors import give_back
 
 _LOCKS = Path("/proc/locks")
 
@@ -19,6 +23,28 @@ def lock_holders(path: Path) -> list[str]:
         return []
     found = dict.fromkeys(pid for pid, inode in map(_parsed, lines) if inode in inodes)
     return [f"process {pid} ({_name(pid)})" for pid in found if pid not in (0, os.getpid())]
+
+
+def why_no_lock(path: Path) -> str | None:
+    """Return why the disk of a database gives no locks; None where it gives them.
+
+    SQLite takes every lock that fails for one that another process has. Tried on the head
+    file, that nobody locks: to close the database's own files would give up its locks.
+    """
+    try:
+        descriptor = os.open(f"{path}-head", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        # Whatever else is in the way says nothing about locks.
+        return error.strerror if error.errno == errno.EIO else None
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return None
+    except OSError as error:
+        return error.strerror
+    finally:
+        give_back(descriptor)
+    return None
 
 
 def _parsed(line: str) -> tuple[int, int]:

@@ -153,6 +153,7 @@ class SqliteLog(SqliteReading):
             return False
         except sqlite3.Error as error:
             self._forget()
+            self._doubted = True
             if is_busy(error):
                 return False
             raise explained(error, self.path) from error

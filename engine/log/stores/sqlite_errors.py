@@ -13,7 +13,7 @@ _PERM, _BUSY, _LOCKED, _READONLY, _IOERR = 3, 5, 6, 8, 10
 _READONLY_DISK = -1
 _ROOM_BYTES = 64 * 1024
 """SQLite needs this much to open a log at all."""
-_CORRUPT, _FULL, _CANTOPEN, _FORMAT, _NOTADB = 11, 13, 14, 24, 26
+_CORRUPT, _FULL, _CANTOPEN, _PROTOCOL, _FORMAT, _NOTADB = 11, 13, 14, 15, 24, 26
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -27,18 +27,8 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
     if code in (_IOERR, _CANTOPEN, _READONLY, _PERM):
         # SQLite names the file it failed on; what is wrong is the disk it is on.
         code = _code_of_disk(path) or code
-    if code in (_BUSY, _LOCKED):
-        # Looked up only now, when the wait is over.
-        from .lock_holder import lock_holders
-
-        holders = lock_holders(path)
-        return BusyError(
-            f"nothing recorded: {path} is held by "
-            f"{', '.join(holders) or 'another process'}",
-            hint="wait for it to finish, or end it, and repeat the command",
-            path=str(path),
-            holders=holders,
-        )
+    if code in (_BUSY, _LOCKED, _PROTOCOL):
+        return no_locks(path) or _held(path)
     if code == _FULL:
         return RefusedError(
             f"nothing recorded: the disk of {path} is full",
@@ -85,6 +75,35 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
     return SprintlogError(f"SQLite failed on {path} ({text})")
 
 
+def no_locks(path: Path) -> SprintlogError | None:
+    """Return what to say where the disk of a database gives no locks; None where it does.
+
+    There nobody holds anything, and waiting for a lock is in vain.
+    """
+    from .lock_holder import why_no_lock
+
+    if reason := why_no_lock(path):
+        return SprintlogError(
+            f"nothing recorded: the disk of {path} gives no locks ({reason})",
+            hint="check the disk; a network file system must be mounted with locks",
+            path=str(path),
+        )
+    return None
+
+
+def _held(path: Path) -> BusyError:
+    # Looked up only now, when the wait is over.
+    from .lock_holder import lock_holders
+
+    holders = lock_holders(path)
+    return BusyError(
+        f"nothing recorded: {path} is held by {', '.join(holders) or 'another process'}",
+        hint="wait for it to finish, or end it, and repeat the command",
+        path=str(path),
+        holders=holders,
+    )
+
+
 class Patience:
     """A bounded wait for a database that others hold, in jittered steps."""
 
@@ -95,7 +114,8 @@ class Patience:
 
     def after(self, error: sqlite3.Error) -> None:
         """Wait a moment; raise for good when it is over or waiting would not help."""
-        if not is_busy(error) or time.monotonic() >= self._until:
+        over = not is_busy(error) or time.monotonic() >= self._until
+        if over or no_locks(self._path):
             raise explained(error, self._path) from error
         time.sleep((1 + self._entropy(1)[0] % 32) / 1000)
 

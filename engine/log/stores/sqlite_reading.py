@@ -9,7 +9,7 @@ from typing import Any
 from ..chain import START
 from ..envelope import Head, Recorded
 from ..port import Entropy, Row
-from .sqlite_errors import Patience
+from .sqlite_errors import Patience, no_locks
 
 ROWS_PER_READ = 512
 ROWS_PER_SCAN = 1024
@@ -65,6 +65,7 @@ class SqliteReading:
         self.connection = connection
         self._entropy = entropy
         self._wait_seconds = wait_seconds
+        self._doubted = False
 
     def find_key(self, key: str) -> list[Recorded]:
         """Return the events appended under an idempotency key, or an empty list."""
@@ -150,11 +151,16 @@ class SqliteReading:
         Raise `BusyError` when they take longer than we may wait. The caches of the
         projections are read and written through this.
         """
+        if self._doubted and (failure := no_locks(self.path)):
+            # SQLite waits ten seconds by itself for a lock that fails.
+            raise failure
+        self._doubted = False
         patience: Patience | None = None
         while True:
             try:
                 return self.connection.execute(sql, parameters).fetchall()
             except sqlite3.Error as error:
+                self._doubted = True
                 patience = patience or Patience(
                     self._wait_seconds, entropy=self._entropy, path=self.path
                 )
