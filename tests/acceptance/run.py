@@ -9,6 +9,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from . import (
@@ -60,11 +61,16 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--only", default="", help="criteria whose name holds this")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="K", help="fail every K-th file operation"
+    )
     options = parser.parse_args()
     failed = 0
     for name, criterion in CRITERIA.items():
         if options.only not in name:
             continue
+        if criterion is file_faults.every_operation:
+            criterion = partial(criterion, every=max(1, options.every))
         began = time.monotonic()
         try:
             verdict = criterion(options.data, options.seed)

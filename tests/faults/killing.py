@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from . import children, writers
 from .ledger import Ledger, Line, make_line, make_sprints, unlike_the_log
+from .runner import is_slow
 from .slots import Slot, plan_death
 
 LIFE_SECONDS_MAX = 60.0
 COMMAND_SECONDS_MAX = 1.0
-BUSY_MACHINE_FACTOR = 5
 FLIGHT_MAX = 3
 """How many lines a coprocess is given before it has answered the first."""
 ABANDONED = 0.2
@@ -241,9 +241,8 @@ class Killer:
         seconds = self._time_command(slot, kind)
         self.slowest = max(self.slowest, seconds)
         if seconds > self.command_seconds_max:
-            # On a machine that others keep busy every command is slow: ask another one.
             usual = self._time_command(slot, kind)
-            if seconds > min(2 * usual, BUSY_MACHINE_FACTOR * self.command_seconds_max):
+            if is_slow(seconds, limit=self.command_seconds_max, usual=usual):
                 self.ledger.problems.append(
                     f"the next command took {seconds:.2f} s, the one after {usual:.2f} s"
                 )

@@ -19,6 +19,9 @@ from .shim import build
 ROOT = Path(__file__).resolve().parents[2]
 
 
+BUSY_MACHINE_FACTOR = 5
+
+
 class Done(NamedTuple):
     """How a command ended."""
 
@@ -32,6 +35,14 @@ class Done(NamedTuple):
     def json(self) -> Any:
         """Return the first line of the output as data."""
         return json.loads(self.out.splitlines()[0])
+
+
+def is_slow(seconds: float, *, limit: float, usual: float) -> bool:
+    """Tell whether a command took too long for what another one takes right now.
+
+    On a machine that others keep busy every command is slow.
+    """
+    return seconds > max(limit, min(2 * usual, BUSY_MACHINE_FACTOR * limit))
 
 
 def environment() -> dict[str, str]:
