@@ -30,7 +30,7 @@ class Checkpoints(Protocol):
         ...
 
     def forget(self, stream: str) -> None:
-        """Drop every state of a stream."""
+        """Drop every state of a stream, and its status."""
         ...
 
     def status(self, stream: str, version: int) -> str | None:
@@ -66,8 +66,9 @@ class MemoryCheckpoints:
             del saved[version]
 
     def forget(self, stream: str) -> None:
-        """Drop every state of a stream."""
+        """Drop every state of a stream, and its status."""
         self._saved.pop(stream, None)
+        self._statuses.pop(stream, None)
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the sprint's status kept for exactly this version."""
@@ -120,8 +121,9 @@ class SqliteCheckpoints:
                 self._log.connection.rollback()
 
     def forget(self, stream: str) -> None:
-        """Drop every state of a stream."""
+        """Drop every state of a stream, and its status."""
         self._log.rows("DELETE FROM checkpoints WHERE stream = ?", (stream,))
+        self._log.rows("DELETE FROM statuses WHERE stream = ?", (stream,))
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the sprint's status kept for exactly this version."""

@@ -83,17 +83,22 @@ class StateFiles:
 
     def _seen(self, path: str, content: bytes) -> Seen:
         digest = sha256(content).digest()
+        return Seen(content, digest, self.since(path, digest))
+
+    def newest(self, path: str, *, until: int) -> int:
+        """Return the newest version ever written to a path; 0 when there is none."""
+        ((version,),) = self._log.rows(
+            "SELECT coalesce(max(version), 0) FROM written WHERE path = ? AND version <= ?",
+            (path, until),
+        )
+        return int(version)
+
+    def since(self, path: str, digest: bytes) -> int | None:
+        """Return the version that these bytes were written for, None if never."""
         rows = self._log.rows(
             "SELECT version FROM written WHERE path = ? AND digest = ?", (path, digest)
         )
-        return Seen(content, digest, rows[0][0] if rows else None)
-
-    def newest(self, path: str) -> int:
-        """Return the newest version ever written to a path; 0 when there is none."""
-        ((version,),) = self._log.rows(
-            "SELECT coalesce(max(version), 0) FROM written WHERE path = ?", (path,)
-        )
-        return int(version)
+        return rows[0][0] if rows else None
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
         """Keep the digest of bytes that stand for a version, before they are written."""

@@ -16,6 +16,11 @@ from .location import Location
 from .progress_yaml import render
 from .reading import Reader
 
+UNKNOWN = (
+    "is right and not known as ours: the next event would take it for an edit; "
+    "`sprintlog rebuild` mends that"
+)
+
 
 class Acting(Protocol):
     """What of a workspace is needed here."""
@@ -89,7 +94,7 @@ class Refresher:
         with _naming(path), self._files.lock():
             kept = self._recover(sprint_id, path)
             seen = self._files.look(path)
-            if seen.is_foreign:
+            if seen.is_foreign and not self.know_same(sprint):
                 kept = self._observe(sprint_id, path, seen)
             return self._write(sprint_id, path, seen, kept)
 
@@ -102,7 +107,8 @@ class Refresher:
         seen = self._files.look(path)
         digest = sha256(content).hexdigest()
         if seen.content == content:
-            return Refreshed(path, "same", digest)
+            problem = None if seen.since else f"{path} {UNKNOWN}"
+            return Refreshed(path, "same", digest, problem=problem)
         if seen.content is None:
             return Refreshed(path, "missing", digest, problem=f"{path} is missing")
         if seen.is_foreign:
@@ -115,7 +121,18 @@ class Refresher:
         """Compute the state from the whole log, save it, and write the file anew."""
         sprint = self._workspace.reader.from_nothing(sprint_id)
         self._workspace.reader.renew(sprint)
-        return self.refresh(sprint_id)
+        refreshed = self.refresh(sprint_id)
+        self.know_same(sprint)
+        return refreshed
+
+    def know_same(self, sprint: Sprint) -> bool:
+        """Take a file as ours that is what the log says; tell whether it is."""
+        path = self._path(sprint)
+        content = render(sprint)
+        if path is None or self._files.look(path).content != content:
+            return False
+        self._files.know(path, sha256(content).digest(), version=sprint.version)
+        return True
 
     def know_imported(self, sprint: Sprint, path: str, content: bytes) -> str | None:
         """Take an imported file as ours; keep a copy if writing it anew would change it.
@@ -190,7 +207,8 @@ class Refresher:
     def _observe(self, sprint_id: str, path: str, seen: Seen) -> str:
         """Keep somebody else's bytes, and record what they changed."""
         kept = self._files.keep_edit(path, seen)
-        since = self._files.newest(path)
+        head = self._workspace.sprint(sprint_id).version
+        since = self._files.newest(path, until=head)
         changes, problem = None, None
         try:
             changes = self._changes(sprint_id, since, seen.content or b"", path)

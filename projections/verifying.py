@@ -1,18 +1,21 @@
 """Check a log from end to end: its chain, its payloads, its state files."""
 
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from typing import NamedTuple
 
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.chain import START, check_chain
 from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.sprint.contradictions import contradictions
-from sprintlog.engine.sprint.state import pack
+from sprintlog.engine.sprint.facts import SprintImported
+from sprintlog.engine.sprint.state import Sprint, pack
 
 from .catalogue import CODEC, sprint_stream
 from .checkpoints import MemoryCheckpoints
+from .progress_yaml import render
 from .reading import Reader
-from .refreshing import Refresher
+from .refreshing import Refreshed, Refresher
 from .workspace import Workspace
 
 PROBLEMS_MAX = 100
@@ -37,6 +40,8 @@ class Report(NamedTuple):
     head: Head
     """Position and hash of the last event."""
     findings: list[Finding]
+    files: dict[str, Refreshed]
+    """How the state file of each sprint was found."""
 
     @property
     def is_sound(self) -> bool:
@@ -68,12 +73,13 @@ def verify(
     if not quick:
         findings.extend(_of_database(workspace))
     sprints = workspace.sprints()
+    files: dict[str, Refreshed] = {}
     for name in sprints:
-        findings.extend(_of_sprint(workspace, name, quick=quick))
+        findings.extend(_of_sprint(workspace, name, files, quick=quick))
     head = workspace.log.head()
     if not isinstance(head.hash, bytes):
         head = Head(head.position, b"")
-    return Report(counted.count, len(sprints), head, findings)
+    return Report(counted.count, len(sprints), head, findings, files)
 
 
 def _of_database(workspace: Workspace) -> Iterator[Finding]:
@@ -93,8 +99,10 @@ def _start(workspace: Workspace, *, quick: bool) -> Head:
     position = workspace.log.head().position - QUICK_EVENTS
     if not quick or position < 1:
         return START
-    (event,) = workspace.log.read(after=position - 1, until=position)
-    return Head(position, event.hash)
+    event = next(workspace.log.read(after=position - 1, until=position), None)
+    # One that is missing, or no event at all, is found from the start.
+    sound = event is not None and isinstance(event.hash, bytes)
+    return Head(position, event.hash) if event and sound else START
 
 
 def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
@@ -142,13 +150,17 @@ class _Counted:
             self._findings.append(Finding("damage", where, str(error.fields["problem"])))
 
 
-def _of_sprint(workspace: Workspace, name: str, *, quick: bool) -> Iterator[Finding]:
+def _of_sprint(
+    workspace: Workspace, name: str, files: dict[str, Refreshed], *, quick: bool
+) -> Iterator[Finding]:
     reader = workspace.reader
     try:
         sprint = reader.at_head(name) if quick else reader.from_nothing(name)
-        refreshed = Refresher(workspace).check(sprint)
+        refreshed = files[name] = Refresher(workspace).check(sprint)
         if not quick:
             yield from _of_checkpoints(workspace, name)
+            yield from _of_status(workspace, sprint)
+            yield from _of_written(workspace, sprint, refreshed)
     except SprintlogError as error:
         yield Finding("damage", name, error.message)
         return
@@ -170,3 +182,45 @@ def _of_checkpoints(workspace: Workspace, name: str) -> Iterator[Finding]:
                 f"{name} checkpoint {version}",
                 "is not what its events say; `sprintlog rebuild` makes new ones",
             )
+
+
+def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
+    """Compare the status that is kept for the head with what the events say."""
+    kept = workspace.checkpoints.status(sprint_stream(sprint.id), sprint.version)
+    if kept not in (None, sprint.plan.status):
+        what = "is not what its events say; `sprintlog rebuild` makes a new one"
+        yield Finding("drift", f"{sprint.id} kept status", what)
+
+
+def _of_written(workspace: Workspace, sprint: Sprint, file: Refreshed) -> Iterator[Finding]:
+    """Compare what is kept of the file at hand, and of the newest, with their versions.
+
+    An edit is compared with these. Older digests only tell an old file that somebody
+    puts back from an edit; a lost one makes it an edit, which loses nothing.
+    """
+    if file.path is None or file.state != "same" or file.problem:
+        return
+    since = workspace.files.since(file.path, bytes.fromhex(file.digest)) or 0
+    newest = workspace.files.newest(file.path, until=sprint.version)
+    if not (
+        since <= sprint.version
+        and _digest(workspace, sprint, since) == file.digest
+        and (newest == since or _is_kept(workspace, sprint, file.path, newest))
+    ):
+        what = "is not that of its version; `sprintlog rebuild` keeps a new one"
+        yield Finding("drift", f"{file.path} kept digest", what)
+
+
+def _is_kept(workspace: Workspace, sprint: Sprint, path: str, version: int) -> bool:
+    stream = sprint_stream(sprint.id)
+    for event in workspace.log.read_stream(stream, after=version - 1, until=version):
+        if event.type == SprintImported.type:
+            # An imported file stands as it came, in whatever layout.
+            return True
+    digest = _digest(workspace, sprint, version)
+    return workspace.files.since(path, bytes.fromhex(digest)) == version
+
+
+def _digest(workspace: Workspace, sprint: Sprint, version: int) -> str:
+    content = render(workspace.reader.at_version(sprint.id, version))
+    return sha256(content).hexdigest()

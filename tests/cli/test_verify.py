@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.log.stores.schema import EVENTS
+from sprintlog.engine.sprint.facts import NoteAdded
+from sprintlog.projections import Workspace
+from sprintlog.projections.verifying import QUICK_EVENTS
+
 
 def test_finds_a_sound_log_sound(sprint: Path, done: Any) -> None:
     """An untouched log is sound, with its events counted."""
@@ -93,6 +98,63 @@ def test_finds_a_wrong_checkpoint(sprint: Path, run: Any) -> None:
     assert "checkpoint" in run("verify").out
     run("rebuild")
     assert run("verify").code == 0
+
+
+def change(sprint: Path, statement: str) -> None:
+    """Run a statement on the caches of a log, as nobody should."""
+    database = sqlite3.connect(sprint / ".sprintlog" / "log.db")
+    database.execute(statement)
+    database.commit()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM written",
+        "UPDATE written SET digest = zeroblob(32) WHERE version = 2",
+        "UPDATE written SET path = 'elsewhere' WHERE version = 2",
+        "UPDATE written SET version = 1 WHERE version = 2",
+        "UPDATE written SET version = 99 WHERE version = 2",
+        "INSERT INTO statuses VALUES ('sprint/auth', 2, 'completed')",
+    ],
+)
+def test_finds_a_cache_that_would_change_an_answer(
+    sprint: Path, run: Any, statement: str
+) -> None:
+    """A kept digest or status that is wrong is drift, and `rebuild` mends it."""
+    change(sprint, statement)
+    result = run("verify", "--json")
+    assert result.code == 4
+    assert [f["severity"] for f in result.json["findings"]] == ["drift"]
+    run("rebuild")
+    assert run("verify").code == 0
+    assert "edit-observed" not in run("log").out
+
+
+def test_a_digest_of_an_older_file_changes_nothing(sprint: Path, run: Any) -> None:
+    """What is kept of older files matters only to one who puts such a file back."""
+    change(sprint, "DELETE FROM written WHERE version = 1")
+    assert run("verify").code == 0
+
+
+def test_a_file_that_is_right_is_no_edit(sprint: Path, run: Any) -> None:
+    """A file that is what the log says is taken as ours, whoever wrote it."""
+    change(sprint, "DELETE FROM written")
+    run("rebuild")
+    run("phase", "start")
+    assert "edit-observed" not in run("log").out
+
+
+def test_quick_finds_the_event_missing_where_it_begins(sprint: Path, run: Any) -> None:
+    """`--quick` does not stumble over the one event it would believe."""
+    with Workspace.open(sprint) as workspace:
+        notes = [NoteAdded(str(number)) for number in range(QUICK_EVENTS)]
+        workspace.act("auth", lambda sprint, at: list(notes))
+    change(sprint, "DROP TRIGGER events_never_go")
+    change(sprint, "DELETE FROM events WHERE position = 2")
+    change(sprint, next(text for text in EVENTS if "TRIGGER events_never_go" in text))
+    assert run("verify", "--quick").code == 4
 
 
 def test_computes_the_same_in_other_environments(sprint: Path, run: Any) -> None:

@@ -1,8 +1,9 @@
 """The bit flipper and the tail cutter: damage a copy, then ask `verify` about it.
 
 A damage is effective when the events, or what an index says of them, are not what they
-were, or cannot be read any more. Then `verify` must end with 4; it must never crash, and
-never say a word that is meant for us and not for its user.
+were, or cannot be read any more, or when a cache would lead to a wrong answer. Then
+`verify` must end with 4; it must never crash, and never say a word that is meant for us
+and not for its user.
 """
 
 import json
@@ -25,6 +26,7 @@ from .specimens import (
     Files,
     Specimen,
     Truth,
+    misleads,
     put,
     read_truth,
 )
@@ -33,14 +35,15 @@ WORKERS = 2
 SOUND, INTEGRITY = 0, 4
 FLIPPED, CUT, OLDER, STALE = "flipped", "cut", "older", "stale"
 FRAME_HEADER, WAL_HEADER, PAGE = 24, 32, 4096
-HARMLESS, EVENTS, INDEX, CACHE, UNREADABLE = (
+HARMLESS, EVENTS, INDEX, ANSWER, CACHE, UNREADABLE = (
     "harmless",
     "events",
     "index",
+    "answer",
     "cache",
     "unreadable",
 )
-EFFECTIVE = (EVENTS, INDEX, UNREADABLE)
+EFFECTIVE = (EVENTS, INDEX, ANSWER, UNREADABLE)
 _BLUNDERS = ("Traceback", "defect of sprintlog", "Error:")
 
 
@@ -82,13 +85,22 @@ def flips(specimen: Specimen, count: int, seed: int) -> list[Damage]:
 
 def index_flips(specimen: Specimen, count: int, seed: int) -> list[Damage]:
     """Return random single bits of the pages that the indexes of the events begin on."""
+    return _page_flips(specimen.indexes, count, seed)
+
+
+def cache_flips(specimen: Specimen, count: int, seed: int) -> list[Damage]:
+    """Return random single bits of the pages that the caches begin on."""
+    return _page_flips(specimen.caches, count, seed)
+
+
+def _page_flips(pages: list[int], count: int, seed: int) -> list[Damage]:
     chance = random.Random(seed)
     return [
         Damage(
             FLIPPED, DATABASE, ((page - 1) * PAGE + chance.randrange(PAGE)) * 8 + bit % 8
         )
         for bit in range(count)
-        for page in [chance.choice(specimen.indexes)]
+        for page in [chance.choice(pages)]
     ]
 
 
@@ -159,7 +171,7 @@ def examine(specimen: Specimen, damages: list[Damage], *, seconds: float) -> Cou
         reports = [json.loads(line) for line in out.splitlines()]
         for damage, (effect, answer, words) in zip(share, reports, strict=False):
             by_effect[effect] += 1
-            found[effect] += answer == INTEGRITY
+            found[effect] += _is_told(effect, answer, words)
             if problem := _judged(effect, answer, words):
                 problems.append(f"{damage}: {problem}")
         if code != 0:
@@ -168,11 +180,17 @@ def examine(specimen: Specimen, damages: list[Damage], *, seconds: float) -> Cou
     return Counts(sum(by_effect.values()), dict(by_effect), dict(found), problems)
 
 
+def _is_told(effect: str, code: int, words: str) -> bool:
+    """Tell whether it was; that a state file differs does not say that events do."""
+    says_so = "damage" in words or words.startswith("error: ")
+    return code == INTEGRITY and (says_so or effect not in (EVENTS, INDEX, UNREADABLE))
+
+
 def _judged(effect: str, code: int, words: str) -> str | None:
     """Return what is wrong with an answer."""
     if any(blunder in words for blunder in _BLUNDERS):
         return f"a blunder: {words[-300:]}"
-    if effect in EFFECTIVE and code != INTEGRITY:
+    if effect in EFFECTIVE and not _is_told(effect, code, words):
         return f"{effect} damaged, and verify ended with {code}: {words[-200:]}"
     if effect not in EFFECTIVE and code not in (SOUND, INTEGRITY):
         return f"{effect}, and verify ended with {code}: {words[-200:]}"
@@ -222,4 +240,6 @@ def _effect(whole: Truth, truth: Truth | None) -> str:
         return EVENTS
     if truth.indexes != whole.indexes:
         return INDEX
-    return HARMLESS if truth.caches == whole.caches else CACHE
+    if truth.caches == whole.caches:
+        return HARMLESS
+    return ANSWER if misleads(whole, truth) else CACHE

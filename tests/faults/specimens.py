@@ -9,7 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from sprintlog.engine.sprint.facts import NoteAdded, PhaseCompleted
+from sprintlog.engine.sprint.state import STATE_FORMAT, pack, unpack
 from sprintlog.projections import Workspace
 
 from . import children
@@ -19,6 +22,8 @@ DATABASE, WAL, HEAD = "log.db", "log.db-wal", "log.db-head"
 SPRINTS = ["north", "south"]
 DAYS = 5
 FOLDER = ".sprintlog"
+STREAMS = [f"sprint/{name}".encode() for name in SPRINTS]
+STATE_FILES = [f"{name}/PROGRESS.yaml".encode() for name in SPRINTS]
 
 Files = Mapping[str, bytes]
 """The files of a log's folder by name."""
@@ -36,6 +41,8 @@ class Specimen(NamedTuple):
     """The same at earlier times, oldest first."""
     indexes: list[int]
     """The pages on which the indexes of the events begin."""
+    caches: list[int]
+    """The pages on which saved states and digests begin."""
 
 
 class Truth(NamedTuple):
@@ -74,19 +81,20 @@ def make_specimen(root: Path, *, events: int, live: bool) -> Specimen:
             raise AssertionError(f"the specimen was not made: {errors.read_text()[-600:]}")
         yesterdays.append(read_files(root))
     files = yesterdays.pop()
-    return Specimen(root, files, yesterdays, _index_pages(root, files))
+    return Specimen(root, files, yesterdays, *_pages(root, files))
 
 
-def _index_pages(root: Path, files: Files) -> list[int]:
+def _pages(root: Path, files: Files) -> tuple[list[int], list[int]]:
     copy = root.with_name(f"{root.name}-pages")
     copy.mkdir()
     put(copy, files)
     with closing(sqlite3.connect(copy / DATABASE)) as connection:
         rows = connection.execute(
-            "SELECT rootpage FROM sqlite_master"
-            " WHERE type = 'index' AND tbl_name = 'events' AND rootpage > 0"
-        )
-        return [page for (page,) in rows]
+            "SELECT rootpage, type, name FROM sqlite_master WHERE rootpage > 0"
+            " AND tbl_name IN ('events', 'checkpoints', 'written')"
+        ).fetchall()
+    indexes = [page for page, kind, _ in rows if kind == "index"]
+    return indexes, [page for page, _, name in rows if name in ("checkpoints", "written")]
 
 
 def read_files(root: Path) -> Files:
@@ -121,6 +129,35 @@ def read_truth(database: Path) -> Truth | None:
             )
     except _UNREADABLE:
         return None
+
+
+def misleads(whole: Truth, truth: Truth) -> bool:
+    """Tell whether something would be answered wrongly from these caches.
+
+    A saved state that is gone or unreadable is computed anew. Of the digests count the
+    newest of each file, which stands there, since every day ends with its being written.
+    """
+    states, before = _states(truth), _states(whole)
+    wrong = any(state != before.get(place) for place, state in states.items())
+    return wrong or _newest(truth) != _newest(whole)
+
+
+def _states(truth: Truth) -> dict[Any, bytes]:
+    """Return the saved states that a reader would take, as it would understand them."""
+    found = {}
+    for stream, version, form, state in truth.caches[0]:
+        if form == STATE_FORMAT and stream in STREAMS:
+            try:
+                found[stream, version] = pack(unpack(state))
+            except (msgspec.MsgspecError, ValueError):
+                continue
+    return found
+
+
+def _newest(truth: Truth) -> list[Any]:
+    rows = [row for row in truth.caches[1] if row[0] in STATE_FILES]
+    newest = {path: max(row[2] for row in rows if row[0] == path) for path, *_ in rows}
+    return sorted(row for row in rows if row[2] == newest[row[0]])
 
 
 def _read_all(connection: sqlite3.Connection, queries: Sequence[str]) -> list[Any]:

@@ -39,6 +39,17 @@ def test_every_flip_in_an_index_is_found(closed: Specimen) -> None:
     assert counts.effective > 0
 
 
+def test_every_cache_that_misleads_is_told(closed: Specimen, live: Specimen) -> None:
+    """Of damaged saved states and digests each is told that would change an answer."""
+    for specimen, flips in (
+        (closed, damaging.cache_flips(closed, 60, 6)),
+        (live, damaging.flips(live, 60, 6)),
+    ):
+        counts = examine(specimen, flips, seconds=SECONDS)
+        assert counts.problems == []
+        assert counts.by_effect[damaging.ANSWER] > 0
+
+
 def test_garbled_schema_is_refused(closed: Specimen) -> None:
     """Tables whose text is not even text any more are refused in plain words."""
     counts = examine(closed, damaging.schema_flips(closed), seconds=SECONDS)
