@@ -142,6 +142,18 @@ class SqliteLog(SqliteReading):
             stream, drafts, expect=expect, stamps=stamps, key=key, key_digest=key_digest
         )
 
+    def take_over(self, events: list[Recorded]) -> None:
+        """Insert the events that come next, as they were recorded in another log."""
+        self._begin()
+        try:
+            for start in range(0, len(events), ROWS_PER_INSERT):
+                self._insert(events[start : start + ROWS_PER_INSERT])
+            self._commit()
+        except BaseException:
+            self._roll_back()
+            raise
+        self._recorded(events)
+
     def _insert_at_once(self, events: list[Recorded]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""
         try:

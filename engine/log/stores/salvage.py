@@ -1,0 +1,243 @@
+"""A new log from what is sound of a damaged one, which is only read.
+
+What is sound is the longest beginning whose chain fits: the same positions, the same
+hashes. It is looked for in the pages themselves (`page_rows`), because SQLite gives up
+on a database for damage that no event lies in.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import BusyError, RefusedError, UnreadableError
+from ..chain import GENESIS, check_chain
+from ..envelope import Head, Recorded
+from ..port import Clock, Entropy
+from .backup import check_copy
+from .database import head_path
+from .head_file import HeadFile
+from .page_images import PageImages
+from .page_rows import PageRows, follows, is_whole
+from .private_copy import files_now
+from .sqlite import SqliteLog
+from .sqlite_errors import explained
+
+EVENTS_A_STEP = 256
+SAVED, READABLE, DAMAGED, MISSING = "saved", "readable", "damaged", "missing"
+IN_DOUBT = "nothing says that it was ever committed"
+LATER = "stands behind what was not saved"
+CHANGED = "its hash does not fit: it, or the event before, was changed"
+NOT_WHOLE = "its payload is not the one that was recorded, or a field has no sense"
+UNREADABLE = "it was found and cannot be read"
+NOTHING = "nothing of it was found"
+OTHER = "the head file remembers another event: this log was put in the place of another"
+
+Problem = Callable[[Recorded], str | None]
+"""Answers what is wrong with an event beyond its place in the chain, if anything."""
+Keep = Callable[[Recorded, str], None]
+"""Takes an event that does not get into the new log, and why."""
+
+
+class Range(NamedTuple):
+    """What became of the events from one position to another."""
+
+    first: int
+    last: int
+    state: str
+    """`saved`: in the new log; `readable`: whole, but the chain to it is broken;
+    `damaged`: found, and not as it was recorded; `missing`: nothing of it was found."""
+
+
+class Salvaged(NamedTuple):
+    """What came of it."""
+
+    head: Head
+    """The end of the new log."""
+    ranges: list[Range]
+    """Every position that is known to have been there, in order."""
+    problem: str | None
+    """What is wrong with the first event that was not saved; None when all were."""
+
+
+def salvage(
+    source: Path,
+    target: Path,
+    *,
+    clock: Clock,
+    entropy: Entropy,
+    problem: Problem,
+    keep: Keep,
+    progress: Callable[[int], None],
+) -> Salvaged:
+    """Make a log at `target` of what is sound at `source`; `keep` gets what comes after.
+
+    Raise `UnreadableError` where no event at all is found, `BusyError` when somebody
+    recorded meanwhile. Not for a process that has the old log open: closing a file it
+    read would give up SQLite's locks on it.
+    """
+    before = files_now(source)
+    known = HeadFile(head_path(source)).read()
+    try:
+        with PageImages(source) as pages:
+            rows = PageRows(pages)
+            if not rows.positions:
+                raise UnreadableError(
+                    f"nothing can be saved: no event was found in {source}",
+                    hint="restore a backup",
+                )
+            log = SqliteLog.create(target, clock=clock, entropy=entropy)
+            try:
+                # A draft that a power cut spoils is thrown away; it is synced below.
+                log.connection.execute("PRAGMA synchronous=OFF")
+                said = _save(log, sound_events(rows, known), problem, progress)
+                head = log.head()
+                other = _is_other(log, known)
+            finally:
+                log.close()
+            ranges, why = _account(rows, head, known, keep, said)
+    except OSError as error:
+        raise RefusedError(f"{error.filename or source}: {error.strerror}") from error
+    except sqlite3.Error as error:
+        raise explained(error, target) from error
+    if files_now(source) != before:
+        raise BusyError(
+            f"{source} was written to while it was read",
+            hint="end every sprintlog process that has it open, and repeat the command",
+        )
+    check_copy(target, clock=clock, entropy=entropy)
+    descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
+    os.fsync(descriptor)
+    os.close(descriptor)
+    return Salvaged(head, ranges, why or (OTHER if other else None))
+
+
+def sound_events(rows: PageRows, known: Head | None) -> Iterator[Recorded]:
+    """Yield the events from the first one on, as long as one fits on the other.
+
+    What is in doubt counts only when something certain comes after it: a committed
+    event, or the end that the head file remembers as acknowledged.
+    """
+    position, previous = 0, GENESIS
+    waiting: list[Recorded] = []
+    while True:
+        position += 1
+        fitting = [
+            (event, committed)
+            for event, committed in rows.at(position)
+            if is_whole(event) and follows(event, previous)
+        ]
+        if not fitting:
+            return
+        event, committed = next(
+            (found for found in fitting if Head(position, found[0].hash) == known),
+            fitting[0],
+        )
+        waiting.append(event)
+        if committed or Head(position, event.hash) == known:
+            yield from waiting
+            waiting.clear()
+        previous = event.hash
+
+
+def _save(
+    log: SqliteLog,
+    events: Iterator[Recorded],
+    problem: Problem,
+    progress: Callable[[int], None],
+) -> str | None:
+    """Take over whole appends up to the first problem; return that, if one was found."""
+    waiting: list[Recorded] = []
+    said: list[str] = []
+
+    def passed() -> Iterator[Recorded]:
+        # Asked for the next one, the check has found nothing wrong with those before.
+        for event in events:
+            if len(waiting) >= EVENTS_A_STEP and not waiting[-1].remaining:
+                log.take_over(waiting)
+                progress(waiting[-1].position)
+                waiting.clear()
+            if wrong := problem(event):
+                said.append(wrong)
+                return
+            waiting.append(event)
+            yield event
+
+    for found in check_chain(passed()):
+        said.append(found.problem)
+        waiting.pop()
+        break
+    while waiting and waiting[-1].remaining:
+        waiting.pop()
+    if waiting:
+        log.take_over(waiting)
+    return said[0] if said else None
+
+
+def _account(
+    rows: PageRows, head: Head, known: Head | None, keep: Keep, said: str | None
+) -> tuple[list[Range], str | None]:
+    """Return what became of every position, and what is wrong with the first lost one."""
+    ranges = [Range(1, head.position, SAVED)] if head.position else []
+    last = max(head.position, known.position if known else 0, rows.last_plausible)
+    before: Head | None = head
+    for found in rows.positions:
+        if found <= head.position:
+            continue
+        event, state, wrong = _looked_at(rows, found, before)
+        if found > last and state == DAMAGED:
+            # No event at all, but something that looked like the beginning of one.
+            continue
+        if gap := _gap(ranges, found, last):
+            said = said or NOTHING
+            _extend(ranges, gap)
+        if found == head.position + 1:
+            wrong = said or (IN_DOUBT if wrong is LATER else wrong)
+        said = said or wrong
+        _extend(ranges, Range(found, found, state))
+        before = None
+        if event is not None:
+            keep(event, wrong)
+            before = Head(found, event.hash) if isinstance(event.hash, bytes) else None
+    if gap := _gap(ranges, last + 1, last):
+        said = said or NOTHING
+        _extend(ranges, gap)
+    return ranges, said
+
+
+def _looked_at(
+    rows: PageRows, position: int, before: Head | None
+) -> tuple[Recorded | None, str, str]:
+    """Return the best that there is for a position, its state, and what is wrong."""
+    events = [event for event, _ in rows.at(position)]
+    whole = [event for event in events if is_whole(event)]
+    has_neighbour = before is not None and before.position == position - 1
+    for event in whole:
+        if before is not None and has_neighbour and follows(event, before.hash):
+            return event, READABLE, LATER
+    if whole:
+        return whole[0], READABLE, CHANGED if has_neighbour else LATER
+    first = next(iter(events), None)
+    return first, DAMAGED, UNREADABLE if first is None else NOT_WHOLE
+
+
+def _gap(ranges: list[Range], found: int, last: int) -> Range | None:
+    """Return what is missing between the last range and a position, if anything is."""
+    first = ranges[-1].last + 1 if ranges else 1
+    end = min(found - 1, last)
+    return Range(first, end, MISSING) if first <= end else None
+
+
+def _is_other(log: SqliteLog, known: Head | None) -> bool:
+    """Tell whether the log holds another event where the head file remembers one."""
+    if known is None:
+        return False
+    held = next(log.read(after=known.position - 1, until=known.position), None)
+    return held is not None and held.hash != known.hash
+
+
+def _extend(ranges: list[Range], new: Range) -> None:
+    if ranges and ranges[-1].state == new.state and ranges[-1].last + 1 == new.first:
+        new = new._replace(first=ranges.pop().first)
+    ranges.append(new)

@@ -1,0 +1,228 @@
+"""Salvage: the sound beginning as it was, an account of the rest, the old log untouched."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from sprintlog.engine.errors import BusyError, UnreadableError
+from sprintlog.engine.log.envelope import Draft, Head, Recorded
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores import salvage as salvaging
+from sprintlog.engine.log.stores.head_file import HeadFile
+from sprintlog.engine.log.stores.salvage import Range, Salvaged, salvage
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+from .conftest import entropy_of
+
+NOTES = [b'{"n": %d}' % number for number in range(1, 9)]
+
+
+class Rescue(NamedTuple):
+    """What came of a log."""
+
+    salvaged: Salvaged
+    events: list[Recorded]
+    """In the new log."""
+    kept: dict[int, str]
+    """Why the others are not, by position."""
+
+
+Save = Callable[..., Rescue]
+
+
+@pytest.fixture
+def save(path: Path, tmp_path: Path) -> Save:
+    """Give a function that salvages the log and reads the new one."""
+
+    def save(problem: Callable[[Recorded], str | None] = lambda event: None) -> Rescue:
+        kept: dict[int, str] = {}
+        target = tmp_path / "new" / "log.db"
+        salvaged = salvage(
+            path,
+            target,
+            clock=lambda: 0,
+            entropy=entropy_of("salvaged"),
+            problem=problem,
+            keep=lambda event, why: kept.update({event.position: why}),
+            progress=lambda count: None,
+        )
+        assert target.stat().st_mode & 0o777 == 0o600
+        new = SqliteLog.open(target, clock=lambda: 0, entropy=entropy_of("read"))
+        events = list(new.read())
+        assert new.read_head_file() == new.head() == salvaged.head
+        new.close()
+        return Rescue(salvaged, events, kept)
+
+    return save
+
+
+@pytest.fixture
+def events(log: SqliteLog, draft: Draft) -> list[Recorded]:
+    """Give the events of a log that was closed: single ones, and an append of three."""
+    drafts = [Draft("noted", note, draft.at, draft.actor) for note in NOTES]
+    for one in drafts[:5]:
+        log.append("a", [one], expect=Expect.ANY)
+    log.append("b", drafts[5:], expect=Expect.ANY)
+    found = list(log.read())
+    log.close()
+    return found
+
+
+def damage(path: Path, old: bytes, new: bytes) -> None:
+    """Change the first place where some bytes stand."""
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+
+
+def test_a_sound_log_is_saved_whole(events: list[Recorded], save: Save) -> None:
+    """Every event has its position, its hash and its payload, and nothing is missing."""
+    rescue = save()
+    assert rescue.events == events
+    assert rescue.salvaged.ranges == [Range(1, 8, "saved")]
+    assert rescue.salvaged.problem is None
+
+
+def test_a_damaged_event_ends_the_beginning(
+    path: Path, events: list[Recorded], save: Save
+) -> None:
+    """What comes after it is handed out, and does not get into the new log."""
+    damage(path, NOTES[2], b'{"n": 0}')
+    rescue = save()
+    assert rescue.events == events[:2]
+    assert rescue.salvaged.ranges == [
+        Range(1, 2, "saved"),
+        Range(3, 3, "damaged"),
+        Range(4, 8, "readable"),
+    ]
+    assert rescue.salvaged.problem == rescue.kept[3] == salvaging.NOT_WHOLE
+    assert set(rescue.kept.values()) == {salvaging.NOT_WHOLE, salvaging.LATER}
+
+
+def test_an_append_is_saved_whole_or_not_at_all(
+    path: Path, events: list[Recorded], save: Save
+) -> None:
+    """The events before a damaged one in its append do not count without it."""
+    damage(path, NOTES[6], b'{"n": 0}')
+    rescue = save()
+    assert rescue.events == events[:5]
+    assert rescue.salvaged.ranges[1:] == [
+        Range(6, 6, "readable"),
+        Range(7, 7, "damaged"),
+        Range(8, 8, "readable"),
+    ]
+
+
+def test_a_changed_header_is_found(path: Path, events: list[Recorded], save: Save) -> None:
+    """An event whose payload is right and whose hash does not fit is not sound."""
+    damage(path, events[3].id.encode(), events[3].id.replace("-", "+").encode())
+    rescue = save()
+    assert rescue.events == events[:3]
+    assert rescue.salvaged.problem == salvaging.CHANGED
+
+
+def test_an_unreadable_payload_ends_the_beginning(
+    events: list[Recorded], save: Save
+) -> None:
+    """An event that nobody here can read is not saved, though its hash fits."""
+    rescue = save(lambda event: "not known here" if event.position == 4 else None)
+    assert rescue.events == events[:3]
+    assert rescue.kept[4] == rescue.salvaged.problem == "not known here"
+
+
+def test_a_lost_end_is_known_by_the_head_file(
+    path: Path, events: list[Recorded], save: Save
+) -> None:
+    """Events that were acknowledged and are nowhere are counted as missing."""
+    HeadFile(path.with_name("log.db-head")).write(Head(11, bytes(32)))
+    rescue = save()
+    assert rescue.events == events
+    assert rescue.salvaged.ranges == [Range(1, 8, "saved"), Range(9, 11, "missing")]
+    assert rescue.salvaged.problem == salvaging.NOTHING
+
+
+def test_another_log_in_the_place_of_the_old_one_is_told(
+    path: Path, events: list[Recorded], save: Save
+) -> None:
+    """A log that is sound, and not the one that the head file remembers, is not whole."""
+    HeadFile(path.with_name("log.db-head")).write(Head(4, bytes(32)))
+    rescue = save()
+    assert rescue.events == events
+    assert rescue.salvaged.problem == salvaging.OTHER
+
+
+def test_a_log_without_its_head_file_is_saved(
+    path: Path, events: list[Recorded], save: Save
+) -> None:
+    """Nothing needs the head file but the count of what is missing."""
+    path.with_name("log.db-head").unlink()
+    assert save().events == events
+
+
+def test_an_event_in_doubt_counts_when_it_was_acknowledged(
+    log: SqliteLog, draft: Draft, save: Save
+) -> None:
+    """A damaged last frame is read as far as the head file remembers its event."""
+    if not log.journal_mode.wal:
+        pytest.skip("this folder is not on a local file system")
+    log.append("a", [draft], expect=0)
+    log.append("a", [draft], expect=1)
+    events = list(log.read())
+    wal = log.path.with_name("log.db-wal")
+    files = {name: name.read_bytes() for name in log.path.parent.iterdir()}
+    log.close()
+    content = bytearray(files[wal])
+    # In the header of the last frame: its sum.
+    content[-4096 - 8] ^= 1
+    for name, content_ in {**files, wal: bytes(content)}.items():
+        name.write_bytes(content_)
+    assert save().events == events
+
+
+def test_an_event_in_doubt_does_not_count_by_itself(
+    path: Path, events: list[Recorded], save: Save
+) -> None:
+    """What an interrupted commit left is handed out: nobody was told that it is there."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=DELETE")
+    connection.execute("PRAGMA cache_size=1")
+    connection.execute("BEGIN IMMEDIATE")
+    aside = path.with_name("aside")
+    rows = ", ".join("?" * 19)
+    last = events[-1]
+    for number in range(1, 40):
+        fields = [getattr(last, name) for name in Recorded.__struct_fields__]
+        fields[0], fields[2], fields[16] = 8 + number, 3 + number, fields[16].decode()
+        connection.execute(f"INSERT INTO events VALUES ({rows})", fields)
+    shutil.copytree(path.parent, aside)
+    connection.execute("ROLLBACK")
+    connection.close()
+    for name in ("log.db", "log.db-journal"):
+        (aside / name).replace(path.with_name(name))
+    rescue = save()
+    assert rescue.events == events
+    assert {found.state for found in rescue.salvaged.ranges} == {"saved", "readable"}
+
+
+def test_what_changes_meanwhile_is_refused(
+    path: Path, events: list[Recorded], save: Save
+) -> None:
+    """A log that somebody writes to while it is read would come out torn."""
+
+    def touch(event: Recorded) -> None:
+        path.write_bytes(path.read_bytes())
+
+    with pytest.raises(BusyError):
+        save(touch)
+
+
+def test_without_an_event_nothing_can_be_saved(path: Path, save: Save) -> None:
+    """A file in which no event is found is refused in plain words."""
+    path.parent.mkdir()
+    path.write_bytes(b"SQLite format 3\0" + bytes(9000))
+    with pytest.raises(UnreadableError, match="nothing can be saved"):
+        save()
