@@ -25,6 +25,7 @@ COMMANDS = {
     "rollback": "Go back to the state of an earlier point.",
     "undo": "Take back the latest rollback.",
     "backup": "Copy the log into one file, checked.",
+    "doctor": "Look at the log and around it; save what is sound of a damaged one.",
     "verify": "Check the log, its payloads and the state files.",
     "append": "Record facts by their type, one or a stream of JSON lines.",
     "note": "Leave a remark in the log.",

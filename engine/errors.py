@@ -2,6 +2,9 @@
 
 from typing import Any, ClassVar
 
+RESCUE = "`sprintlog doctor --salvage FOLDER` saves what is sound, or restore a backup"
+"""What to do about a damaged log."""
+
 
 class SprintlogError(Exception):
     """The root of every error this package raises; `fields` is what `--json` prints."""

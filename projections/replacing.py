@@ -66,6 +66,11 @@ def forget_left_behind(target: Path) -> None:
     _aside(target).unlink(missing_ok=True)
 
 
+def unfinished(target: Path) -> tuple[Path, Path]:
+    """Return where a killed process leaves the new file, and where what it displaced."""
+    return _draft(target), _aside(target)
+
+
 def sync_folder(folder: Path) -> None:
     """Make what was renamed in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

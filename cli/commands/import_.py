@@ -13,6 +13,7 @@ from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import sprint_stream
+from sprintlog.projections.git import git_command
 from sprintlog.projections.refreshing import Refresher
 from sprintlog.projections.workspace import Workspace
 
@@ -206,14 +207,13 @@ def _commits(listing: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
-    # A repository's own configuration must not run anything while we read it.
-    command = [
-        "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-        "-c", "safe.bareRepository=explicit", "--no-pager", *arguments,
-    ]  # fmt: skip
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, check=True, stdin=subprocess.DEVNULL
+            git_command(*arguments),
+            cwd=folder,
+            capture_output=True,
+            check=True,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", b"") or str(error).encode()

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.faults import damaging
+from tests.faults import damaging, salvaging
 from tests.faults.damaging import Damage
 from tests.faults.specimens import Specimen, make_specimen
 
@@ -13,6 +13,7 @@ from .criterion import Verdict
 
 FLIPS = 10_000
 CUTS = 500
+SALVAGES = 1_000
 EVENTS = 150
 SECONDS_MAX = 1800.0
 
@@ -30,6 +31,23 @@ def cut(data: Path, seed: int) -> Verdict:
             *damaging.yesterdays(specimen),
         ]
     )
+
+
+def salvaged(data: Path, seed: int) -> Verdict:
+    """After damage of any kind a new log holds a sound beginning, and no more."""
+    problems: list[str] = []
+    tried = whole = more = 0
+    for live in (False, True):
+        with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
+            specimen = make_specimen(Path(name) / "log", events=EVENTS, live=live)
+            files = salvaging.random_damages(specimen, SALVAGES // 2, seed)
+            tally = salvaging.attempt(specimen, files, seconds=SECONDS_MAX)
+        problems += tally.problems
+        tried += tally.tried
+        whole += tally.whole
+        more += sum(one.saved > one.least for one in tally.attempts)
+    said = f"{tried} tried, {whole} saved whole, {more} times more than SQLite reads"
+    return Verdict(not problems and 0 < whole < tried, said, problems)
 
 
 def _examine(choose: Callable[[Specimen], list[Damage]]) -> Verdict:

@@ -17,6 +17,7 @@ OTHERS = {
     "backup",
     "completion",
     "demo",
+    "doctor",
     "import",
     "init",
     "log",

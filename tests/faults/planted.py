@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,9 +12,9 @@ import pytest
 from sprintlog.engine.log import chain
 from sprintlog.engine.log.envelope import Appended, Draft, Recorded
 from sprintlog.engine.log.port import Expect, Expected
-from sprintlog.engine.log.stores import sqlite
+from sprintlog.engine.log.stores import salvage, sqlite
 from sprintlog.engine.log.stores.sqlite import SqliteLog
-from sprintlog.projections import verifying, workspace
+from sprintlog.projections import salvaging, verifying, workspace
 from sprintlog.projections.files import StateFiles
 
 
@@ -149,3 +150,32 @@ def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
         return chain.check_chain(bare(events), **options)
 
     patch.setattr(verifying, "check_chain", check_chain)
+
+
+def believe_hashes(patch: pytest.MonkeyPatch) -> None:
+    """Salvage whatever looks like an event, its hash unread."""
+
+    def believe(events: Iterable[Recorded]) -> Iterator[Any]:
+        for _ in events:
+            pass
+        return iter(())
+
+    for name in ("follows", "is_whole"):
+        patch.setattr(salvage, name, lambda *given: True)
+    patch.setattr(salvage, "check_chain", believe)
+    patch.setattr(salvage, "check_copy", lambda *given, **options: None)
+
+
+def open_the_damaged(patch: pytest.MonkeyPatch) -> None:
+    """Let SQLite at the damaged log before it is salvaged."""
+
+    def opened(source: Path, *given: Any, **options: Any) -> Any:
+        with suppress(sqlite3.Error):
+            connection = sqlite3.connect(source)
+            try:
+                connection.execute("SELECT count(*) FROM events").fetchall()
+            finally:
+                connection.close()
+        return salvage.salvage(source, *given, **options)
+
+    patch.setattr(salvaging, "salvage_log", opened)

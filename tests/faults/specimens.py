@@ -39,6 +39,8 @@ class Specimen(NamedTuple):
     files: Files
     yesterdays: list[Files]
     """The same at earlier times, oldest first."""
+    events: int
+    """The page that leads to all pages of events."""
     indexes: list[int]
     """The pages on which the indexes of the events begin."""
     caches: list[int]
@@ -84,17 +86,18 @@ def make_specimen(root: Path, *, events: int, live: bool) -> Specimen:
     return Specimen(root, files, yesterdays, *_pages(root, files))
 
 
-def _pages(root: Path, files: Files) -> tuple[list[int], list[int]]:
+def _pages(root: Path, files: Files) -> tuple[int, list[int], list[int]]:
     copy = root.with_name(f"{root.name}-pages")
     copy.mkdir()
     put(copy, files)
     with closing(sqlite3.connect(copy / DATABASE)) as connection:
         rows = connection.execute(
-            "SELECT rootpage, type, name FROM sqlite_master WHERE rootpage > 0"
+            "SELECT rootpage, name FROM sqlite_master WHERE rootpage > 0"
             " AND tbl_name IN ('events', 'checkpoints', 'written')"
         ).fetchall()
-    indexes = [page for page, kind, _ in rows if kind == "index"]
-    return indexes, [page for page, _, name in rows if name in ("checkpoints", "written")]
+    places = {name: page for page, name in rows}
+    caches = [places.pop("checkpoints"), places.pop("written")]
+    return places.pop("events"), list(places.values()), caches
 
 
 def read_files(root: Path) -> Files:

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import NotFoundError, RefusedError, SprintlogError, UnreadableError
+from ...errors import RESCUE, NotFoundError, RefusedError, SprintlogError, UnreadableError
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, check_schema, migrate
 from .sqlite_errors import explained, is_busy
@@ -99,7 +99,7 @@ def _open(path: Path, mode: JournalMode, *, readonly: bool) -> sqlite3.Connectio
     except UnicodeDecodeError as error:
         # Python cannot even read the message in which SQLite quotes the schema.
         raise UnreadableError(
-            f"{path} is damaged: its schema is no text", hint="restore a backup"
+            f"{path} is damaged: its schema is no text", hint=RESCUE
         ) from error
     return connection
 

@@ -11,7 +11,7 @@ from binascii import crc32
 from collections.abc import Callable
 from pathlib import Path
 
-from ...errors import UnreadableError
+from ...errors import RESCUE, UnreadableError
 from ..envelope import Head
 from .descriptors import give_back, read_whole
 
@@ -81,5 +81,5 @@ def check_head(known: Head | None, hash_at: Callable[[int], bytes | None]) -> No
     raise UnreadableError(
         problem,
         position=known.position,
-        hint="restore a backup; if the log was set back on purpose, remove its head file",
+        hint=f"{RESCUE}; if the log was set back on purpose, remove its head file",
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ...errors import UnreadableError
+from ...errors import RESCUE, UnreadableError
 
 WAL_BYTES_MAX = 4 * 1024 * 1024
 """A write-ahead log larger than this is carried over into the database."""
@@ -58,6 +58,18 @@ def file_system(path: Path, mounts: str) -> str | None:
     return kind
 
 
+def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
+    """Tell whether automatic checkpoints of this SQLite can damage a database.
+
+    They can when those of two processes meet; it was mended in three lines of releases.
+    """
+    mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+    return not any(
+        version >= release and (version[:2] == release[:2] or release == mended[-1])
+        for release in mended
+    )
+
+
 def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
     """Bring the database into the mode, as durable as that mode can be."""
     wanted = "wal" if mode.wal else "delete"
@@ -74,8 +86,7 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
     # Without EXTRA the folder is not synced after the journal is gone, and a power
     # cut could bring the journal back and take an acknowledged event with it.
     connection.execute(f"PRAGMA synchronous={'FULL' if current == 'wal' else 'EXTRA'}")
-    # SQLite before 3.44.6, 3.50.7 and 3.51.3 can damage the file when automatic
-    # checkpoints of two processes meet; RESTART and TRUNCATE take the writer's lock.
+    # See has_wal_reset_bug; RESTART and TRUNCATE take the writer's lock.
     connection.execute("PRAGMA wal_autocheckpoint=0")
 
 
@@ -106,5 +117,5 @@ def checkpoint_if_large(
         raise UnreadableError(
             "SQLite carried over more pages than its write-ahead log held: the file "
             "is damaged",
-            hint="restore a backup, and use SQLite 3.51.3 or newer",
+            hint=f"{RESCUE}; and use SQLite 3.51.3 or newer",
         )

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from ...errors import UnreadableError
+from ...errors import RESCUE, UnreadableError
 
 APPLICATION_ID = 0x73706C67
 """`splg`, in the database's header: what `file` and we know a log by."""
@@ -141,8 +141,8 @@ def check_schema(connection: sqlite3.Connection) -> bool:
     if _texts(connection) != expected:
         raise UnreadableError(
             "the log's tables and triggers are not the ones sprintlog made",
-            hint="somebody changed the schema: restore a backup, and keep your own "
-            "tables and views in another database",
+            hint=f"somebody changed the schema: {RESCUE}, and keep your own tables and "
+            "views in another database",
         )
     return bool(version < len(MIGRATIONS))
 

@@ -5,7 +5,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from ...errors import BusyError, RefusedError, SprintlogError, UnreadableError
+from ...errors import RESCUE, BusyError, RefusedError, SprintlogError, UnreadableError
 from ..port import Entropy
 
 # The primary codes; 3.11's sqlite3 has names for them, older SQLite has not all.
@@ -67,9 +67,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
             )
     damaged = "decode to UTF-8" in text or "unsupported file format" in text
     if code in (_CORRUPT, _FORMAT, _NOTADB) or damaged:
-        return UnreadableError(
-            f"{path} is damaged or not a log ({text})", hint="restore a backup"
-        )
+        return UnreadableError(f"{path} is damaged or not a log ({text})", hint=RESCUE)
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in text:
         return RefusedError("the log is closed")
     return SprintlogError(f"SQLite failed on {path} ({text})")

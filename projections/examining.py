@@ -1,0 +1,217 @@
+"""What doctor looks at. It reads, and what has to be opened is a copy of its own."""
+
+import os
+import platform
+import sqlite3
+import stat
+import subprocess
+import time
+from importlib.metadata import PackageNotFoundError, version
+from os import urandom
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import SprintlogError, UnreadableError
+from sprintlog.engine.log.envelope import Head
+from sprintlog.engine.log.stores.database import head_path, wal_path
+from sprintlog.engine.log.stores.head_file import HeadFile
+from sprintlog.engine.log.stores.journal_mode import choose_journal_mode
+from sprintlog.engine.log.stores.lock_holder import lock_holders
+from sprintlog.engine.log.stores.page_images import PageImages
+from sprintlog.engine.log.stores.private_copy import Stamp, files_now, private_copy
+from sprintlog.engine.log.stores.schema import MIGRATIONS
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+from .files import CHECKSUM_SUFFIX, EDITS
+from .findings import ELSEWHERE, IN_GIT, IN_TREE, Facts, File
+from .git import git_command
+from .location import DATABASE, Location
+from .replacing import unfinished
+from .verifying import Report, verify
+from .workspace import Workspace, wall_clock
+
+LOOKS_MAX = 5
+REST_SECONDS = 0.02
+"""How long nobody must have written: the clock of a file system is a coarse one."""
+GIT_SECONDS_MAX = 10
+
+
+class Inside(NamedTuple):
+    """What a look into a copy of the log gave."""
+
+    wal: bool | None = None
+    schema: int | None = None
+    report: Report | None = None
+    holds_known: bool = False
+    damage: str | None = None
+    unread: str | None = None
+
+
+def examine(location: Location) -> Facts:
+    """Return everything that doctor judges; nothing is changed, locked or waited for.
+
+    The process must not have the log open.
+    """
+    database, folder = location.database, location.folder
+    for _ in range(LOOKS_MAX):
+        before = files_now(database)
+        known = HeadFile(head_path(database)).read()
+        inside = _look_inside(location, known)
+        busy = files_now(database) != before or not _rested(before)
+        if not busy:
+            break
+        time.sleep(5 * REST_SECONDS)
+    states = {} if inside.report is None else inside.report.files
+    drafts, displaced = _left_over(location, [f.path for f in states.values() if f.path])
+    place, ignored, tracked = _git_says(folder)
+    disk = os.statvfs(folder)
+    return Facts(
+        folder=str(folder),
+        database=str(database),
+        place=place,
+        ignored=ignored,
+        tracked=tracked,
+        chosen=choose_journal_mode(folder),
+        wal=inside.wal,
+        sqlite=sqlite3.sqlite_version_info,
+        versions=_versions(),
+        schema=inside.schema,
+        schema_known=len(MIGRATIONS),
+        files=_files(folder),
+        user=os.geteuid(),
+        known=known,
+        has_head_file=head_path(database).exists(),
+        head=inside.report.head if inside.report else None,
+        holds_known=inside.holds_known,
+        free_bytes=disk.f_bavail * disk.f_frsize,
+        wal_bytes=wal.stat().st_size if (wal := wal_path(database)).exists() else 0,
+        holders=lock_holders(database),
+        drafts=drafts,
+        displaced=displaced,
+        events=inside.report.events if inside.report else 0,
+        damage=_damage(inside),
+        unread=inside.unread,
+        states=states,
+        edits=sum(1 for _ in (folder / EDITS).glob("[!.]*")),
+        busy=busy,
+    )
+
+
+def _look_inside(location: Location, known: Head | None) -> Inside:
+    """Return what a copy of the log says; SQLite may recover that as it likes."""
+    try:
+        with private_copy(location.database) as copy:
+            with PageImages(copy) as pages:
+                header = pages.header()
+            found = Inside()
+            if header:
+                found = Inside(header[18] == 2, int.from_bytes(header[60:64]))
+            try:
+                return _read(location._replace(folder=copy.parent), known, found)
+            except SprintlogError as error:
+                said = error.message.replace(str(copy), str(location.database))
+                if isinstance(error, UnreadableError):
+                    return found._replace(damage=said)
+                return found._replace(unread=said)
+    except OSError as error:
+        return Inside(unread=f"{error.filename or 'copy'}: {error.strerror}")
+
+
+def _read(location: Location, known: Head | None, found: Inside) -> Inside:
+    log = SqliteLog.open(
+        location.database, clock=wall_clock, entropy=urandom, check_head=False
+    )
+    with Workspace(location, log, clock=wall_clock) as workspace:
+        report = verify(workspace, quick=True)
+        if known is None or known.position == 0:
+            return found._replace(report=report, holds_known=True)
+        at = known.position
+        held = [event.hash for event in log.read(after=at - 1, until=at)]
+        return found._replace(report=report, holds_known=held == [known.hash])
+
+
+def _damage(inside: Inside) -> list[str]:
+    """Return what is wrong with the log itself; the head file has a check of its own."""
+    if inside.damage is not None:
+        return [inside.damage]
+    return [
+        f"{finding.where}: {finding.what}"
+        for finding in (inside.report.findings if inside.report else ())
+        if finding.severity == "damage" and finding.where != "head"
+    ]
+
+
+def _rested(stamps: list[Stamp]) -> bool:
+    """Tell whether the files are old enough for another write to change their time."""
+    changed = max((stamp[2] for stamp in stamps if stamp), default=0)
+    return abs(time.time_ns() - changed) > REST_SECONDS * 1e9
+
+
+def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
+    """Return where the folder is for git, and whether git ignores or tracks the log."""
+    if ".git" in folder.parts:
+        return IN_GIT, None, False
+    if not any((parent / ".git").exists() for parent in folder.parents):
+        return ELSEWHERE, None, False
+    tracked = _git(folder, "ls-files", "-z", "--", ".")
+    ignored = _git(folder, "check-ignore", "-q", "--", DATABASE)
+    said = {0: True, 1: False}.get(ignored.returncode) if ignored else None
+    return IN_TREE, said, bool(tracked and tracked.stdout)
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
+    try:
+        return subprocess.run(
+            git_command(*arguments),
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=GIT_SECONDS_MAX,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+def _versions() -> dict[str, str]:
+    try:
+        own = version("sprintlog")
+    except PackageNotFoundError:
+        own = "unknown"
+    python = platform.python_version()
+    return {"sprintlog": own, "Python": python, "msgspec": msgspec.__version__}
+
+
+def _files(folder: Path) -> list[File]:
+    """Return the folder and what is in it; the list of what git ignores is no secret."""
+    paths = [folder, *sorted(folder.iterdir()), *sorted((folder / EDITS).glob("*"))]
+    found = []
+    for path in paths:
+        try:
+            status = path.lstat()
+        except OSError:
+            # Gone since, as a write-ahead log is when the last one closes it.
+            continue
+        if path.name != ".gitignore":
+            links = status.st_nlink if stat.S_ISREG(status.st_mode) else 0
+            mode = stat.S_IMODE(status.st_mode)
+            found.append(File(str(path), mode, status.st_uid, links))
+    return found
+
+
+def _left_over(location: Location, places: list[str]) -> tuple[list[str], list[str]]:
+    """Return the drafts of writes that did not end, and files they had displaced."""
+    drafts = [*location.folder.glob(f"{DATABASE}-new*")]
+    displaced = []
+    kept = [*(location.folder / EDITS).glob(".*")]
+    for place in places:
+        for name in (place, place + CHECKSUM_SUFFIX):
+            draft, aside = unfinished(location.root / name)
+            drafts.append(draft)
+            displaced.append(aside)
+    return (
+        [str(path) for path in [*drafts, *kept] if path.exists()],
+        [str(path) for path in displaced if path.exists()],
+    )

@@ -1,0 +1,78 @@
+"""What doctor finds and what it says about it, as plain values."""
+
+from typing import NamedTuple
+
+from sprintlog.engine.log.envelope import Head
+from sprintlog.engine.log.stores.journal_mode import JournalMode
+
+from .refreshing import Refreshed
+
+OK, NOTE, WARNING, PROBLEM = "ok", "note", "warning", "problem"
+IN_GIT, IN_TREE, ELSEWHERE = "git", "tree", "elsewhere"
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    check: str
+    status: str
+    """`ok`, `note` (nothing to worry about), `warning` (may go wrong), or `problem`
+    (the log is damaged or cannot be used, or a state file is not what it says)."""
+    found: str
+    hint: str | None = None
+    """What to do; None where nothing is to be done."""
+
+
+class File(NamedTuple):
+    """A file or folder of the log, by what the system says about it."""
+
+    path: str
+    mode: int
+    owner: int
+    links: int
+    """How many names it has; 0 where that means nothing."""
+
+
+class Facts(NamedTuple):
+    """What was found, without a judgement."""
+
+    folder: str
+    database: str
+    place: str
+    """`git`: in a git directory; `tree`: in a work tree of git; `elsewhere`."""
+    ignored: bool | None
+    """Whether git ignores the log in its work tree; None where that cannot be told."""
+    tracked: bool
+    chosen: JournalMode
+    wal: bool | None
+    """Whether the write-ahead log is in force; None where the header does not tell."""
+    sqlite: tuple[int, ...]
+    versions: dict[str, str]
+    schema: int | None
+    schema_known: int
+    files: list[File]
+    user: int
+    known: Head | None
+    """What the head file remembers."""
+    has_head_file: bool
+    head: Head | None
+    """The end of the log; None when it cannot be read."""
+    holds_known: bool
+    """Whether the log has the event that the head file remembers."""
+    free_bytes: int
+    wal_bytes: int
+    holders: list[str]
+    drafts: list[str]
+    """What interrupted writes left, worth nothing."""
+    displaced: list[str]
+    """State files that an interrupted write had displaced and not looked at yet."""
+    events: int
+    """How many of the newest events were checked."""
+    damage: list[str]
+    unread: str | None
+    """Why the log could not be looked into, without being damaged."""
+    states: dict[str, Refreshed]
+    """How the state file of each sprint was found."""
+    edits: int
+    busy: bool
+    """Whether others recorded all the time, so that files and log may not match."""

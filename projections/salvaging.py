@@ -1,0 +1,176 @@
+"""Save what is sound of a damaged log: a new log's folder, and what else was readable."""
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from os import urandom
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableError
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.port import Clock
+from sprintlog.engine.log.stores.salvage import Salvaged
+from sprintlog.engine.log.stores.salvage import salvage as salvage_log
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+from .catalogue import CODEC
+from .files import EDITS
+from .location import DATABASE, Location
+from .refreshing import Refresher
+from .replacing import sync_folder
+from .workspace import Workspace, wall_clock
+
+LOST = "lost.jsonl"
+"""Events that could be read and did not get into the new log, one a line."""
+
+
+class Rescue(NamedTuple):
+    """A new log, and what it lacks."""
+
+    folder: Path
+    salvaged: Salvaged
+    lost: int
+    """How many events stand in the file of the lost ones."""
+    edits_left: int
+    """How many kept edits could not be copied."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether the new log has everything that is known of the old one."""
+        return self.salvaged.problem is None and not self.edits_left
+
+
+def salvage(
+    location: Location,
+    folder: Path,
+    *,
+    clock: Clock = wall_clock,
+    progress: Callable[[int], None] = lambda count: None,
+) -> Rescue:
+    """Make a log in a new folder of what is sound of a damaged one, which stays as it is.
+
+    Raise `RefusedError` over anything that exists, `UnreadableError` when no event at
+    all is found. The process must not have the old log open.
+    """
+    target = folder.absolute().parent.resolve() / folder.name
+    _check_target(location, target)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        draft.mkdir(mode=0o700)
+        draft.chmod(0o700)
+        (draft / ".gitignore").write_text("*\n")
+        with _private(draft / LOST) as file:
+            lost = _Lost(file)
+            salvaged = salvage_log(
+                location.database,
+                draft / DATABASE,
+                clock=clock,
+                entropy=urandom,
+                problem=_problem,
+                keep=lost.keep,
+                progress=progress,
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        if not lost.count:
+            (draft / LOST).unlink()
+        edits_left = _copy_edits(location.folder / EDITS, draft / EDITS)
+        _know_state_files(location._replace(folder=draft), clock)
+        sync_folder(draft)
+        draft.rename(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise RefusedError(f"{target} cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return Rescue(target, salvaged, lost.count, edits_left)
+
+
+def _check_target(location: Location, target: Path) -> None:
+    if os.path.lexists(target):
+        raise RefusedError(
+            f"{target} exists: a log is never salvaged over anything",
+            hint="name a folder that does not exist yet",
+            file=str(target),
+        )
+    if not target.parent.is_dir():
+        raise RefusedError(f"{target.parent} is not a folder", file=str(target.parent))
+    if target.is_relative_to(location.folder.resolve()):
+        raise RefusedError(
+            f"{target} is in the folder of the damaged log, which stays as it is",
+            hint="name a folder beside it",
+            file=str(target),
+        )
+
+
+def _private(path: Path) -> IO[bytes]:
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return os.fdopen(descriptor, "wb")
+
+
+class _Lost:
+    """The file of the events that did not get into the new log."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.count = 0
+        self._file = file
+
+    def keep(self, event: Recorded, problem: str) -> None:
+        """Write an event as a line, with the reason why it is here."""
+        fields: dict[str, Any] = {"problem": problem, **msgspec.structs.asdict(event)}
+        payload = fields.pop("payload")
+        fields = {k: v.hex() if isinstance(v, bytes) else v for k, v in fields.items()}
+        fields["data"] = payload
+        if isinstance(payload, bytes):
+            try:
+                msgspec.json.decode(payload)
+                fields["data"] = msgspec.Raw(payload)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                # Damaged: shown as text, as far as it is text.
+                fields["data"] = payload.decode(errors="backslashreplace")
+        self._file.write(msgspec.json.encode(fields) + b"\n")
+        self.count += 1
+
+
+def _problem(event: Recorded) -> str | None:
+    """Return why an event cannot be read although its hash fits, if it cannot."""
+    if event.payload is None:
+        return None
+    try:
+        CODEC.decode(event)
+    except UnreadableError as error:
+        return str(error.fields["problem"])
+    return None
+
+
+def _copy_edits(source: Path, target: Path) -> int:
+    """Copy what was kept of other people's edits; return how many could not be."""
+    if not source.is_dir():
+        return 0
+    target.mkdir(mode=0o700)
+    left = 0
+    for edit in source.iterdir():
+        copy = target / edit.name
+        try:
+            if edit.is_symlink():
+                raise OSError(f"{edit} is not of our making")
+            shutil.copyfile(edit, copy)
+            copy.chmod(0o600)
+        except OSError:
+            left += 1
+    sync_folder(target)
+    return left
+
+
+def _know_state_files(location: Location, clock: Clock) -> None:
+    """Take state files that are what the new log says as ours; it has no memory of them."""
+    log = SqliteLog.open(location.database, clock=clock, entropy=urandom)
+    with Workspace(location, log, clock=clock) as workspace:
+        for name in workspace.sprints():
+            with suppress(SprintlogError):
+                Refresher(workspace).know_same(workspace.sprint(name))
