@@ -131,17 +131,18 @@ def follows(event: Recorded, previous: bytes) -> bool:
 def _cells(page: bytes) -> Iterator[tuple[int, int]]:
     """Yield position and offset of every cell that may hold an event.
 
-    The list of their places ends where the first cell begins. The page's own count is
-    believed only where the list seems to end before.
+    The list of their places ends at a zero, or where the first cell begins. The page's
+    own count is believed only where it is more than that.
     """
-    counted = _CELLS_BEGIN + 2 * int.from_bytes(page[3:5])
+    counted = min(_CELLS_BEGIN + 2 * int.from_bytes(page[3:5]), len(page))
     end, at = len(page), _CELLS_BEGIN
-    while at + 2 <= end:
-        (offset,) = unpack_from(">H", page, at)
+    while at + 2 <= max(end, counted):
+        # As SQLite does it: of a place only what can be one on a page counts.
+        offset = unpack_from(">H", page, at)[0] & len(page) - 1
         at += 2
         if offset == 0 and at > counted:
             return
-        if not at <= offset < len(page):
+        if offset < at:
             continue
         size, begin = _varint(page, offset)
         position, begin = _varint(page, begin)
