@@ -10,8 +10,12 @@ from sprintlog.engine import errors
 from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.facts import FACTS
+from sprintlog.projections.findings import NOTE, OK, PROBLEM, WARNING
+from tests.spec.test_diagnosis import CASES, CHECKS
 
 from .generate import PAGES, REFERENCE, STRUCTS, commands
+
+STATUSES = [OK, NOTE, WARNING, PROBLEM]
 
 
 def page(name: str) -> str:
@@ -60,6 +64,15 @@ def test_every_kind_of_error_is_described() -> None:
     }
     listed = re.findall(r"^\| `([a-z-]+)` \|", page("exit-codes.md"), re.MULTILINE)
     assert set(listed) == kinds
+
+
+def test_every_check_of_doctor_is_described() -> None:
+    """`doctor.md` lists the checks that doctor answers with, and their worst statuses."""
+    rows = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| ([a-z]+) \|$", page("doctor.md"), re.M)
+    worst = dict.fromkeys(CHECKS, OK)
+    for _, name, status, _ in CASES:
+        worst[name] = max(status, worst.get(name, OK), key=STATUSES.index)
+    assert sorted(rows) == sorted(worst.items())
 
 
 def test_every_column_is_described_in_order() -> None:
