@@ -117,9 +117,9 @@ def _permissions(facts: Facts) -> Check:
     if not open_files:
         return Check("permissions", OK, "nobody else may read or write the log")
     modes = _some([f"{file.path} is {file.mode:04o}" for file in open_files])
-    names = " ".join(shlex.quote(file.path) for file in open_files)
     found = f"others may read or write it: {modes}"
-    return Check("permissions", WARNING, found, f"`chmod go= {names}`")
+    hint = f"`chmod -R go= {shlex.quote(facts.folder)}`"
+    return Check("permissions", WARNING, found, hint)
 
 
 def _owner(facts: Facts) -> Check:

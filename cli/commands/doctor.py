@@ -105,7 +105,7 @@ def _told(location: Location, rescue: Rescue) -> list[str]:
     for found in salvaged.ranges:
         lines.append(f"  {found.first}-{found.last}  {LOSS[found.state]}")
     if salvaged.problem:
-        lines.append(f"position {head.position + 1}: {salvaged.problem}")
+        lines.append(salvaged.problem)
     if rescue.edits_left:
         lines.append(f"{rescue.edits_left} kept edits could not be copied")
     old, new = quote(str(location.folder)), quote(str(folder))

@@ -134,7 +134,7 @@ def test_permissions_and_second_names_are_told(log: Path, checks: Checks) -> Non
     (log / "log.db-head").chmod(0o644)
     os.link(log / "log.db", log.parent / "second")
     found = checks()
-    assert found["permissions"]["hint"] == f"`chmod go= {log / 'log.db-head'}`"
+    assert found["permissions"]["hint"] == f"`chmod -R go= {log}`"
     assert found["hard-links"]["status"] == "problem"
 
 

@@ -139,4 +139,4 @@ def test_names_in_commands_are_quoted() -> None:
         for command in re.findall(r"`([^`]*)`", check.hint or "")
     )
     assert "rm 'a b'" in commands
-    assert "chmod go= 'c d'" in commands
+    assert "chmod -R go= '/home/user/a b/.git/sprintlog'" in commands

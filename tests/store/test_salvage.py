@@ -99,8 +99,9 @@ def test_a_damaged_event_ends_the_beginning(
         Range(3, 3, "damaged"),
         Range(4, 8, "readable"),
     ]
-    assert rescue.salvaged.problem == rescue.kept[3] == salvaging.NOT_WHOLE
-    assert set(rescue.kept.values()) == {salvaging.NOT_WHOLE, salvaging.LATER}
+    assert rescue.salvaged.problem == f"position 3: {salvaging.NOT_WHOLE}"
+    later = dict.fromkeys(range(4, 9), salvaging.LATER)
+    assert rescue.kept == {3: salvaging.NOT_WHOLE, **later}
 
 
 def test_an_append_is_saved_whole_or_not_at_all(
@@ -122,7 +123,7 @@ def test_a_changed_header_is_found(path: Path, events: list[Recorded], save: Sav
     damage(path, events[3].id.encode(), events[3].id.replace("-", "+").encode())
     rescue = save()
     assert rescue.events == events[:3]
-    assert rescue.salvaged.problem == salvaging.CHANGED
+    assert rescue.salvaged.problem == f"position 4: {salvaging.CHANGED}"
 
 
 def test_an_unreadable_payload_ends_the_beginning(
@@ -131,7 +132,8 @@ def test_an_unreadable_payload_ends_the_beginning(
     """An event that nobody here can read is not saved, though its hash fits."""
     rescue = save(lambda event: "not known here" if event.position == 4 else None)
     assert rescue.events == events[:3]
-    assert rescue.kept[4] == rescue.salvaged.problem == "not known here"
+    assert rescue.kept[4] == "not known here"
+    assert rescue.salvaged.problem == "position 4: not known here"
 
 
 def test_a_lost_end_is_known_by_the_head_file(
@@ -142,7 +144,7 @@ def test_a_lost_end_is_known_by_the_head_file(
     rescue = save()
     assert rescue.events == events
     assert rescue.salvaged.ranges == [Range(1, 8, "saved"), Range(9, 11, "missing")]
-    assert rescue.salvaged.problem == salvaging.NOTHING
+    assert rescue.salvaged.problem == f"position 9: {salvaging.NOTHING}"
 
 
 def test_another_log_in_the_place_of_the_old_one_is_told(

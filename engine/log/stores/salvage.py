@@ -110,6 +110,8 @@ def salvage(
     descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
     os.fsync(descriptor)
     os.close(descriptor)
+    if why is not None:
+        why = f"position {head.position + 1}: {why}"
     return Salvaged(head, ranges, why or (OTHER if other else None))
 
 
