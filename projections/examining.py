@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import time
+from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from os import urandom
 from pathlib import Path
@@ -103,7 +104,7 @@ def _look_inside(location: Location, known: Head | None) -> Inside:
     """Return what a copy of the log says; SQLite may recover that as it likes."""
     try:
         with private_copy(location.database) as copy:
-            with PageImages(copy) as pages:
+            with closing(PageImages(copy)) as pages:
                 header = pages.header()
             found = Inside()
             if header:

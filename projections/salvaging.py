@@ -125,16 +125,25 @@ class _Lost:
         fields: dict[str, Any] = {"problem": problem, **msgspec.structs.asdict(event)}
         payload = fields.pop("payload")
         fields = {k: v.hex() if isinstance(v, bytes) else v for k, v in fields.items()}
-        fields["data"] = payload
-        if isinstance(payload, bytes):
-            try:
-                msgspec.json.decode(payload)
-                fields["data"] = msgspec.Raw(payload)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                # Damaged: shown as text, as far as it is text.
-                fields["data"] = payload.decode(errors="backslashreplace")
+        fields["data"] = _shown(payload)
+        with suppress(UnreadableError):
+            # As `log --json` shows it: in today's shape, and as it is stored.
+            today = CODEC.today(event)
+            if today is not payload:
+                fields |= {"data": _shown(today), "stored": _shown(payload)}
         self._file.write(msgspec.json.encode(fields) + b"\n")
         self.count += 1
+
+
+def _shown(payload: object) -> object:
+    """Return a payload as JSON, or as text as far as it is text where it is damaged."""
+    if not isinstance(payload, bytes):
+        return payload
+    try:
+        msgspec.json.decode(payload)
+        return msgspec.Raw(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return payload.decode(errors="backslashreplace")
 
 
 def _problem(event: Recorded) -> str | None:

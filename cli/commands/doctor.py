@@ -74,7 +74,7 @@ def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(_answer(rescue))
     else:
-        print_text("\n".join(_told(location, rescue)))
+        print_text(*_told(location, rescue))
     if not rescue.is_whole:
         sys.exit(INTEGRITY)
 

@@ -4,23 +4,9 @@ import pytest
 
 from . import damaging, planted
 from .damaging import examine
-from .specimens import Specimen, make_specimen
+from .specimens import Specimen
 
 SECONDS = 120.0
-
-
-@pytest.fixture(scope="module")
-def closed(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
-    """Give a log that was closed cleanly."""
-    root = tmp_path_factory.mktemp("closed") / "log"
-    return make_specimen(root, events=60, live=False)
-
-
-@pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
-    """Give a log whose last events are in the write-ahead log only."""
-    root = tmp_path_factory.mktemp("live") / "log"
-    return make_specimen(root, events=60, live=True)
 
 
 def test_every_effective_flip_is_found(closed: Specimen, live: Specimen) -> None:

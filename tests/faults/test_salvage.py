@@ -4,25 +4,11 @@ import pytest
 
 from . import damaging, planted, salvaging
 from .salvaging import Tally
-from .specimens import Specimen, make_specimen
+from .specimens import Specimen
 
 SECONDS = 300.0
 EVENTS = 64
 """Of either specimen: sixty, and two to begin each sprint."""
-
-
-@pytest.fixture(scope="module")
-def closed(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
-    """Give a log that was closed cleanly."""
-    root = tmp_path_factory.mktemp("closed") / "log"
-    return make_specimen(root, events=60, live=False)
-
-
-@pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
-    """Give a log whose last events are in the write-ahead log only."""
-    root = tmp_path_factory.mktemp("live") / "log"
-    return make_specimen(root, events=60, live=True)
 
 
 def flip(specimen: Specimen, count: int, seed: int) -> Tally:

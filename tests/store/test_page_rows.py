@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -34,7 +35,7 @@ def found_in(path: Path) -> list[Recorded]:
     """Return the events in a log's pages, as far as one fits on the other."""
     events: list[Recorded] = []
     previous = GENESIS
-    with PageImages(path) as pages:
+    with closing(PageImages(path)) as pages:
         rows = PageRows(pages)
         while True:
             fitting = [
@@ -141,7 +142,7 @@ def test_what_was_not_committed_is_marked(
     shutil.copytree(log.path.parent, copy)
     raw.execute("ROLLBACK")
     assert (copy / "log.db-journal").stat().st_size > PAGE_BYTES
-    with PageImages(copy / "log.db") as pages:
+    with closing(PageImages(copy / "log.db")) as pages:
         rows = PageRows(pages)
         assert rows.last_plausible > len(events)
         for position in rows.positions:

@@ -10,8 +10,7 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 PAGE_BYTES = 4096
 """The size of a page where the database's header does not tell any more."""
@@ -54,17 +53,6 @@ class PageImages:
         self.images = [*self._of_database(), *self._of_journal(), *self._of_wal()]
         self._newest = {image.number: image for image in self.images}
         self._committed = {i.number: i for i in self.images if i.committed}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Give back the files."""

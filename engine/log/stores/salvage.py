@@ -8,6 +8,7 @@ on a database for damage that no event lies in.
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,7 +81,7 @@ def salvage(
     before = files_now(source)
     known = HeadFile(head_path(source)).read()
     try:
-        with PageImages(source) as pages:
+        with closing(PageImages(source)) as pages:
             rows = PageRows(pages)
             if not rows.positions:
                 raise UnreadableError(
