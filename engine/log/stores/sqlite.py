@@ -2,12 +2,8 @@
 
 import sqlite3
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import chain
 from pathlib import Path
-from typing import Final, Self
-
-import msgspec
+from typing import Self
 
 from ...errors import RefusedError
 from ..append import Stamps, check_expected, check_key, check_limits, meets, place, stamp
@@ -20,17 +16,10 @@ from .identity import Identity
 from .journal_mode import JournalMode, checkpoint_if_large
 from .sqlite_errors import explained, is_busy
 from .sqlite_reading import SqliteReading
+from .sqlite_rows import ROWS_PER_INSERT, insert
 
 WAIT_SECONDS = 30.0
-ROWS_PER_INSERT = 64
 EVENTS_PER_CHECKPOINT_LOOK = 1024
-
-_fields = msgspec.structs.astuple
-_WRITTEN = [
-    "CAST(? AS TEXT)" if name == "payload" else "?" for name in Recorded.__struct_fields__
-]
-_ROW: Final = f"({', '.join(_WRITTEN)})"
-_INSERT_ONE = f"INSERT INTO events VALUES {_ROW}"
 
 
 class SqliteLog(SqliteReading):
@@ -157,10 +146,7 @@ class SqliteLog(SqliteReading):
     def _insert_at_once(self, events: list[Recorded]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""
         try:
-            if len(events) == 1:
-                self.connection.execute(_INSERT_ONE, _fields(events[0]))
-            else:
-                self._insert(events)
+            self._insert(events)
         except sqlite3.IntegrityError:
             return False
         except sqlite3.Error as error:
@@ -214,8 +200,7 @@ class SqliteLog(SqliteReading):
         return self._recorded(events)
 
     def _insert(self, events: list[Recorded]) -> None:
-        values = list(chain.from_iterable(map(_fields, events)))
-        self.connection.execute(_insert_sql(len(events)), values)
+        self.connection.execute(*insert(events))
 
     def _begin(self) -> None:
         # Immediate: a transaction that reads first and writes then is refused at once
@@ -275,8 +260,3 @@ class SqliteLog(SqliteReading):
             return rows[0][0] if rows else None
 
         check_head(known, hash_at)
-
-
-@lru_cache(maxsize=ROWS_PER_INSERT)
-def _insert_sql(rows: int) -> str:
-    return f"INSERT INTO events VALUES {', '.join([_ROW] * rows)}"

@@ -10,15 +10,12 @@ from ..chain import START
 from ..envelope import Head, Recorded
 from ..port import Entropy, Row
 from .sqlite_errors import Patience, no_locks
+from .sqlite_rows import READ, events_of
 
 ROWS_PER_READ = 512
 ROWS_PER_SCAN = 1024
 
-_READ = ", ".join(
-    "CAST(payload AS BLOB)" if name == "payload" else name
-    for name in Recorded.__struct_fields__
-)
-_SELECT = f"SELECT {_READ} FROM events"
+_SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
 _STREAM_PAGE = (
     f"{_SELECT} WHERE stream = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?"
@@ -72,7 +69,7 @@ class SqliteReading:
         first = self.rows(f"{_SELECT} WHERE key = ?", (key,))
         if not first:
             return []
-        (event,) = _events(first)
+        (event,) = events_of(first)
         end = event.position + event.remaining
         return [event, *self.read(after=event.position, until=end)]
 
@@ -89,7 +86,7 @@ class SqliteReading:
             if not page:
                 return
             after = page[-1][0]
-            yield from _events(page)
+            yield from events_of(page)
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
@@ -102,7 +99,7 @@ class SqliteReading:
             if not page:
                 return
             after = page[-1][2]
-            yield from _events(page)
+            yield from events_of(page)
 
     def scan(
         self,
@@ -165,11 +162,3 @@ class SqliteReading:
                     self._wait_seconds, entropy=self._entropy, path=self.path
                 )
                 patience.after(error)
-
-
-def _events(rows: list[Any]) -> list[Recorded]:
-    # Unpacked by hand: SQLite has no truth values, and this is the fold's hot path.
-    return [
-        Recorded(a, b, c, d, e, f, g, h, i, j, k, x, m, n, o == 1, p, q, r, s)
-        for a, b, c, d, e, f, g, h, i, j, k, x, m, n, o, p, q, r, s in rows
-    ]
