@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores import identity
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 
 DRAFT = Draft(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="runtime")
@@ -52,15 +54,32 @@ def restore(path: Path) -> None:
     copy.rename(path)
 
 
-@pytest.mark.parametrize("harm", [remove, remove_wal, restore])
+def move_away(path: Path) -> None:
+    """Move the whole folder and put a copy in its place, as a synchronising tool may."""
+    moved = path.parent.rename(path.parent.with_name("moved"))
+    shutil.copytree(moved, path.parent)
+
+
+@pytest.mark.parametrize("rests", [False, True])
+@pytest.mark.parametrize("harm", [remove, remove_wal, restore, move_away])
 def test_never_acknowledges_into_a_lost_file(
-    path: Path, harm: Callable[[Path], None]
+    path: Path,
+    harm: Callable[[Path], None],
+    rests: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A writer whose file was taken away says so instead of acknowledging."""
+    """A writer whose file was taken away says so instead of acknowledging.
+
+    Also one that looks only at the folder, since nothing there has changed for a while.
+    """
     log = opened(path)
     append(log)
     if harm is remove_wal and not log.journal_mode.wal:
         pytest.skip("this file system keeps a rollback journal")
+    if rests:
+        monkeypatch.setattr(identity, "SETTLED_NANOSECONDS", 20_000_000)
+        time.sleep(0.05)
+        append(log)
     harm(path)
     with pytest.raises(UnreadableError, match="removed or replaced"):
         append(log)
