@@ -22,7 +22,6 @@ UUID_BYTES = 10
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (its text is wanted without an offset)
 _SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII).fullmatch
 _FRACTION = re.compile(r"(?:\.\d{1,9})?Z", re.ASCII).fullmatch
-_CHANCE_BYTES = SALT_BYTES + UUID_BYTES
 _VARIANT: Final = dict(zip("0123456789abcdef", 4 * "89ab", strict=True))
 
 
@@ -31,52 +30,49 @@ class Stamps(msgspec.Struct, frozen=True):
 
     recorded_at: str
     ids: list[str]
-    salts: list[bytes]
+    salts: bytes
+    """All salts, one after another."""
 
 
 def stamp(count: int, *, clock: Clock, entropy: Entropy) -> Stamps:
     """Return the stamps of an append; clock and entropy are asked once each."""
     milliseconds = clock()
-    chance = entropy(count * _CHANCE_BYTES)
-    time = _uuid_time(milliseconds)
-    if count == 1:
-        # The usual append: the general way below would cost it twice as much.
-        ids, salts = [_uuid(time + chance[SALT_BYTES:].hex())], [chance[:SALT_BYTES]]
-    else:
-        digits = chance.hex()
-        skip = 2 * SALT_BYTES
-        ids = [
-            _uuid(time + digits[at + skip : at + 2 * _CHANCE_BYTES])
-            for at in range(0, len(digits), 2 * _CHANCE_BYTES)
-        ]
-        salts = [
-            chance[at : at + SALT_BYTES] for at in range(0, len(chance), _CHANCE_BYTES)
-        ]
-    return Stamps(instant(milliseconds), ids, salts)
+    chance = entropy(UUID_BYTES + count * SALT_BYTES)
+    ids = uuids(milliseconds, chance, count)
+    return Stamps(instant(milliseconds), ids, chance[UUID_BYTES:])
 
 
+# Where the next two cost something, many appends fall into the same millisecond.
+@lru_cache(maxsize=8)
 def instant(milliseconds: int) -> str:
     """Return milliseconds since 1970 as ISO 8601 in UTC."""
-    seconds = milliseconds // 1000
-    return f"{_second(seconds)}.{str(1000 + milliseconds - 1000 * seconds)[1:]}Z"
+    seconds, rest = divmod(milliseconds, 1000)
+    second = (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+    return f"{second}.{rest:03}Z"
 
 
 @lru_cache(maxsize=8)
-def _second(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
-
-
-def uuid7(milliseconds: int, chance: bytes) -> str:
-    """Return the UUIDv7 (RFC 9562) of a moment and ten random bytes."""
-    return _uuid(_uuid_time(milliseconds) + chance.hex())
-
-
 def _uuid_time(milliseconds: int) -> str:
-    return (milliseconds & 0xFFFF_FFFF_FFFF).to_bytes(6).hex()
+    digits = (milliseconds & 0xFFFF_FFFF_FFFF).to_bytes(6).hex()
+    return f"{digits[:8]}-{digits[8:]}-7"
 
 
-def _uuid(d: str) -> str:
-    return f"{d[:8]}-{d[8:12]}-7{d[12:15]}-{_VARIANT[d[31]]}{d[15:18]}-{d[18:30]}"
+def uuids(milliseconds: int, chance: bytes, count: int) -> list[str]:
+    """Return UUIDv7s (RFC 9562) of a moment and ten random bytes.
+
+    The first is chance, each further one the next number (its section 6.2, method 2),
+    which takes a quarter of the time.
+    """
+    d = chance[:UUID_BYTES].hex()
+    begin = f"{_uuid_time(milliseconds)}{d[:3]}-{_VARIANT[d[19]]}{d[3:6]}-"
+    if count == 1:
+        return [begin + d[6:18]]
+    first = int(d[6:18], 16)
+    # The last group is 48 bits wide; behind its end it goes on from 0.
+    return [
+        begin + (number & 0xFFFF_FFFF_FFFF).to_bytes(6).hex()
+        for number in range(first, first + count)
+    ]
 
 
 def place(
@@ -92,13 +88,16 @@ def place(
     """Return the drafts as the events that follow a head and a stream's version."""
     position, previous = head.position, head.hash
     remaining = len(drafts)
-    first = stamps.ids[0]
-    recorded_at = stamps.recorded_at
+    recorded_at, first = stamps.recorded_at, stamps.ids[0]
+    ids, salts, at = iter(stamps.ids), stamps.salts, 0
     events: list[Recorded] = []
-    for draft, id_, salt in zip(drafts, stamps.ids, stamps.salts, strict=True):
+    for draft in drafts:
         position += 1
         version += 1
         remaining -= 1
+        id_, salt = next(ids), salts[at : at + SALT_BYTES]
+        at += SALT_BYTES
+        payload = draft.payload
         header = (
             position,
             stream,
@@ -116,9 +115,9 @@ def place(
             remaining,
             draft.observed,
         )
-        digest = sha256(salt + draft.payload).digest()
+        digest = sha256(salt + payload).digest()
         previous = sha256(previous + encode_header(header) + digest).digest()
-        events.append(Recorded(*header, salt, draft.payload, digest, previous))
+        events.append(Recorded(*header, salt, payload, digest, previous))
         key = key_digest = None
     return events
 
@@ -164,36 +163,39 @@ def check_limits(
             f"an append holds 1 to {APPEND_EVENTS_MAX} events, not {len(drafts)}",
             field="events",
         )
+    at: str | None = None
     for draft in drafts:
-        _check_draft(stream, draft)
+        _check_names(stream, draft.type, draft.schema_version, draft.actor)
+        if draft.correlation_id is not None:
+            _check_text("correlation_id", draft.correlation_id, NAME_CHARS_MAX)
+        if draft.causation_id is not None:
+            _check_text("causation_id", draft.causation_id, NAME_CHARS_MAX)
+        if draft.at != at:
+            at = draft.at
+            _check_moment(at)
+        payload = draft.payload
+        if len(payload) > draft.payload_bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
+            raise InvalidInputError(
+                f"{draft.type} holds {len(payload)} bytes, at most "
+                f"{min(draft.payload_bytes_max, DOCUMENT_BYTES_MAX)} are allowed",
+                field="payload",
+            )
+        # Whoever writes facts encodes them; this only keeps out what no reader could
+        # even take for JSON text.
+        if not (
+            payload[:1] == b"{"
+            and payload[-1:] == b"}"
+            and 0 not in payload
+            and (payload.isascii() or _is_utf8(payload))
+        ):
+            raise InvalidInputError("must be a JSON object in UTF-8", field="payload")
 
 
-def _check_draft(stream: str, draft: Draft) -> None:
-    _check_names(stream, draft.type, draft.schema_version, draft.actor)
-    if draft.correlation_id is not None:
-        _check_text("correlation_id", draft.correlation_id, NAME_CHARS_MAX)
-    if draft.causation_id is not None:
-        _check_text("causation_id", draft.causation_id, NAME_CHARS_MAX)
-    at, payload = draft.at, draft.payload
+def _check_moment(at: str) -> None:
     if not (_is_second(at[:19]) and _is_fraction(at[19:])):
         raise InvalidInputError(
             "must be a moment in UTC such as 2026-01-30T12:00:00Z", field="at"
         )
-    if len(payload) > draft.payload_bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
-        raise InvalidInputError(
-            f"{draft.type} holds {len(payload)} bytes, at most "
-            f"{min(draft.payload_bytes_max, DOCUMENT_BYTES_MAX)} are allowed",
-            field="payload",
-        )
-    # Whoever writes facts encodes them; this only keeps out what no reader could even
-    # take for JSON text.
-    if not (
-        payload[:1] == b"{"
-        and payload[-1:] == b"}"
-        and b"\0" not in payload
-        and (payload.isascii() or _is_utf8(payload))
-    ):
-        raise InvalidInputError("must be a JSON object in UTF-8", field="payload")
 
 
 # What was looked at is remembered: the same few names and times come again and again,

@@ -1,7 +1,7 @@
 """Every store under one suite: a further store joins by one line in `STORES`."""
 
 from collections.abc import Callable, Iterator
-from hashlib import sha256
+from hashlib import shake_128
 from itertools import count
 from pathlib import Path
 
@@ -32,8 +32,7 @@ def seeded(seed: bytes = b"seed") -> Entropy:
     calls = count()
 
     def entropy(size: int) -> bytes:
-        block = sha256(seed + str(next(calls)).encode()).digest()
-        return (block * (size // len(block) + 1))[:size]
+        return shake_128(seed + str(next(calls)).encode()).digest(size)
 
     return entropy
 

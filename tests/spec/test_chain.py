@@ -6,7 +6,7 @@ from struct import pack
 import msgspec
 import pytest
 
-from sprintlog.engine.log.append import place, stamp, uuid7
+from sprintlog.engine.log.append import place, stamp, uuids
 from sprintlog.engine.log.chain import (
     GENESIS,
     HEADER_FIELDS,
@@ -221,7 +221,18 @@ def test_salt_changes_the_digest() -> None:
     assert payload_digest(b"1" * 16, b"{}") != payload_digest(b"2" * 16, b"{}")
 
 
-def test_uuid7_has_time_version_and_variant_in_their_places() -> None:
+def test_uuids_have_time_version_and_variant_in_their_places() -> None:
     """The first 48 bits are the milliseconds; version and variant are RFC 9562's."""
-    assert uuid7(0x0123_4567_89AB, b"\xff" * 10) == "01234567-89ab-7fff-bfff-ffffffffffff"
-    assert uuid7(-1, bytes(10)) == "ffffffff-ffff-7000-8000-000000000000"
+    (id_,) = uuids(0x0123_4567_89AB, b"\xff" * 10, 1)
+    assert id_ == "01234567-89ab-7fff-bfff-ffffffffffff"
+    assert uuids(-1, bytes(10), 1) == ["ffffffff-ffff-7000-8000-000000000000"]
+
+
+def test_uuids_of_one_append_count_on() -> None:
+    """The ids of an append follow one another, and only their last group counts."""
+    ids = uuids(0, b"\xff" * 10, 3)
+    assert [id_[18:] for id_ in ids] == [
+        "-bfff-ffffffffffff",
+        "-bfff-000000000000",
+        "-bfff-000000000001",
+    ]
