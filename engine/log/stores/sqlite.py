@@ -19,7 +19,9 @@ from .sqlite_reading import SqliteReading
 from .sqlite_rows import ROWS_PER_INSERT, insert
 
 WAIT_SECONDS = 30.0
-EVENTS_PER_CHECKPOINT_LOOK = 1024
+BYTES_PER_CHECKPOINT_LOOK = 2 * 1024 * 1024
+_APPEND_BYTES, _EVENT_BYTES = 1024, 400
+"""What an append, and each of its events beside its payload, takes at least."""
 
 
 class SqliteLog(SqliteReading):
@@ -39,7 +41,7 @@ class SqliteLog(SqliteReading):
         self._head_file = HeadFile(head_path(path))
         self._head: Head | None = None
         self._versions: dict[str, int] = {}
-        self._events_since_look = 0
+        self._bytes_since_look = 0
         self._closed = False
         known = self._head_file.read() if check_head else None
         opened = open_database(path, readonly=readonly)
@@ -222,11 +224,12 @@ class SqliteLog(SqliteReading):
         self._versions[last.stream] = last.version
         self._identity.check(wal=self.journal_mode.wal)
         self._head_file.write(self._head)
-        self._events_since_look += len(events)
-        if self._events_since_look >= EVENTS_PER_CHECKPOINT_LOOK:
-            self._events_since_look = 0
-            wal = wal_path(self.path)
-            checkpoint_if_large(self.connection, wal, truncate=False)
+        self._bytes_since_look += _APPEND_BYTES
+        for event in events:
+            self._bytes_since_look += _EVENT_BYTES + len(event.payload or b"")
+        if self._bytes_since_look >= BYTES_PER_CHECKPOINT_LOOK:
+            self._bytes_since_look = 0
+            checkpoint_if_large(self.connection, wal_path(self.path), truncate=False)
         return Appended(events)
 
     def _forget(self) -> None:
