@@ -1,6 +1,7 @@
 """Facts to payloads and back, by wire tag; old shapes go through the upcasts."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -10,6 +11,8 @@ from .envelope import Recorded
 from .fact import Fact
 from .port import Row
 from .upcast import Upcasts, check_upcasts, upcast
+
+ROWS_PER_PAGE = 512
 
 _encoder = msgspec.json.Encoder()
 
@@ -75,27 +78,40 @@ class Codec:
 
     def facts_of(self, rows: Iterable[Row]) -> Iterator[tuple[int, str, Fact]]:
         """Yield version, time and fact of each row; raise as `decode` does."""
+        rows = iter(rows)
+        # Page by page: to read a row, decode it and fold it, one after another, takes a
+        # tenth longer than to do each of it with many.
+        while page := list(islice(rows, ROWS_PER_PAGE)):
+            yield from self._facts(page)
+
+    def _facts(self, rows: list[Row]) -> list[tuple[int, str, Fact]]:
         decoders = self._decoders
-        for version, at, tag, schema_version, payload, position in rows:
-            today = decoders.get(tag)
-            try:
+        facts: list[tuple[int, str, Fact]] = []
+        tag = ""
+        payload: str | bytes | None = b""
+        position = 0
+        try:
+            for version, at, tag, schema_version, payload, position in rows:
+                today = decoders.get(tag)
                 if today is not None and today[0] == schema_version:
-                    yield version, at, today[1](payload)
+                    facts.append((version, at, today[1](payload)))
                 else:
-                    yield version, at, self._decode_old(tag, schema_version, payload)
-            except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-                raise UnreadableError(
-                    "the payload was erased"
-                    if payload is None
-                    else f"payload of {tag} is damaged: {error}",
-                    position=position,
-                ) from error
-            except _UnknownError as error:
-                raise UnreadableError(
-                    str(error),
-                    position=position,
-                    hint="the log was written by a newer sprintlog: upgrade this one",
-                ) from error
+                    fact = self._decode_old(tag, schema_version, payload)
+                    facts.append((version, at, fact))
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+            raise UnreadableError(
+                "the payload was erased"
+                if payload is None
+                else f"payload of {tag} is damaged: {error}",
+                position=position,
+            ) from error
+        except _UnknownError as error:
+            raise UnreadableError(
+                str(error),
+                position=position,
+                hint="the log was written by a newer sprintlog: upgrade this one",
+            ) from error
+        return facts
 
     def _decode_old(
         self, tag: str, schema_version: int, payload: str | bytes | None

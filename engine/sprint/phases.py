@@ -240,7 +240,7 @@ def _evolves(
             return
         tree.set_status(node, change(plan, node, fact, at), at)
         if is_wish:
-            plan.say(node.address, fact)
+            plan.said[node.address] = fact
 
     return evolve
 

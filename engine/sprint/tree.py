@@ -132,9 +132,11 @@ class Tree:
         # An imported parent may contradict its children although its own child did not
         # change, so the way up always goes to the root.
         while (parent := node.parent) is not None:
-            for tally in (parent.tally, node.peers):
-                tally[old] -= 1
-                tally[status] += 1
+            tally, peers = parent.tally, node.peers
+            tally[old] -= 1
+            tally[status] += 1
+            peers[old] -= 1
+            peers[status] += 1
             if parent.parent is None:
                 return
             node, old, status = parent, parent.data["status"], derived_status(parent)
@@ -271,16 +273,14 @@ def _is_all_skipped(node: Node) -> bool:
 
 def put(data: Data, key: str, value: Any) -> None:
     """Set a key; a new one goes before a list of children that stands last."""
-    if key in data or not data:
-        data[key] = value
-        return
-    last = next(reversed(data))
-    if last in ("steps", "phases"):
-        children = data.pop(last)
-        data[key] = value
-        data[last] = children
-    else:
-        data[key] = value
+    if key not in data and ("phases" in data or "steps" in data):
+        last = next(reversed(data))
+        if last in ("steps", "phases"):
+            children = data.pop(last)
+            data[key] = value
+            data[last] = children
+            return
+    data[key] = value
 
 
 def _note_times(data: Data, status: str, at: str) -> None:

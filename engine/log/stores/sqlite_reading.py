@@ -13,7 +13,7 @@ from .sqlite_errors import Patience, no_locks
 from .sqlite_rows import READ, events_of
 
 ROWS_PER_READ = 512
-ROWS_PER_SCAN = 1024
+ROWS_PER_SCAN = 512
 
 _SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
@@ -39,11 +39,11 @@ FROM names WHERE name IS NOT NULL ORDER BY name
 def _scan_sql(order: str, only: str | None) -> str:
     """Return the query of a scan by version or by position, of one type or of all."""
     source = "events NOT INDEXED" if order == "position" else "events"
-    wanted = "" if only is None else " AND type = ?"
+    wanted = "" if only is None else "type = ? AND "
     return (
         f"SELECT version, at, type, schema_version, payload, position FROM {source}"
-        " WHERE stream = ? AND version > ? AND version <= ?"
-        f" AND {order} > ?{wanted} ORDER BY {order} LIMIT ?"
+        f" WHERE {wanted}stream = ? AND version > ? AND version <= ?"
+        f" AND {order} > ? ORDER BY {order} LIMIT ?"
     )
 
 
@@ -122,7 +122,7 @@ class SqliteReading:
             sql, place = _scan_sql("version", only), 0
             after_place = after
         while True:
-            parameters = (stream, after, end, after_place, *wanted, ROWS_PER_SCAN)
+            parameters = (*wanted, stream, after, end, after_place, ROWS_PER_SCAN)
             page = self.rows(sql, parameters)
             yield from page
             if len(page) < ROWS_PER_SCAN:
