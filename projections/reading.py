@@ -1,5 +1,6 @@
 """From the log to the state of a sprint at any version, by checkpoint and tail."""
 
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from sprintlog.engine.errors import NotFoundError
@@ -52,11 +53,24 @@ class Reader:
 
     def from_nothing(self, sprint_id: str) -> Sprint:
         """Return the sprint as the log has it now, without any checkpoint."""
+        last = self._log.version(sprint_stream(sprint_id))
+        return next(self.along(sprint_id, [last]))
+
+    def along(self, sprint_id: str, versions: Sequence[int]) -> Iterator[Sprint]:
+        """Yield the sprint at some versions, lowest first, without any checkpoint.
+
+        It is one fold, begun again only where a rollback stands in between: each state
+        is used up when the next one is asked for.
+        """
         stream = sprint_stream(sprint_id)
-        last = self._log.version(stream)
-        live = path(self._scan_rollbacks(stream, 0, last), last)
-        rows = self._log.scan(stream, until=last)
-        return fold(Sprint(sprint_id), CODEC.facts_of(rows), live)
+        rollbacks = self._scan_rollbacks(stream, 0, max(versions))
+        sprint = Sprint(sprint_id)
+        for version in versions:
+            if any(sprint.version < at <= version for at, _ in rollbacks):
+                sprint = Sprint(sprint_id)
+            live = path([r for r in rollbacks if r[0] <= version], version)
+            rows = self._log.scan(stream, after=sprint.version, until=version)
+            yield fold(sprint, CODEC.facts_of(rows), live)
 
     def catch_up(self, sprint: Sprint) -> Sprint:
         """Return a state brought to the head; the given one is used up.

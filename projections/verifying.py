@@ -1,25 +1,30 @@
 """Check a log from end to end: its chain, its payloads, its state files."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from hashlib import sha256
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from sprintlog.engine.errors import SprintlogError, UnreadableError
-from sprintlog.engine.log.chain import START, check_chain
+from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.sprint.contradictions import contradictions
 from sprintlog.engine.sprint.facts import SprintImported
 from sprintlog.engine.sprint.state import Sprint, pack
 
 from .catalogue import CODEC, sprint_stream
-from .checkpoints import MemoryCheckpoints
 from .progress_yaml import render
-from .reading import Reader
 from .refreshing import Refreshed, Refresher
 from .workspace import Workspace
 
 PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000
+
+_place_of: Final = Recorded.__struct_fields__.index
+_PAYLOAD: Final = _place_of("payload")
+_to_decode: Final = itemgetter(
+    *map(_place_of, ("version", "at", "type", "schema_version", "payload", "position"))
+)
 
 
 class Finding(NamedTuple):
@@ -63,9 +68,8 @@ def verify(
     """
     findings: list[Finding] = []
     after = _start(workspace, quick=quick)
-    events = workspace.log.read(after=after.position)
-    counted = _Counted(events, findings, progress)
-    for problem in check_chain(counted, after=after):
+    counted = _Counted(workspace.log.pages(after=after.position), findings, progress)
+    for problem in check_rows(counted, after=after):
         findings.append(Finding("damage", f"position {problem.position}", problem.problem))
         if len(findings) >= PROBLEMS_MAX:
             break
@@ -120,45 +124,54 @@ def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
 
 
 class _Counted:
-    """The events on their way to the chain's check; their payloads are read on the way."""
+    """The rows on their way to the chain's check; their payloads are read on the way."""
 
     def __init__(
         self,
-        events: Iterator[Recorded],
+        pages: Iterator[list[Row]],
         findings: list[Finding],
         progress: Callable[[int], None],
     ) -> None:
         self.count = 0
-        self._events = events
+        self._pages = pages
         self._findings = findings
         self._progress = progress
 
-    def __iter__(self) -> Iterator[Recorded]:
-        for event in self._events:
-            self.count += 1
-            if self.count % 10_000 == 0:
-                self._progress(self.count)
-            if event.payload is not None:
-                self._read(event)
-            yield event
+    def __iter__(self) -> Iterator[Row]:
+        for page in self._pages:
+            self._read([_to_decode(row) for row in page if row[_PAYLOAD] is not None])
+            for row in page:
+                self.count += 1
+                if self.count % 10_000 == 0:
+                    self._progress(self.count)
+                yield row
 
-    def _read(self, event: Recorded) -> None:
+    def _read(self, rows: list[Any]) -> None:
+        """Decode a page; a second time one by one if something in it is damaged."""
         try:
-            CODEC.decode(event)
+            list(CODEC.facts_of(rows))
+        except UnreadableError:
+            for row in rows:
+                self._read_one(row)
+
+    def _read_one(self, row: Any) -> None:
+        try:
+            list(CODEC.facts_of([row]))
         except UnreadableError as error:
-            where = f"position {event.position}"
+            where = f"position {error.fields['position']}"
             self._findings.append(Finding("damage", where, str(error.fields["problem"])))
 
 
 def _of_sprint(
     workspace: Workspace, name: str, files: dict[str, Refreshed], *, quick: bool
 ) -> Iterator[Finding]:
-    reader = workspace.reader
     try:
-        sprint = reader.at_head(name) if quick else reader.from_nothing(name)
+        if quick:
+            sprint = workspace.reader.at_head(name)
+        else:
+            sprint = yield from _of_checkpoints(workspace, name)
         refreshed = files[name] = Refresher(workspace).check(sprint)
         if not quick:
-            yield from _of_checkpoints(workspace, name)
             yield from _of_status(workspace, sprint)
             yield from _of_written(workspace, sprint, refreshed)
     except SprintlogError as error:
@@ -170,18 +183,20 @@ def _of_sprint(
         yield Finding("remark", name, sentence)
 
 
-def _of_checkpoints(workspace: Workspace, name: str) -> Iterator[Finding]:
-    """Compare every saved state with what the events before it say."""
+def _of_checkpoints(workspace: Workspace, name: str) -> Generator[Finding, None, Sprint]:
+    """Compare every saved state with what the events before it say; return the last."""
     stream = sprint_stream(name)
-    without = Reader(workspace.log, MemoryCheckpoints())
-    for version in workspace.checkpoints.versions(stream):
+    kept = sorted(workspace.checkpoints.versions(stream))
+    states = workspace.reader.along(name, [*kept, workspace.log.version(stream)])
+    for version, state in zip(kept, states, strict=False):
         saved = workspace.checkpoints.load(stream, version)
-        if saved is None or pack(saved) != pack(without.at_version(name, version)):
+        if saved is None or pack(saved) != pack(state):
             yield Finding(
                 "drift",
                 f"{name} checkpoint {version}",
                 "is not what its events say; `sprintlog rebuild` makes new ones",
             )
+    return next(states)
 
 
 def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ payload_digest, so the chain holds without salt and payload.
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,10 @@ GENESIS = bytes(32)
 START = Head(0, GENESIS)
 """The head of an empty log."""
 HEADER_FIELDS = Recorded.__struct_fields__[:15]
+_KEY = HEADER_FIELDS.index("key")
+
+Row = tuple[Any, ...]
+"""The fields of a `Recorded`, in their order, as a store has them."""
 
 encode_header = msgspec.msgpack.Encoder().encode
 """Return the header's bytes from a tuple of the `HEADER_FIELDS`."""
@@ -64,59 +69,71 @@ def check_chain(
     taken as it comes unless the check begins at the start. After a problem the event is
     believed, so that one damaged event is not reported again by all that follow.
     """
+    return check_rows(map(_fields, events), after=after, versions=versions)
+
+
+def check_rows(
+    rows: Iterable[Row],
+    *,
+    after: Head = START,
+    versions: Mapping[str, int] | None = None,
+) -> Iterator[Problem]:
+    """Yield every problem as `check_chain` does, of events as a store has them.
+
+    Made into `Recorded` first, each event would take a fifth longer.
+    """
     seen = dict(versions or {})
     begins_anywhere = versions is None and after.position > 0
     before, previous = after.position, after.hash
-    last: Recorded | None = None
-    left = 0
-    for event in events:
-        # Attribute by attribute this would take half as long again.
-        fields = _fields(event)
-        position, stream, version = fields[:3]
-        remaining, _, salt, payload, digest, hash_ = fields[13:]
+    last_stream, left = "", 0
+    for row in rows:
+        position, stream, version = row[:3]
+        remaining, observed, salt, payload, digest, hash_ = row[13:]
+        continues = left == 0 or (
+            remaining == left - 1 and stream == last_stream and row[_KEY] is None
+        )
         try:
+            header = encode_header((*row[:14], observed == 1))
             sound = (
                 position == before + 1
                 and seen.get(stream, 0) + 1 == version
-                and (left == 0 or _follows(last, event))
+                and continues
                 and remaining >= 0
                 and (payload is None or sha256(salt + payload).digest() == digest)
-                and sha256(previous + encode_header(fields[:15]) + digest).digest() == hash_
+                and sha256(previous + header + digest).digest() == hash_
             )
         except TypeError:
             # Columns of a damaged or foreign database may hold anything.
             sound = False
         if not sound:
+            event = recorded(row)
             if wrong := _wrong_type(event):
                 # Nothing after it can be compared with what has no sense.
                 yield Problem(before + 1, wrong)
                 return
             known = None if begins_anywhere and stream not in seen else seen.get(stream, 0)
-            for problem in _problems(event, Head(before, previous), known, last):
+            for problem in _problems(event, Head(before, previous), known, continues):
                 yield Problem(position, problem)
-        before, previous, left, last = position, hash_, remaining, event
+        before, previous, last_stream, left = position, hash_, stream, remaining
         seen[stream] = version
-    if last is not None and left:
+    if left:
         yield Problem(before, f"its append is cut off: {left} events are missing")
 
 
-def _follows(last: Recorded | None, event: Recorded) -> bool:
-    return last is None or (
-        event.remaining == last.remaining - 1
-        and event.stream == last.stream
-        and event.key is None
-    )
+def recorded(row: Row) -> Recorded:
+    """Return a row as an event; not every store has a kind of its own for truth."""
+    return Recorded(*(*row[:14], row[14] == 1, *row[15:]))
 
 
 def _problems(
-    event: Recorded, before: Head, version: int | None, last: Recorded | None
+    event: Recorded, before: Head, version: int | None, continues: bool
 ) -> Iterator[str]:
     """Yield in words what the quick check of an event found wrong."""
     if event.position != before.position + 1:
         yield f"follows position {before.position}: a gap"
     if version is not None and event.version != version + 1:
         yield f"{event.stream} goes from version {version} to {event.version}"
-    if event.remaining < 0 or (last and last.remaining and not _follows(last, event)):
+    if event.remaining < 0 or not continues:
         yield "does not continue the append that was begun: `remaining` is off"
     if event.payload is not None and (
         event.salt is None

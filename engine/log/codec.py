@@ -1,6 +1,6 @@
 """Facts to payloads and back, by wire tag; old shapes go through the upcasts."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -61,7 +61,7 @@ class Codec:
             event.payload,
             event.position,
         )
-        return next(self.facts_of([row]))[2]
+        return self._facts([row])[0][2]
 
     def today(self, event: Recorded) -> bytes | None:
         """Return the event's payload in today's shape; None when it was erased.
@@ -84,14 +84,11 @@ class Codec:
         while page := list(islice(rows, ROWS_PER_PAGE)):
             yield from self._facts(page)
 
-    def _facts(self, rows: list[Row]) -> list[tuple[int, str, Fact]]:
+    def _facts(self, rows: Sequence[Row]) -> list[tuple[int, str, Fact]]:
         decoders = self._decoders
         facts: list[tuple[int, str, Fact]] = []
-        tag = ""
-        payload: str | bytes | None = b""
-        position = 0
         try:
-            for version, at, tag, schema_version, payload, position in rows:
+            for version, at, tag, schema_version, payload, _ in rows:
                 today = decoders.get(tag)
                 if today is not None and today[0] == schema_version:
                     facts.append((version, at, today[1](payload)))
@@ -99,6 +96,7 @@ class Codec:
                     fact = self._decode_old(tag, schema_version, payload)
                     facts.append((version, at, fact))
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+            _, _, tag, _, payload, position = rows[len(facts)]
             raise UnreadableError(
                 "the payload was erased"
                 if payload is None
@@ -108,7 +106,7 @@ class Codec:
         except _UnknownError as error:
             raise UnreadableError(
                 str(error),
-                position=position,
+                position=rows[len(facts)][-1],
                 hint="the log was written by a newer sprintlog: upgrade this one",
             ) from error
         return facts

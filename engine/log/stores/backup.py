@@ -2,10 +2,11 @@
 
 import os
 import sqlite3
+from itertools import chain
 from pathlib import Path
 
 from ...errors import RefusedError, UnreadableError
-from ..chain import START, check_chain
+from ..chain import START, check_rows
 from ..envelope import Head
 from ..port import Clock, Entropy
 from .database import head_path
@@ -46,7 +47,8 @@ def check_copy(path: Path, *, clock: Clock, entropy: Entropy) -> Head:
     """Return the head of a log whose whole chain was read; raise at its first problem."""
     copy = SqliteLog.open(path, clock=clock, entropy=entropy, readonly=True)
     try:
-        for problem in check_chain(copy.read(), after=START):
+        rows = chain.from_iterable(copy.pages())
+        for problem in check_rows(rows, after=START):
             raise UnreadableError(problem.problem, position=problem.position)
         return copy.head()
     finally:

@@ -79,6 +79,13 @@ class SqliteReading:
         The end is fixed when the first event is asked for. In between no statement is
         left open, so a slow reader holds up nobody.
         """
+        for page in self.pages(after=after, until=until):
+            yield from events_of(page)
+
+    def pages(
+        self, *, after: int = 0, until: int | None = None
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of `read` as they are stored, many at a time."""
         end = self.head().position
         end = end if until is None else min(until, end)
         while after < end:
@@ -86,7 +93,7 @@ class SqliteReading:
             if not page:
                 return
             after = page[-1][0]
-            yield from events_of(page)
+            yield page
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None

