@@ -34,8 +34,9 @@ def escape(segment: str) -> str:
 
     So no id can be taken for an address by index.
     """
-    escaped = segment.replace("~", "~0").replace("/", "~1")
-    return f"~2{escaped[1:]}" if escaped.startswith("#") else escaped
+    if "~" in segment or "/" in segment:
+        segment = segment.replace("~", "~0").replace("/", "~1")
+    return f"~2{segment[1:]}" if segment.startswith("#") else segment
 
 
 class Tree:
@@ -184,9 +185,7 @@ class Tree:
 
     def _gather(self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]) -> None:
         """Index the children of `data`; `owner` is the nearest node that takes part."""
-        key = CHILDREN[len(place)] if len(place) < len(CHILDREN) else None
-        children = data.get(key) if key else None
-        for index, child in enumerate(children if isinstance(children, list) else ()):
+        for index, child in enumerate(_children(data, len(place))):
             if isinstance(child, dict):
                 self._gather_one(child, owner, prefix, (*place, index))
             else:
@@ -214,17 +213,24 @@ class Tree:
         if not owner.children:
             owner.tally = dict.fromkeys(PHASE_STATUSES, 0)
         owner.children.append(node)
-        owner.tally[node.status] += 1
-        node.peers[node.status] += 1
+        status = data["status"]
+        owner.tally[status] += 1
+        node.peers[status] += 1
         if node.is_empty:
             self.empty.append((node, len(self.leaves)))
             return
         # The place among the leaves is kept free before the children are gathered.
         before = len(self.leaves)
-        self._gather(data, node, f"{address}/", place)
+        if _children(data, node.level):
+            self._gather(data, node, f"{address}/", place)
         if len(self.leaves) == before:
             node.leaf = before
             self.leaves.append(node)
+
+
+def _children(data: Data, level: int) -> list[Any]:
+    children = data.get(CHILDREN[level]) if level < len(CHILDREN) else None
+    return children if isinstance(children, list) else []
 
 
 def takes_part(data: Data) -> bool:
