@@ -37,7 +37,7 @@ _NUMBER_OR_TIME = r"""
     | [-+]?0(?:b[01_]+|o[0-7_]+|x[0-9a-fA-F_]+)"""
 # Known by their shape, because that pattern takes long to compile.
 _ANY_DIGIT = str.maketrans("123456789", "000000000")
-_USUAL_TIMES = ("00:00:00", "0000-00-00T00:00:00Z", "0000-00-00T00:00:00.000Z")
+_USUAL_TIMES = ("0000-00-00T00:00:00Z", "0000-00-00T00:00:00.000Z")
 _SHORT_ESCAPES = dict(
     zip('\0\a\b\t\n\v\f\r\x1b"\\\x85\xa0\u2028\u2029', '0abtnvfre"\\N_LP', strict=True)
 )
@@ -53,24 +53,27 @@ class UnwritableError(Exception):
 
 
 def line_of(text: str, known: dict[str, str]) -> str:
-    """Return a line of text in the plainest style that is safe; remember words."""
-    size = len(text)
-    if size <= _WORD_MAX and text in known:
-        return known[text]
-    first = text[0]
+    """Return a line of text in the plainest style that is safe; remember a short one."""
+    if not text:
+        return "''"
+    size, first = len(text), text[0]
     if first in "0123456789+._" and _is_number_or_time(text):
         line = f"'{text}'"
-    elif not ((size <= _WORD_MAX and text.isprintable()) or _is_printable(text)):
+    elif not (
+        # The quickest look first, by length; a call would cost as much as the look.
+        (size <= _WORD_MAX and text.isprintable())
+        or (text.isascii() and 0 not in text.encode().translate(_LINE_MARKS))
+        or _is_printable(text)
+    ):
         line = _quoted(text)
     elif (
         first in _NOT_FIRST
         or text[-1] in " :"
         or (size <= 5 and text in _WORDS)
-        # One character is found five times as fast as two.
-        or (":" in text and ": " in text)
-        or ("#" in text and " #" in text)
+        or (":" in text and _has_colon(text))
+        or ("#" in text and _has_hash(text))
     ):
-        line = "'" + text.replace("'", "''") + "'"
+        line = "'" + text.replace("'", "''") + "'" if "'" in text else f"'{text}'"
     else:
         line = text
     if size <= _WORD_MAX and len(known) < _KNOWN_MAX:
@@ -78,8 +81,22 @@ def line_of(text: str, known: dict[str, str]) -> str:
     return line
 
 
+def _has_colon(text: str) -> bool:
+    """Tell whether a reader would take some of this for a key."""
+    # One character is found ten times as fast as two, and mostly the first one tells.
+    behind = text.find(":") + 1
+    return text[behind : behind + 1] == " " or ": " in text
+
+
+def _has_hash(text: str) -> bool:
+    """Tell whether a reader would take some of this for a comment."""
+    return text[text.find("#") - 1] == " " or " #" in text
+
+
 def _is_number_or_time(text: str) -> bool:
-    if text.translate(_ANY_DIGIT) in _USUAL_TIMES:
+    shape = text.translate(_ANY_DIGIT)
+    # An elapsed time may have any number of hours.
+    if shape in _USUAL_TIMES or shape.lstrip("0") == ":00:00":
         return True
     return _compiled(_NUMBER_OR_TIME).fullmatch(text) is not None
 
@@ -103,15 +120,21 @@ def block_of(text: str, pad: str) -> str:
     """Return text with line breaks as a literal block, its lines starting with `pad`."""
     if not _is_printable(text, _BLOCK_MARKS):
         return _quoted(text)
-    body = text.removesuffix("\n")
-    lines = body.split("\n")
-    indicator = str(len(LINE_STEP)) if text.lstrip("\n")[:1] == " " else ""
-    if indicator and not text.rstrip("\n").rpartition("\n")[2].strip(" "):
-        # The `yaml` package loses the spaces that end such a block.
-        return _quoted(text)
-    chomping = ("" if lines[-1] else "+") if body != text else "-"
-    indented = [pad + line if line else "\n" for line in lines]
-    return f"|{indicator}{chomping}{''.join(indented)}"
+    indicator = ""
+    if text[0] in " \n" and text.lstrip("\n")[:1] == " ":
+        indicator = str(len(LINE_STEP))
+        if not text.rstrip("\n").rpartition("\n")[2].strip(" "):
+            # The `yaml` package loses the spaces that end such a block.
+            return _quoted(text)
+    chomping = "-"
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+        chomping = "" if lines[-1] else "+"
+    if "" in lines:
+        indented = "".join([pad + line if line else "\n" for line in lines])
+        return f"|{indicator}{chomping}{indented}"
+    return f"|{indicator}{chomping}{pad}{pad.join(lines)}"
 
 
 def _quoted(text: str) -> str:

@@ -21,6 +21,7 @@ NODES_MAX = 1_000_000
 INTEGER_MAX = 2**63 - 1
 INTEGER_MIN = -(2**63)
 
+_PIECES_MAX = 512
 _PAD_MAX = len("\n") + len(LINE_STEP) * (DEPTH_MAX - 1)
 # A reader looks this far for the colon of a key; js-yaml counts in UTF-16 units.
 _LOOK_AHEAD_MAX = 1024
@@ -66,12 +67,26 @@ def field_path(parts: Iterable[str | int]) -> str:
 
 
 class _Page:
-    """The pieces of one text, joined only once; line breaks stand before their line."""
+    """The pieces of one text; line breaks stand before their line."""
 
     def __init__(self) -> None:
+        self.chunks: list[str] = []
+        """What is finished: pieces joined while they are still near in memory."""
         self.pieces: list[str] = []
         self.heads: dict[str, dict[str, str]] = {}
+        """By line start and key: both, and the colon."""
         self.words = {"": "''"}
+
+    def text(self) -> str:
+        """Return all that was added."""
+        self.join()
+        self.chunks[0] = self.chunks[0][1:]
+        return "".join([*self.chunks, "\n"])
+
+    def join(self) -> None:
+        """Make a chunk of the pieces."""
+        self.chunks.append("".join(self.pieces))
+        self.pieces.clear()
 
     def collection(self, node: dict[Any, Any] | list[Any], lead: str, pad: str) -> None:
         """Add a collection's lines, which start with `pad`; the first with `lead`."""
@@ -84,33 +99,37 @@ class _Page:
 
     def mapping(self, node: dict[Any, Any], lead: str, pad: str) -> None:
         """Add `key: value` for each entry."""
-        below = pad + LINE_STEP
-        pieces, words = self.pieces, self.words
-        heads = self.heads.setdefault(pad, {})
+        add, words = self.pieces.append, self.words
+        try:
+            heads = self.heads[pad]
+        except KeyError:
+            heads = self.heads[pad] = {}
         key: Any = None
         try:
             for key, value in node.items():
-                if type(key) is not str:
-                    raise UnwritableError(f"a key must be a string, not {_named(key)}")
-                head = heads.get(key)
-                if head is None:
-                    head = heads[key] = _head(key, pad, words)
+                if key in heads:
+                    head = heads[key]
+                else:
+                    head = heads[key] = _head(key, pad)
                 if lead:
                     head = lead + head[len(pad) :]
                     lead = ""
                 if type(value) is str:
-                    block = "\n" in value
-                    text = block_of(value, below) if block else line_of(value, words)
-                    pieces += head, text
+                    if value in words:
+                        add(head + words[value])
+                    elif "\n" in value:
+                        add(head + block_of(value, pad + LINE_STEP))
+                    else:
+                        add(head + line_of(value, words))
                 elif value and isinstance(value, (dict, list)):
                     if head.endswith(f"{pad}: "):
                         # Behind `? key` a collection starts on the line of its `:`.
-                        self.collection(value, head, below)
+                        self.collection(value, head, pad + LINE_STEP)
                     else:
-                        pieces.append(head[:-1])
-                        self.collection(value, "", below)
+                        add(head[:-1])
+                        self.collection(value, "", pad + LINE_STEP)
                 else:
-                    pieces += head, _atom(value, below)
+                    add(head + _atom(value, pad + LINE_STEP))
         except UnwritableError as error:
             error.path.append(key if type(key) is str else _named(key))
             raise
@@ -118,21 +137,24 @@ class _Page:
     def sequence(self, node: list[Any], lead: str, pad: str) -> None:
         """Add `- value` for each item."""
         below = pad + LINE_STEP
+        item = f"{pad}- "
+        head = f"{lead}- " if lead else item
         for index, value in enumerate(node):
-            head = f"{lead or pad}- "
-            lead = ""
             try:
-                if type(value) is str:
+                if value and isinstance(value, (dict, list)):
+                    self.collection(value, head, below)
+                elif type(value) is str:
                     block = "\n" in value
                     text = block_of(value, below) if block else line_of(value, self.words)
                     self.pieces += head, text
-                elif value and isinstance(value, (dict, list)):
-                    self.collection(value, head, below)
                 else:
                     self.pieces += head, _atom(value, below)
             except UnwritableError as error:
                 error.path.append(index)
                 raise
+            head = item
+            if len(self.pieces) >= _PIECES_MAX:
+                self.join()
 
 
 def _rendered(
@@ -146,8 +168,7 @@ def _rendered(
         if isinstance(node, list):
             parts[:1] = path
         raise InvalidInputError(str(error), field=field_path(parts)) from None
-    page.pieces[0] = page.pieces[0][1:]
-    return "".join([*page.pieces, "\n"])
+    return page.text()
 
 
 def _atom(value: object, pad: str) -> str:
@@ -169,9 +190,12 @@ def _atom(value: object, pad: str) -> str:
     raise UnwritableError(f"YAML cannot hold {_named(value)}")
 
 
-def _head(key: str, pad: str, known: dict[str, str]) -> str:
+def _head(key: Any, pad: str) -> str:
     """Return a key and its colon, or a `?` and a key that is too long for a line."""
-    text = line_of(key, known)
+    if type(key) is not str:
+        raise UnwritableError(f"a key must be a string, not {_named(key)}")
+    # Not remembered: as a value, one with a line break would stand as a block.
+    text = line_of(key, {})
     if len(text.encode("utf-16-le")) > 2 * _LOOK_AHEAD_MAX:
         return f"{pad}? {text}{pad}: "
     return f"{pad}{text}: "

@@ -47,6 +47,12 @@ def test_text_reads_back(case: dict[str, Any]) -> None:
     assert repr(load(case["yaml"].encode())) == repr(case["document"])
 
 
+@pytest.mark.parametrize("time", ["00:00:07", "7456:12:33", "2026-01-15T09:00:00.123Z"])
+def test_times_are_quoted(time: str) -> None:
+    """Times stand quoted, elapsed ones however many hours they have."""
+    assert dump({"time": time}) == f"time: '{time}'\n"
+
+
 def test_entries_join_to_the_document() -> None:
     """A document is its entries, each written on its own."""
     for case in SAME:
