@@ -16,11 +16,11 @@ import msgspec
 
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
-from sprintlog.engine.log.stores.database import head_path, wal_path
+from sprintlog.engine.log.stores.database import head_path
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.journal_mode import choose_journal_mode
 from sprintlog.engine.log.stores.lock_holder import lock_holders
-from sprintlog.engine.log.stores.page_images import PageImages
+from sprintlog.engine.log.stores.page_images import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.private_copy import Stamp, files_now, private_copy
 from sprintlog.engine.log.stores.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite import SqliteLog
@@ -87,7 +87,7 @@ def examine(location: Location) -> Facts:
         head=inside.report.head if inside.report else None,
         holds_known=inside.holds_known,
         free_bytes=disk.f_bavail * disk.f_frsize,
-        wal_bytes=wal.stat().st_size if (wal := wal_path(database)).exists() else 0,
+        wal_bytes=wal[1] if (wal := before[SUFFIXES.index("-wal")]) else 0,
         holders=lock_holders(database),
         drafts=drafts,
         displaced=displaced,
