@@ -28,7 +28,7 @@ class Identity:
         if found.st_nlink > 1:
             raise RefusedError(
                 f"{path} has a second name (a hard link): two names would be locked apart",
-                hint="copy it with `sprintlog backup` and remove one of the names",
+                hint="`sprintlog doctor` says how to find the other one; remove that",
                 path=self._path,
             )
 
