@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from .words import PHASE_STATUSES
+from .words import GATE_STATUSES, PASSED, PENDING, PHASE_STATUSES
 
 NO_CHILDREN = dict.fromkeys(PHASE_STATUSES, 0)
 """Stands for the tally of a leaf; it is never written to."""
@@ -69,3 +69,17 @@ class Node:
         for child in self.children:
             yield child
             yield from child.walk()
+
+
+def gate_status(data: dict[str, Any]) -> str | None:
+    """Return the status word of a node's gate; None when it has no gate."""
+    if not isinstance(data.get("gate"), dict):
+        return None
+    tracking = data.get("gate-tracking")
+    status = tracking.get("status") if isinstance(tracking, dict) else None
+    return status if status in GATE_STATUSES else PENDING
+
+
+def gate_is_open(data: dict[str, Any]) -> bool:
+    """Tell whether the node has a gate that has not passed (R50)."""
+    return gate_status(data) not in (None, PASSED)

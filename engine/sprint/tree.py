@@ -10,15 +10,15 @@ from bisect import bisect_left
 from typing import Any
 
 from .node import Node as Node
+from .node import gate_is_open as gate_is_open
+from .node import gate_status as gate_status
 from .times import elapsed
 from .words import (
     BLOCKED,
     COMPLETED,
     FAILED,
     FINISHED,
-    GATE_STATUSES,
     IN_PROGRESS,
-    PASSED,
     PENDING,
     PHASE_STATUSES,
     SKIPPED,
@@ -241,20 +241,6 @@ def takes_part(data: Data) -> bool:
         and identity != ""
         and data.get("status") in PHASE_STATUSES
     )
-
-
-def gate_status(data: Data) -> str | None:
-    """Return the status word of a node's gate; None when it has no gate."""
-    if not isinstance(data.get("gate"), dict):
-        return None
-    tracking = data.get("gate-tracking")
-    status = tracking.get("status") if isinstance(tracking, dict) else None
-    return status if status in GATE_STATUSES else PENDING
-
-
-def gate_is_open(data: Data) -> bool:
-    """Tell whether the node has a gate that has not passed (R50)."""
-    return gate_status(data) not in (None, PASSED)
 
 
 def derived_status(node: Node) -> str:

@@ -16,7 +16,7 @@ from .identity import Identity
 from .journal_mode import JournalMode, checkpoint_if_large
 from .sqlite_errors import explained, is_busy
 from .sqlite_reading import SqliteReading
-from .sqlite_rows import ROWS_PER_INSERT, insert
+from .sqlite_rows import ROWS_PER_INSERT, insert, insert_each
 
 WAIT_SECONDS = 30.0
 BYTES_PER_CHECKPOINT_LOOK = 2 * 1024 * 1024
@@ -137,8 +137,7 @@ class SqliteLog(SqliteReading):
         """Insert the events that come next, as they were recorded in another log."""
         self._begin()
         try:
-            for start in range(0, len(events), ROWS_PER_INSERT):
-                self._insert(events[start : start + ROWS_PER_INSERT])
+            self.connection.executemany(*insert_each(events))
             self._commit()
         except BaseException:
             self._roll_back()

@@ -40,6 +40,21 @@ def insert(events: Sequence[Recorded]) -> tuple[str, list[Any]]:
     return _insert_sql(len(events), is_keyed=first.key is not None), values
 
 
+def insert_each(events: Iterable[Recorded]) -> tuple[str, Iterable[tuple[Any, ...]]]:
+    """Return the statement that inserts one event of any append, and its values for each.
+
+    They may be of many appends, and their payloads may have been erased.
+    """
+    fields = Recorded.__struct_fields__
+    payload = fields.index("payload")
+    rows = (
+        (*row[:payload], row[payload] and row[payload].decode(), *row[payload + 1 :])
+        for row in map(_fields, events)
+    )
+    marks = ", ".join("?" * len(fields))
+    return f"INSERT INTO events ({', '.join(fields)}) VALUES ({marks})", rows
+
+
 def events_of(rows: Iterable[Any]) -> list[Recorded]:
     """Return rows of the `READ` columns as events."""
     # Unpacked by hand, which takes half as long as slices: every reader comes by here.
