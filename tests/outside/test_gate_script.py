@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from sprintlog.engine.outside import gate_script
+from sprintlog.engine.outside import kept
 from sprintlog.engine.outside.gate_script import (
     ENVIRONMENT,
     ScriptLostError,
@@ -36,8 +36,8 @@ def mark() -> str:
 @pytest.fixture
 def run(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Return a function that runs a script; nothing of it may be left afterwards."""
-    monkeypatch.setattr(gate_script, "LINGER_SECONDS", 0.2)
-    monkeypatch.setattr(gate_script, "GRACE_SECONDS", 0.4)
+    monkeypatch.setattr(kept, "LINGER_SECONDS", 0.2)
+    monkeypatch.setattr(kept, "GRACE_SECONDS", 0.4)
 
     def call(script: str, seconds: float = 60.0) -> GateResult:
         ran = run_script(
@@ -86,7 +86,7 @@ def test_fails_when_it_cannot_begin(tmp_path: Path, why: str) -> None:
     script = ":" + " " * 200_000 if why == "length" else "true"
     ran = run_script(script, folder=folder, environment={}, timeout_seconds=60)
     assert ran.exit_code == 126
-    assert ran.output.startswith("the script could not be started: ")
+    assert ran.output.startswith("the program could not be started: ")
 
 
 def test_restores_signals(run: Run) -> None:
@@ -108,7 +108,7 @@ def test_gives_up_a_keeper_that_stands_still(
     run: Run, mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A keeper that was stopped does not hold us for ever."""
-    monkeypatch.setattr(gate_script, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(kept, "PATIENCE_SECONDS", 0.5)
     with pytest.raises(ScriptLostError):
         run("kill -STOP $PPID; exec sleep 100", 0.2)
     wait_for(lambda: alive_with(mark) == [])
@@ -157,8 +157,8 @@ def test_ends_a_group_where_it_cannot_adopt(
         "sys.platform = 'darwin'\n"
         "runpy.run_path(sys.argv[1], run_name='__main__')\n"
     )
-    python, *_, keeper = gate_script._KEEPER
-    monkeypatch.setattr(gate_script, "_KEEPER", [python, "-c", text, keeper])
+    python, *_, keeper = kept._KEEPER
+    monkeypatch.setattr(kept, "_KEEPER", [python, "-c", text, keeper])
     ran = run(script, limit)
     assert (ran.exit_code, ran.left_behind) == (code, left)
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from sprintlog.engine.outside import gate_script
+from sprintlog.engine.outside import kept
 from sprintlog.engine.outside.gate_script import environment_of, run_script
 from sprintlog.engine.sprint.gates import GateResult
 
@@ -82,8 +82,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Playe
     wishes = [(script, 60.0) for script in (*ENDING, *LEAVING.values())]
     wishes += [(script, LIMIT) for script in ENDLESS.values()]
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(6) as pool:
-        patch.setattr(gate_script, "LINGER_SECONDS", 0.2)
-        patch.setattr(gate_script, "GRACE_SECONDS", 0.4)
+        patch.setattr(kept, "LINGER_SECONDS", 0.2)
+        patch.setattr(kept, "GRACE_SECONDS", 0.4)
         scripts = [script for script, _ in wishes]
         results = pool.map(lambda wish: play(folder, *wish), wishes)
         yield dict(zip(scripts, results, strict=True))

@@ -1,8 +1,8 @@
-"""Runs one script and ends whatever it started: a program of its own, one for each run.
+"""Runs one program and ends whatever it started: a process of its own, one for each run.
 
-`gate_script.py` starts it and tells it on standard input, in one line of JSON, what to
+`kept.py` starts it and tells it on standard input, in one line of JSON, what to
 run; the answer is one line on standard output. On Linux it adopts the processes that the
-script leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the script's
+program leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's
 process group. When its standard input ends, whoever started it is gone, and it ends all
 at once. It is run with the standard library alone.
 """
@@ -17,26 +17,27 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-Environment = dict[str, str]
+Wish = dict[str, Any]
+"""The arguments and descriptors that `kept.run_kept` says."""
 
 CONTROL, ANSWER = 0, 1
 NOT_STARTED = 126
-"""The exit code of a script that could not be started, as shells have it."""
+"""The exit code of a program that could not be started, as shells have it."""
 KILL_SECONDS = 5.0
 """How long to go on killing; what is left then cannot be killed by us."""
 REAPED_AT_ONCE = 1000
-"""So that a script which forks without end cannot keep us from its time limit."""
+"""So that a program which forks without end cannot keep us from its time limit."""
 
 _SET_CHILD_SUBREAPER, _SET_PDEATHSIG = 36, 1
 
 
 class Keeper:
-    """The script, and every process that became our child since."""
+    """The program, and every process that became our child since."""
 
     def __init__(self) -> None:
-        self.script = 0
+        self.program = 0
         self.exit: int | None = None
-        """The script's exit code, or minus the signal that ended it."""
+        """The program's exit code, or minus the signal that ended it."""
         self.abandoned = False
         """Whether whoever started us is gone, or we are told to end."""
         self._reaped = 0
@@ -49,14 +50,14 @@ class Keeper:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._abandon)
 
-    def start(self, script: str, folder: str, environment: Environment, out: int) -> None:
-        """Start the script with a shell, in a session of its own."""
-        self.script = os.fork()
-        if self.script == 0:
+    def start(self, wish: Wish) -> None:
+        """Start the program, in a session of its own."""
+        self.program = os.fork()
+        if self.program == 0:
             try:
-                _become(script, folder, environment, out)
+                _become(wish)
             except OSError as error:
-                os.write(2, f"the script could not be started: {error}\n".encode())
+                os.write(2, f"the program could not be started: {error}\n".encode())
             finally:
                 os._exit(NOT_STARTED)
 
@@ -75,12 +76,12 @@ class Keeper:
             self.abandoned |= CONTROL in ready
 
     def has_ended(self) -> bool:
-        """Tell whether the script has ended."""
+        """Tell whether the program has ended."""
         self._reap()
         return self.exit is not None
 
     def is_alone(self) -> bool:
-        """Tell whether nothing that the script started is left."""
+        """Tell whether nothing that the program started is left."""
         if self._reap():
             return False
         return self._adopts or not self._signal_group(0)
@@ -115,19 +116,19 @@ class Keeper:
         return found
 
     def _tell(self, number: signal.Signals) -> None:
-        """Send a signal to the script's group and to all that was adopted."""
-        told = [self.script] if self._signal_group(number) else []
+        """Send a signal to the program's group and to all that was adopted."""
+        told = [self.program] if self._signal_group(number) else []
         for pid in self.left():
             if pid not in told:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, number)
 
     def _signal_group(self, number: int) -> bool:
-        # Once the script is reaped its number may be given to somebody else.
+        # Once the program is reaped its number may be given to somebody else.
         if self.exit is not None and self._adopts:
             return False
         try:
-            os.killpg(self.script, number)
+            os.killpg(self.program, number)
         except (ProcessLookupError, PermissionError):
             return False
         return True
@@ -142,7 +143,7 @@ class Keeper:
             if pid == 0:
                 return True
             self._reaped += 1
-            if pid == self.script:
+            if pid == self.program:
                 self.exit = os.waitstatus_to_exitcode(status)
         return True
 
@@ -150,29 +151,22 @@ class Keeper:
         self.abandoned = True
 
 
-def keep(
-    script: str,
-    folder: str,
-    environment: Environment,
-    output: int,
-    seconds: float,
-    linger: float,
-    grace: float,
-) -> dict[str, Any] | None:
-    """Run a script within a time limit and end what it leaves; return how it went.
+def keep(wish: Wish) -> dict[str, Any] | None:
+    """Run a program within a time limit and end what it leaves; return how it went.
 
     None when it was ended before its time, so that nobody can say how it would have gone.
     """
     keeper = Keeper()
     began = time.monotonic()
-    keeper.start(script, folder, environment, output)
-    os.close(output)
-    ended = keeper.wait(began + seconds, keeper.has_ended)
+    keeper.start(wish)
+    for descriptor in {wish["output"], wish["errors"]}:
+        os.close(descriptor)
+    ended = keeper.wait(began + wish["seconds"], keeper.has_ended)
     duration = time.monotonic() - began
     if ended:
         # What writes the last of the output may be about to end by itself.
-        keeper.wait(time.monotonic() + linger, keeper.is_alone)
-    told = keeper.end(0 if keeper.abandoned else grace)
+        keeper.wait(time.monotonic() + wish["linger"], keeper.is_alone)
+    told = keeper.end(0 if keeper.abandoned else wish["grace"])
     if keeper.abandoned:
         return None
     return {
@@ -184,20 +178,22 @@ def keep(
     }
 
 
-def _become(script: str, folder: str, environment: Environment, output: int) -> None:
-    """Turn this process into the shell that runs the script."""
+def _become(wish: Wish) -> None:
+    """Turn this process into the program."""
     os.setsid()
-    # Should the keeper be killed, at least the shell goes with it.
+    # Should the keeper be killed, at least the program goes with it.
     _prctl(_SET_PDEATHSIG, signal.SIGKILL)
-    # Python ignores these; a script expects them to do what they do.
+    # Python ignores these; a program expects them to do what they do.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
+    given, output, errors = wish["given"], wish["output"], wish["errors"]
+    os.dup2(os.open(os.devnull, os.O_RDONLY) if given is None else given, 0)
     os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.close(output)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.chdir(folder)
-    os.execve("/bin/sh", ["sh", "-c", script], environment)
+    os.dup2(errors, 2)
+    os.closerange(3, max(output, errors, given or 0, *wish["held"], 2) + 1)
+    os.chdir(wish["folder"])
+    arguments = wish["arguments"]
+    os.execvpe(arguments[0], arguments, wish["environment"])
 
 
 def _prctl(option: int, value: int) -> bool:
@@ -217,7 +213,7 @@ def main() -> None:
         wish = asked.readline()
     if not wish:
         return
-    if (answer := keep(**json.loads(wish))) is not None:
+    if (answer := keep(json.loads(wish))) is not None:
         with suppress(BrokenPipeError):
             os.write(ANSWER, json.dumps(answer).encode())
 
