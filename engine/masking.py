@@ -28,7 +28,9 @@ FORMS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 """Name of each form, words without which it cannot be there, and its pattern."""
 
-TEXTS = frozenset({"summary", "error", "reason", "details", "why", "text", "output"})
+TEXTS = frozenset(
+    {"summary", "error", "reason", "details", "why", "text", "output", "errors"}
+)
 """The fields of facts that hold text of agents and people."""
 
 NODES = "nodes"

@@ -39,6 +39,24 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     """The address that it is seen from; without it the pointer's."""
 
 
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an agent's run cost, as far as it says; what is missing is missing."""
+
+    input_tokens: int | None = None
+    """Tokens that the model was given anew."""
+    output_tokens: int | None = None
+    """Tokens that the model wrote."""
+    cache_read_tokens: int | None = None
+    """Tokens that came from a cache."""
+    cache_creation_tokens: int | None = None
+    """Tokens that were put into a cache."""
+    cost_usd: float | None = None
+    """Cost in US dollars."""
+    turns: int | None = None
+    """How often the model answered."""
+    duration_ms: int | None = None
+
+
 class SprintCompiled(Fact, frozen=True):
     """A whole plan came in, every phase pending."""
 
@@ -288,6 +306,40 @@ class GateBlocked(Fact, frozen=True):
     error: str
 
 
+class AgentRan(Fact, frozen=True):
+    """An agent's command ended, or was ended at its time limit."""
+
+    type: ClassVar[str] = "agent-ran"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    phase: str
+    status: str
+    """What its run means: completed, failed or needs-human."""
+    exit_code: int | None = None
+    """Minus the number of the signal that ended it."""
+    timed_out: bool = False
+    duration_ms: int | None = None
+    is_repair: bool = False
+    """True when it was to repair what a gate found."""
+    output: str = ""
+    """What it printed; of long output head and tail."""
+    output_bytes: int = 0
+    """How long all of the output was."""
+    output_sha256: str | None = None
+    """sha256 of all of the output's bytes, in hexadecimal."""
+    errors: str = ""
+    """What it printed on standard error, in the same way."""
+    usage: Usage | None = None
+    """Tokens, cost and turns, as far as the agent says."""
+
+
+class WorkDone(Fact, frozen=True):
+    """A leaf's work is done; its gate is waited for, or the end of a pause."""
+
+    type: ClassVar[str] = "work-done"
+    phase: str
+    summary: str | None = None
+
+
 class IterationStarted(Fact, frozen=True):
     """A loop iteration began; numbers are never given twice."""
 
@@ -361,6 +413,8 @@ FACTS: tuple[type[Fact], ...] = (
     GateChecked,
     GateInterrupted,
     GateBlocked,
+    AgentRan,
+    WorkDone,
     IterationStarted,
     RolledBack,
     EditObserved,

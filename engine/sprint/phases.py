@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .breakpoints import breakpoint_after
@@ -16,6 +18,7 @@ from .facts import (
     PhaseStarted,
     RetryScheduled,
     SprintBlocked,
+    WorkDone,
 )
 from .gate_checks import forget_gates
 from .retry import next_retry_at
@@ -66,6 +69,34 @@ def complete_phase(
             wish="complete",
         )
     return [fact, *breakpoint_after(leaf, COMPLETED)]
+
+
+def end_work(
+    sprint: Sprint, *, phase: str | None = None, summary: str | None = None
+) -> list[Fact]:
+    """Say that the work on a leaf is done where something else must come before its end.
+
+    That is its gate, or the end of a pause. `next_action` answers accordingly.
+    """
+    leaf = find_leaf(sprint, phase)
+    fact = WorkDone(leaf.address, summary)
+    if done_work(sprint.plan, leaf.address) == fact:
+        return []
+    check_phase(leaf, "complete")
+    return [fact]
+
+
+def done_work(plan: Plan, address: str) -> WorkDone | None:
+    """Return that a leaf's work is done and only its end is to come, if that was said."""
+    said = plan.said.get(_work_key(address))
+    if isinstance(said, tuple):
+        return msgspec.convert(said[1], WorkDone)
+    return said if isinstance(said, WorkDone) else None
+
+
+def _work_key(address: str) -> str:
+    # No address holds a control character, so this one is nobody else's.
+    return f"\nwork\n{address}"
 
 
 def skip_phase(
@@ -167,6 +198,7 @@ def _end(node: Node, at: str) -> None:
 
 
 def _started(plan: Plan, node: Node, fact: PhaseStarted, at: str) -> str:
+    plan.said.pop(_work_key(node.address), None)
     put(node.data, "started-at", at)
     if fact.model is not None:
         put(node.data, "model", fact.model)
@@ -178,6 +210,11 @@ def _completed(plan: Plan, node: Node, fact: PhaseCompleted, at: str) -> str:
     if fact.summary is not None:
         put(node.data, "summary", fact.summary)
     return COMPLETED
+
+
+def _work_done(plan: Plan, node: Node, fact: WorkDone, at: str) -> str:
+    plan.say(_work_key(node.address), fact)
+    return node.status
 
 
 def _failed(plan: Plan, node: Node, fact: PhaseFailed, at: str) -> str:
@@ -218,6 +255,7 @@ def _reopened(plan: Plan, node: Node, fact: PhaseReopened, at: str) -> str:
 _CHANGES: dict[type[Fact], Callable[[Plan, Node, Any, str], str]] = {
     PhaseStarted: _started,
     PhaseCompleted: _completed,
+    WorkDone: _work_done,
     PhaseFailed: _failed,
     RetryScheduled: _scheduled,
     PhaseBlocked: _blocked,
@@ -246,6 +284,6 @@ def _evolves(
 
 
 EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
-    fact: _evolves(change, is_wish=fact is not RetryScheduled)
+    fact: _evolves(change, is_wish=fact not in (RetryScheduled, WorkDone))
     for fact, change in _CHANGES.items()
 }

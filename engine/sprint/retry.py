@@ -20,6 +20,11 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     retry_on: tuple[str, ...] = ("network", "rate-limit", "timeout")
     """The categories of failure that are worth another attempt."""
 
+    def wait_ms(self, tried: int) -> int:
+        """Return the wait before another attempt, after so many retries."""
+        wait = self.backoff_ms[min(tried, len(self.backoff_ms) - 1)]
+        return min(wait, WAIT_MS_MAX)
+
 
 DEFAULT = RetryPolicy()
 
@@ -50,8 +55,7 @@ def next_retry_at(
     count = tried if _is_count(tried) else 0
     if category not in policy.retry_on or count >= policy.attempts_max:
         return None
-    wait = policy.backoff_ms[min(count, len(policy.backoff_ms) - 1)]
-    return later(at, milliseconds=min(wait, WAIT_MS_MAX))
+    return later(at, milliseconds=policy.wait_ms(count))
 
 
 def _is_count(value: object) -> TypeGuard[int]:

@@ -20,6 +20,7 @@ from .plan import create_sprint, import_document
 from .rollback import roll_back
 from .state import Sprint
 from .transitions import check_exists
+from .work import record_run
 
 _STRUCTURAL = (
     f.SprintCompiled,
@@ -128,6 +129,8 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             result = GateResult(*(given[name] for name in GateResult.__struct_fields__))
             attempt = fact.attempt or None
             return record_gate(sprint, result=result, phase=fact.phase, attempt=attempt)
+        case f.AgentRan():
+            return record_run(sprint, ran=fact)
         case f.PhaseFailed():
             return phases.fail_phase(sprint, at=at, **given)
         case _ if command := _COMMANDS.get(type(fact)):
@@ -163,6 +166,7 @@ _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
     f.ActivitySeen: lifecycle.beat,
     f.PhaseStarted: phases.start_phase,
     f.PhaseCompleted: phases.complete_phase,
+    f.WorkDone: phases.end_work,
     f.PhaseBlocked: phases.block_phase,
     f.PhaseSkipped: phases.skip_phase,
     f.PhaseRetried: phases.retry_phase,

@@ -56,10 +56,11 @@ MEANINGS = {
 }
 """What a field means where the facts leave it to its name."""
 
-STRUCTS = {
+STRUCTS: dict[str, type[msgspec.Struct]] = {
     "place": facts.Place,
     "source": facts.Source,
     "position": facts.InjectionPosition,
+    "usage": facts.Usage,
 }
 """What fields of facts are made of, by the word that the pages have for it."""
 
@@ -227,6 +228,8 @@ def _typed(annotation: str) -> str:
         "dict[str, Any]": "object",
         "list[dict[str, Any]]": "list of objects",
         "Place": "[place](#place)",
+        "Usage": "[usage](#usage)",
+        "float": "number",
         "tuple[Source, ...]": "list of [source](#source)",
         "InjectionPosition": "[position](#position)",
         "None": "null",

@@ -13,6 +13,7 @@ from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.plan import create_sprint, import_document
 from sprintlog.engine.sprint.rollback import roll_back
 from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
+from sprintlog.engine.sprint.work import record_run
 
 from .conftest import Command, Data, Scenario, simple
 
@@ -97,6 +98,20 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
         {"phase": "a", "exit_code": 3, "output": "x", "elsewhere": False},
         record_gate,
         {"phase": "a", "result": GateResult(3, output="x")},
+    ),
+    (
+        [GO, A],
+        "work-done",
+        {"phase": "a", "summary": "made it"},
+        phases.end_work,
+        {"phase": "a", "summary": "made it"},
+    ),
+    (
+        [GO, A],
+        "agent-ran",
+        {"phase": "a", "status": "completed", "usage": {"turns": 3}},
+        record_run,
+        {"ran": f.AgentRan("a", "completed", usage=f.Usage(turns=3))},
     ),
     (
         [GO],

@@ -1,0 +1,51 @@
+"""An agent's run on a leaf, as a loop records it: what it means for the leaf; rules."""
+
+from ..log.fact import Fact
+from .answers import Verdict
+from .facts import AgentRan
+from .lifecycle import need_human
+from .loop import start_iteration
+from .phases import complete_phase, end_work, fail_phase, start_phase
+from .state import Sprint
+from .transitions import find_leaf, find_node
+from .tree import gate_is_open
+from .words import COMPLETED, FAILED, IN_PROGRESS
+
+
+def start_run(sprint: Sprint, *, phase: str) -> list[Fact]:
+    """Begin a loop iteration and in it a leaf; nothing for a leaf that is begun."""
+    if find_leaf(sprint, phase).status == IN_PROGRESS:
+        return []
+    return [*start_iteration(sprint), *start_phase(sprint, phase=phase)]
+
+
+def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list[Fact]:
+    """Say how an agent's run on a leaf ended, and what follows for the leaf.
+
+    Success completes it, or waits for its gate, or for a sprint that somebody paused
+    meanwhile. A leaf that somebody else ended meanwhile is left as it is.
+    """
+    leaf = sprint.plan.tree.find(ran.phase)
+    if leaf is None or leaf.status != IN_PROGRESS:
+        return [ran]
+    if verdict.status == COMPLETED:
+        is_end = sprint.is_running and not gate_is_open(leaf.data)
+        end = complete_phase if is_end else end_work
+        return [ran, *end(sprint, phase=ran.phase, summary=verdict.summary)]
+    if not sprint.is_running:
+        return [ran]
+    phase, error = ran.phase, verdict.error or "the agent gave no reason"
+    if verdict.status == FAILED:
+        category = verdict.category
+        return [
+            ran,
+            *fail_phase(sprint, phase=phase, error=error, category=category, at=at),
+        ]
+    details = verdict.details
+    return [ran, *need_human(sprint, phase=phase, reason=error, details=details)]
+
+
+def record_run(sprint: Sprint, *, ran: AgentRan) -> list[Fact]:
+    """Keep how an agent's run went, without anything that follows from it."""
+    find_node(sprint, ran.phase)
+    return [ran]

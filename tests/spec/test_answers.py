@@ -1,0 +1,128 @@
+"""What an agent's run means: nothing but a plain success counts as one."""
+
+import json
+
+import pytest
+
+from sprintlog.engine.sprint.answers import SUMMARY_CHARS_MAX, categorise, judge
+from sprintlog.engine.sprint.facts import Usage
+
+
+def answer(**fields: object) -> str:
+    """Return the result JSON of an agent's command line."""
+    return json.dumps({"type": "result", "subtype": "success", "is_error": False, **fields})
+
+
+@pytest.mark.parametrize(
+    ("output", "summary"),
+    [
+        ("made the branch\n", "made the branch"),
+        ("two\n\nparagraphs", "two\n\nparagraphs"),
+        (answer(result="made it"), "made it"),
+        ('{"type":"system"}\n' + answer(result="made it") + "\n", "made it"),
+        ('{"status": "completed", "summary": "made it"}', "made it"),
+        ('words before\n{"status": "success", "summary": "made it"}', "made it"),
+        (
+            'words\n```json\n{\n"status": "completed",\n"summary": "made it"\n}\n```',
+            "made it",
+        ),
+        (answer(result='{"status": "completed", "summary": "inner"}'), "inner"),
+        ('{"status": "completed"}', None),
+        ('{"no": "answer of ours"}', '{"no": "answer of ours"}'),
+    ],
+)
+def test_success(output: str, summary: str | None) -> None:
+    """Exit code 0 with words, or a status that says so, is a success with a summary."""
+    verdict = judge(output=output, exit_code=0)
+    assert (verdict.status, verdict.summary) == ("completed", summary)
+
+
+@pytest.mark.parametrize(
+    ("output", "category", "error"),
+    [
+        ("", "validation", "without saying anything"),
+        (" \n\t", "validation", "without saying anything"),
+        (answer(), "validation", "without saying anything"),
+        ('{"status": "done-ish"}', "validation", "'done-ish' is unknown"),
+        ('{"status": null}', "validation", "'' is unknown"),
+        ('{"status": "failed", "error": "no compiler"}', "logic", "no compiler"),
+        ('{"status": "failed"}', "logic", "gave no reason"),
+        (answer(is_error=True, result="429 too many"), "rate-limit", "429"),
+        (answer(subtype="error_max_turns"), "logic", "error_max_turns"),
+    ],
+)
+def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None:
+    """Silence, an unknown word and an admitted failure are failures (section 7)."""
+    verdict = judge(output=output, exit_code=0)
+    assert (verdict.status, verdict.category) == ("failed", category)
+    assert error in (verdict.error or "")
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "errors", "category", "error"),
+    [
+        (1, "", "logic", "exit code 1"),
+        (2, "a\nrate limit exceeded\nbye", "rate-limit", "exit code 2: bye"),
+        (-9, "", "logic", "ended by signal 9"),
+        (None, "", "logic", "ended in an unknown way"),
+    ],
+)
+def test_exit_codes(exit_code: int | None, errors: str, category: str, error: str) -> None:
+    """Whatever was said, another exit code than 0 is a failure; its error tells why."""
+    verdict = judge(output="all is well", errors=errors, exit_code=exit_code)
+    assert (verdict.status, verdict.category) == ("failed", category)
+    assert (verdict.error or "").startswith(error)
+
+
+def test_time_limit() -> None:
+    """A run that was ended at its limit failed with category timeout."""
+    verdict = judge(output="done", exit_code=-15, timed_out=True)
+    assert (verdict.status, verdict.category) == ("failed", "timeout")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        '{"status": "needs-human", "human-needed": {"reason": "a key", "details": "d"}}',
+        '{"status": "needs-human", "humanNeeded": {"reason": "a key", "details": "d"}}',
+        '{"status": "blocked", "reason": "a key", "details": "d"}',
+    ],
+)
+def test_needs_human(output: str) -> None:
+    """An agent may ask for a person, with reason and details (R140)."""
+    verdict = judge(output=output, exit_code=0)
+    assert (verdict.status, verdict.error, verdict.details) == ("needs-human", "a key", "d")
+
+
+@pytest.mark.parametrize(
+    ("error", "category"),
+    [
+        ("HTTP 429 Too Many Requests", "rate-limit"),
+        ("API Error: overloaded_error", "rate-limit"),
+        ("read ECONNRESET", "network"),
+        ("502 Bad Gateway", "network"),
+        ("request timed out", "timeout"),
+        ("assertion failed in network_test.py", "logic"),
+        ("line 4290: no", "logic"),
+    ],
+)
+def test_categories(error: str, category: str) -> None:
+    """The category comes from stated signs in the error's text, else it is logic."""
+    assert categorise(error) == category
+
+
+def test_usage() -> None:
+    """Tokens, cost, turns and duration are taken as given; what is missing is missing."""
+    tokens = {"input_tokens": 12, "output_tokens": 0, "cache_read_input_tokens": "many"}
+    said = answer(result="x", usage=tokens, total_cost_usd=0.25, num_turns=3)
+    assert judge(output=said, exit_code=0).usage == Usage(
+        input_tokens=12, output_tokens=0, cost_usd=0.25, turns=3
+    )
+    assert judge(output="x", exit_code=0).usage is None
+
+
+def test_long_summary_is_cut() -> None:
+    """A summary is as long as its limit at most, and says that it goes on."""
+    summary = judge(output="x" * 5_000, exit_code=0).summary or ""
+    assert len(summary) == SUMMARY_CHARS_MAX
+    assert summary.endswith("x…")
