@@ -17,6 +17,8 @@ COMMANDS = {
     "demo": "Play a small sprint in a fresh folder and show every command.",
     "import": "Take in what other tools left behind.",
     "compile": "Make a sprint from a SPRINT.yaml and its workflows.",
+    "next": "Say what is to be done now.",
+    "run": "Drive a sprint with an agent's command.",
     "status": "Show where a sprint stands.",
     "log": "List the events.",
     "show": "Print a state file or an event, as it is or was.",

@@ -84,6 +84,11 @@ def warn(text: str) -> None:
     _tell([("warning", text)])
 
 
+def progress(text: str) -> None:
+    """Tell on stderr how long work goes on, one line each."""
+    _write(STDERR, f"{visible(text)}\n".encode(errors="backslashreplace"))
+
+
 def print_json(answer: Any) -> None:
     """Print one JSON document on one line, in one write."""
     _write(STDOUT, _json(answer))

@@ -39,6 +39,7 @@ NEEDED = {
     "position": "1",
     "what": "events",
     "exit_code": "1",
+    "agent": "true",
     "shell": "bash",
     "file": "copy.db",
     "files": "PROGRESS.yaml",

@@ -1,0 +1,42 @@
+"""`sprintlog next`: what is to be done now, for loops in any language."""
+
+import click
+import msgspec
+
+from sprintlog.engine.sprint.next import ACTIONS, Action, next_action
+
+from ..output import print_json, print_text
+from ..wiring import open_workspace, with_json, with_sprint
+
+
+@click.command(epilog="Example: sprintlog next --json | jq -r .do")
+@click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt alone.")
+@with_sprint
+@with_json
+def command(only_prompt: bool, sprint_id: str | None, as_json: bool) -> None:
+    """Say what is to be done now.
+
+    The first word is one of start, work, gate, end, retry, wait, resume, complete, stop
+    and done; docs/reference/next.md says what a loop does with each. Nothing is recorded.
+    """
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id))
+        action = next_action(sprint, now=workspace.now())
+    if as_json:
+        print_json({"sprint": sprint.id, **msgspec.to_builtins(action)})
+    elif only_prompt:
+        print_text(*(action.prompt or "").split("\n"))
+    else:
+        print_text(*_lines(action))
+
+
+def _lines(action: Action) -> list[str]:
+    first = " ".join(filter(None, (action.do, action.phase, action.until)))
+    lines = [first, f"  {ACTIONS[action.do]}"]
+    if action.why:
+        lines.append(f"  why: {action.why}")
+    if action.hint:
+        lines.append(f"  hint: {action.hint}")
+    if action.prompt:
+        lines += ["", *action.prompt.split("\n")]
+    return lines

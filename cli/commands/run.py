@@ -1,0 +1,101 @@
+"""`sprintlog run -- COMMAND`: the reference loop."""
+
+import shutil
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.outside.signals import InterruptedBySignal, Signals
+from sprintlog.engine.sprint.next import DONE, Action
+from sprintlog.projections.holding import hold
+from sprintlog.projections.running import Means, Runner
+
+from ..output import REFUSED, print_json, print_text, progress
+from ..recording import check_actor
+from ..wiring import environment, open_workspace, with_json, with_sprint
+
+TIMEOUT_SECONDS = 60 * 60
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog="Example: sprintlog run -- claude -p --output-format json",
+)
+@click.argument("agent", nargs=-1, required=True, metavar="COMMAND [ARGUMENT]…")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=TIMEOUT_SECONDS,
+    metavar="SECONDS",
+    help=f"How long COMMAND may take each time. [{TIMEOUT_SECONDS}]",
+)
+@click.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
+@click.option(
+    "--actor",
+    envvar="SPRINTLOG_ACTOR",
+    default="runtime",
+    metavar="WHO",
+    help="runtime, agent:… or operator:…. [SPRINTLOG_ACTOR; runtime]",
+)
+@click.option("--no-mask", is_flag=True, help="Record secrets in texts as they are.")
+@with_sprint
+@with_json
+def command(
+    agent: tuple[str, ...],
+    timeout: float,
+    no_wait: bool,
+    actor: str,
+    no_mask: bool,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Drive a sprint: do what `next` answers until it is done or a person is needed.
+
+    COMMAND is given each prompt on its standard input, in the work tree. Exit code 0 and
+    words are a success; so is the result JSON that agent command lines print. Its output,
+    tokens and cost are recorded. Killed and started again, it goes on where it was.
+    """
+    check_actor(actor)
+    if shutil.which(agent[0]) is None:
+        raise NotFoundError(
+            f"{agent[0]}: there is no such command",
+            hint="give what hands a prompt to your agent, after `--`",
+        )
+    means = Means(
+        agent, environment(), timeout, actor=actor, waits=not no_wait, masks=not no_mask
+    )
+    with open_workspace() as workspace, Signals() as signals:
+        chosen = workspace.choose(sprint_id)
+        folder = workspace.location.folder
+        with hold(folder, chosen, now=workspace.now()) as (lock, before):
+            if before is not None:
+                progress(
+                    f"process {before.process.pid}, which ran it before, is gone: going on"
+                )
+            runner = Runner(
+                workspace, chosen, means=means, signals=signals, lock=lock, tell=progress
+            )
+            try:
+                last = runner.run()
+            except InterruptedBySignal as signal:
+                progress(f"ended by {signal}; the same command goes on from here")
+                sys.exit(128 + signal.number)
+    _answer(chosen, last, as_json=as_json)
+    sys.exit(0 if last.do == DONE else REFUSED)
+
+
+def _answer(sprint_id: str, last: Action, *, as_json: bool) -> None:
+    given: dict[str, Any] = msgspec.to_builtins(last)
+    if as_json:
+        print_json({"sprint": sprint_id, **given})
+    elif last.do == DONE:
+        print_text(f"{sprint_id}: done")
+    else:
+        where = f" at {last.phase}" if last.phase else ""
+        until = f" until {last.until}" if last.until else ""
+        print_text(f"{sprint_id}: {last.do}{where}{until}: {last.why}")
+        if last.hint:
+            print_text(f"hint: {last.hint}")
