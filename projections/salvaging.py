@@ -2,8 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from os import urandom
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -13,6 +13,7 @@ import msgspec
 from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.port import Clock
+from sprintlog.engine.log.stores.descriptors import give_back, read_whole
 from sprintlog.engine.log.stores.salvage import Salvaged
 from sprintlog.engine.log.stores.salvage import salvage as salvage_log
 from sprintlog.engine.log.stores.sqlite import SqliteLog
@@ -21,7 +22,7 @@ from .catalogue import CODEC
 from .files import EDITS
 from .location import DATABASE, Location
 from .refreshing import Refresher
-from .replacing import sync_folder
+from .replacing import replace_file, sync_folder
 from .workspace import Workspace, wall_clock
 
 LOST = "lost.jsonl"
@@ -62,7 +63,7 @@ def salvage(
     try:
         draft.mkdir(mode=0o700)
         draft.chmod(0o700)
-        (draft / ".gitignore").write_text("*\n")
+        replace_file(draft / ".gitignore", b"*\n", mode=0o600)
         with _private(draft / LOST) as file:
             lost = _Lost(file)
             salvaged = salvage_log(
@@ -74,8 +75,6 @@ def salvage(
                 keep=lost.keep,
                 progress=progress,
             )
-            file.flush()
-            os.fsync(file.fileno())
         if not lost.count:
             (draft / LOST).unlink()
         edits_left = _copy_edits(location.folder / EDITS, draft / EDITS)
@@ -86,7 +85,8 @@ def salvage(
     except OSError as error:
         raise RefusedError(f"{target} cannot be written: {error.strerror}") from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        with suppress(OSError):
+            shutil.rmtree(draft, ignore_errors=True)
     return Rescue(target, salvaged, lost.count, edits_left)
 
 
@@ -107,10 +107,17 @@ def _check_target(location: Location, target: Path) -> None:
         )
 
 
-def _private(path: Path) -> IO[bytes]:
+@contextmanager
+def _private(path: Path) -> Iterator[IO[bytes]]:
+    """Give a new file that nobody else may read, and is on the disk afterwards."""
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    os.fchmod(descriptor, 0o600)
-    return os.fdopen(descriptor, "wb")
+    try:
+        os.fchmod(descriptor, 0o600)
+        with open(descriptor, "wb", closefd=False) as file:
+            yield file
+        os.fsync(descriptor)
+    finally:
+        give_back(descriptor)
 
 
 class _Lost:
@@ -168,8 +175,7 @@ def _copy_edits(source: Path, target: Path) -> int:
         try:
             if edit.is_symlink():
                 raise OSError(f"{edit} is not of our making")
-            shutil.copyfile(edit, copy)
-            copy.chmod(0o600)
+            replace_file(copy, read_whole(edit), mode=0o600)
         except OSError:
             left += 1
     sync_folder(target)

@@ -87,6 +87,7 @@ def _answer(rescue: Rescue) -> dict[str, Any]:
         "position": salvaged.head.position,
         "head": salvaged.head.hash.hex(),
         "problem": salvaged.problem,
+        "unread_pages": salvaged.unread,
         "ranges": [found._asdict() for found in salvaged.ranges],
         "lost": str(rescue.folder / LOST) if rescue.lost else None,
         "lost_events": rescue.lost,
@@ -106,6 +107,8 @@ def _told(location: Location, rescue: Rescue) -> list[str]:
         lines.append(f"  {found.first}-{found.last}  {LOSS[found.state]}")
     if salvaged.problem:
         lines.append(salvaged.problem)
+    if salvaged.unread:
+        lines.append(f"pages that the disk did not give: {salvaged.unread}; check it")
     if rescue.edits_left:
         lines.append(f"{rescue.edits_left} kept edits could not be copied")
     old, new = quote(str(location.folder)), quote(str(folder))

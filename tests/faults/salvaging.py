@@ -120,7 +120,7 @@ def attempt(specimen: Specimen, damaged: list[Files], *, seconds: float) -> Tall
     with fast_folder() as root:
         (root / "truth").mkdir()
         put(root / "truth", specimen.files)
-        whole = _rows(root / "truth" / DATABASE)
+        whole = read_rows(root / "truth" / DATABASE)
         errors = root / "errors"
         with Herd(root=root, errors=errors, seconds=seconds) as herd:
             for worker in range(WORKERS):
@@ -187,7 +187,7 @@ def _judged(
         if (folder / NEW).exists() or words.count("\n") != 1:
             return f"nothing saved, but {words[-200:]}"
         return f"nothing saved, but SQLite reads {least}" if least else None
-    rows = _rows(folder / NEW / DATABASE)
+    rows = read_rows(folder / NEW / DATABASE)
     if rows != whole[: len(rows)]:
         return "the new log is not a beginning of the old one"
     if len(rows) != answer["position"] or len(rows) < least:
@@ -242,7 +242,8 @@ def _least(database: Path, whole: Rows) -> int:
     return len(whole)
 
 
-def _rows(database: Path) -> Rows:
+def read_rows(database: Path) -> Rows:
+    """Return every event of a log with the kinds of its columns, by SQLite alone."""
     with closing(sqlite3.connect(database, timeout=0)) as connection:
         connection.text_factory = bytes
         return connection.execute(_ALL).fetchall()

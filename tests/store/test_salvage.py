@@ -64,9 +64,11 @@ def save(path: Path, tmp_path: Path) -> Save:
 def events(log: SqliteLog, draft: Draft) -> list[Recorded]:
     """Give the events of a log that was closed: single ones, and an append of three."""
     drafts = [Draft("noted", note, draft.at, draft.actor) for note in NOTES]
-    for one in drafts[:5]:
-        log.append("a", [one], expect=Expect.ANY)
-    log.append("b", drafts[5:], expect=Expect.ANY)
+    for number, one in enumerate(drafts[:5]):
+        key = f"key {number}" if number % 2 else None
+        digest = b"digest" if key else None
+        log.append("a", [one], expect=Expect.ANY, key=key, key_digest=digest)
+    log.append("b", drafts[5:], expect=Expect.ANY, key="of three", key_digest=b"other")
     found = list(log.read())
     log.close()
     return found

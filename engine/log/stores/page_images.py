@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from .descriptors import give_back
+
 PAGE_BYTES = 4096
 """The size of a page where the database's header does not tell any more."""
 SUFFIXES = ("", "-wal", "-journal")
@@ -40,6 +42,7 @@ class PageImages:
 
     def __init__(self, path: Path) -> None:
         self._descriptors: list[int | None] = []
+        self._unread: set[tuple[int, int]] = set()
         try:
             for suffix in SUFFIXES:
                 self._descriptors.append(_open(path.with_name(path.name + suffix)))
@@ -58,8 +61,13 @@ class PageImages:
         """Give back the files."""
         for descriptor in self._descriptors:
             if descriptor is not None:
-                os.close(descriptor)
+                give_back(descriptor)
         self._descriptors.clear()
+
+    @property
+    def unread(self) -> int:
+        """Return how many places the disk did not give."""
+        return len(self._unread)
 
     def header(self) -> bytes | None:
         """Return the database's header, where it is one."""
@@ -144,6 +152,7 @@ class PageImages:
         try:
             return os.pread(descriptor, count, offset)
         except OSError:
+            self._unread.add((file, offset))
             return b""
 
 

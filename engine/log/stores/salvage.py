@@ -12,12 +12,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import BusyError, RefusedError, UnreadableError
+from ...errors import BusyError, RefusedError, SprintlogError, UnreadableError
 from ..chain import GENESIS, check_chain
 from ..envelope import Head, Recorded
 from ..port import Clock, Entropy
 from .backup import check_copy
 from .database import head_path
+from .descriptors import give_back
 from .head_file import HeadFile
 from .page_images import PageImages
 from .page_rows import PageRows, follows, is_whole
@@ -60,6 +61,8 @@ class Salvaged(NamedTuple):
     """Every position that is known to have been there, in order."""
     problem: str | None
     """What is wrong with the first event that was not saved; None when all were."""
+    unread: int
+    """How many pages the disk did not give; they may hold what was not saved."""
 
 
 def salvage(
@@ -84,10 +87,7 @@ def salvage(
         with closing(PageImages(source)) as pages:
             rows = PageRows(pages)
             if not rows.positions:
-                raise UnreadableError(
-                    f"nothing can be saved: no event was found in {source}",
-                    hint="restore a backup",
-                )
+                raise _nothing(source, pages.unread)
             log = SqliteLog.create(target, clock=clock, entropy=entropy)
             try:
                 # A draft that a power cut spoils is thrown away; it is synced below.
@@ -98,6 +98,7 @@ def salvage(
             finally:
                 log.close()
             ranges, why = _account(rows, head, known, keep, said)
+            unread = pages.unread
     except OSError as error:
         raise RefusedError(f"{error.filename or source}: {error.strerror}") from error
     except sqlite3.Error as error:
@@ -109,11 +110,13 @@ def salvage(
         )
     check_copy(target, clock=clock, entropy=entropy)
     descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
-    os.fsync(descriptor)
-    os.close(descriptor)
+    try:
+        os.fsync(descriptor)
+    finally:
+        give_back(descriptor)
     if why is not None:
         why = f"position {head.position + 1}: {why}"
-    return Salvaged(head, ranges, why or (OTHER if other else None))
+    return Salvaged(head, ranges, why or (OTHER if other else None), unread)
 
 
 def sound_events(rows: PageRows, known: Head | None) -> Iterator[Recorded]:
@@ -230,6 +233,18 @@ def _gap(ranges: list[Range], found: int, last: int) -> Range | None:
     first = ranges[-1].last + 1 if ranges else 1
     end = min(found - 1, last)
     return Range(first, end, MISSING) if first <= end else None
+
+
+def _nothing(source: Path, unread: int) -> SprintlogError:
+    if unread:
+        return SprintlogError(
+            f"reading {source} failed with an input/output error: nothing shows that it "
+            "is damaged",
+            hint="check the disk, and repeat the command",
+        )
+    return UnreadableError(
+        f"nothing can be saved: no event was found in {source}", hint="restore a backup"
+    )
 
 
 def _is_other(log: SqliteLog, known: Head | None) -> bool:
