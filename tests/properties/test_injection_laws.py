@@ -102,7 +102,7 @@ def test_has_unique_ids_among_siblings(world: World) -> None:
 @laws
 @given(worlds(*HISTORIES), number, number)
 def test_adds_and_takes_nothing_away(world: World, i: int, j: int) -> None:
-    """Without what came in, the plan is what it was, parents' words and times aside."""
+    """Without what came in, the plan is what it was, but what parents derive from it."""
     derived = ("status", "started-at", "completed-at", "elapsed", "gate-tracking")
 
     def rest(document: Data, new: list[int]) -> Data:
@@ -179,7 +179,7 @@ def test_records_nothing_the_second_time(world: World, i: int, j: int) -> None:
     working = world.sprint.plan.tree.open_leaf()
     assume(world.act(inject, wish=wish))
     pointed = world.sprint.plan.pointed()
-    seen_from_there = wish.position.ref is None and wish.position.type != END_OF_WORKFLOW
+    seen_from_there = not wish.position.ref and wish.position.type != END_OF_WORKFLOW
     if not seen_from_there or (pointed and working and pointed.data is working.data):
         assert inject(world.sprint, wish=wish) == []
 
