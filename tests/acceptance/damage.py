@@ -7,13 +7,17 @@ from pathlib import Path
 
 from tests.faults import damaging, salvaging
 from tests.faults.damaging import Damage
+from tests.faults.runner import fast_folder, shared
+from tests.faults.salvage_sweep import sweep_salvage
+from tests.faults.shim import Unavailable
 from tests.faults.specimens import Specimen, make_specimen
 
-from .criterion import Verdict
+from .criterion import Skip, Verdict
 
 FLIPS = 10_000
 CUTS = 500
 SALVAGES = 1_000
+SALVAGE_FAULTS = 1_500
 EVENTS = 150
 SECONDS_MAX = 1800.0
 
@@ -48,6 +52,18 @@ def salvaged(data: Path, seed: int) -> Verdict:
         more += sum(one.saved > one.least for one in tally.attempts)
     said = f"{tried} tried, {whole} saved whole, {more} times more than SQLite reads"
     return Verdict(not problems and 0 < whole < tried, said, problems)
+
+
+def salvage_faults(data: Path, seed: int) -> Verdict:
+    """Whatever file operation of a salvage fails or is killed, the old log stays."""
+    try:
+        runner = shared()
+    except Unavailable as reason:
+        raise Skip(str(reason)) from reason
+    with fast_folder() as folder:
+        tried, problems = sweep_salvage(runner, folder, size=SALVAGE_FAULTS, seed=seed)
+    said = f"{tried} faults, {len(problems)} violations"
+    return Verdict(not problems, said, problems)
 
 
 def _examine(choose: Callable[[Specimen], list[Damage]]) -> Verdict:

@@ -45,6 +45,7 @@ CRITERIA: dict[str, Criterion] = {
     "every effective flipped bit is found": damage.flipped,
     "cut tails and logs of yesterday are found": damage.cut,
     "what is sound of a damaged log is saved": damage.salvaged,
+    "a salvage that fails or is killed changes nothing": damage.salvage_faults,
     "every file operation fails or is killed": file_faults.every_operation,
     "the sweep finds planted defects": file_faults.planted_defects,
     "full and read-only disks lose nothing": file_faults.small_disks,

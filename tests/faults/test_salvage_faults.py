@@ -1,68 +1,18 @@
 """Salvage on a disk that fails, and salvage that is killed: a whole new log or none."""
 
-import random
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from .runner import Done, fast_folder, shared
-from .salvaging import Rows, digest, read_rows
-from .scenes import Scene, prepare
+from .runner import fast_folder, shared
+from .salvage_sweep import sweep_salvage
 from .shim import Unavailable
-from .specimens import DATABASE, FOLDER
-from .sweep import Case, judge_ending, sample
-
-SCENE = Scene("salvage", ("doctor", "--salvage", "new", "--json"))
-CASES = 60
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Give a folder in memory, where the disk's own speed does not matter."""
-    with fast_folder() as folder:
-        yield folder
-
-
-def test_a_failing_disk_costs_the_new_log_at_most(folder: Path) -> None:
+def test_a_failing_disk_costs_the_new_log_at_most() -> None:
     """Whatever operation fails or is killed, the old log stays and can be salvaged."""
     try:
         runner = shared()
     except Unavailable as reason:
         pytest.skip(str(reason))
-    template = prepare(runner, SCENE, folder)
-    whole = read_rows(folder / "clean" / "new" / DATABASE)
-    problems = []
-    for case in sample(template, size=CASES, chance=random.Random(17)):
-        place = folder / "case"
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(template.folder, place)
-        before = digest(place / FOLDER)
-        done = runner.run(place, *SCENE.arguments, fault=case._asdict())
-        problems += [f"{case}: {problem}" for problem in _judged(place, case, done, whole)]
-        if digest(place / FOLDER) != before:
-            problems.append(f"{case}: the old log was changed")
-        again = runner.run(place, "doctor", "--salvage", "again", "--json")
-        if again.code != 0 or not again.json["whole"]:
-            problems.append(f"{case}: not salvaged afterwards: {again}")
+    with fast_folder() as folder:
+        _, problems = sweep_salvage(runner, folder, size=60, seed=17)
     assert not problems, "\n".join(problems)
-
-
-def _judged(place: Path, case: Case, done: Done, whole: Rows) -> Iterator[str]:
-    """Yield what is wrong with how a salvage ended and what it left."""
-    if done.code == 4 and done.out and not done.err:
-        # What the disk did not give is told as missing.
-        if done.json["whole"] or not done.json["unread_pages"]:
-            yield f"not whole, but {done.out}"
-    else:
-        yield from judge_ending(done)
-    if (place / "new").exists():
-        rows = read_rows(place / "new" / DATABASE)
-        if rows != whole[: len(rows)] or (done.code == 0 and rows != whole):
-            yield f"{len(rows)} of {len(whole)} events are in the new log"
-    elif done.code == 0:
-        yield "there is no new log"
-    killed = done.code is not None and done.code < 0
-    if not killed and not case.how.endswith(":on") and list(place.glob(".new.*")):
-        yield "a draft was left"
