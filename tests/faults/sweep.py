@@ -16,6 +16,8 @@ SECONDS_NEXT = 1.0
 """How soon the next command is right."""
 SECONDS_MAX = 45.0
 """How long a command may take at most; for a lock it may wait 30 seconds."""
+LASTING_SECONDS_MAX = 20.0
+"""The same where waiting is in vain; SQLite itself gives up after ten seconds."""
 _CHANGES = frozenset(
     {
         "write",
@@ -130,7 +132,9 @@ def _play(
     )
     yield from _torn(old, template.files, state_files(place))
     again = runner.run(place, *scene.arguments, "--json", stdin=scene.stdin, plants=modes)
-    yield from judge_ending(first)
+    lasting = case.how.endswith((":on", ":same"))
+    seconds_max = LASTING_SECONDS_MAX if lasting else SECONDS_MAX
+    yield from judge_ending(first, seconds_max=seconds_max)
     if again.code != 0 or "error" in again.err:
         yield f"the next command says {again.code} {again.err.strip()!r}"
     yield from _judge_log(template, first, again, runner.inspect(place, plants=modes))
@@ -142,7 +146,7 @@ def _play(
             yield f"the next command took {again.seconds:.1f} s"
 
 
-def judge_ending(done: Done) -> Iterator[str]:
+def judge_ending(done: Done, *, seconds_max: float = SECONDS_MAX) -> Iterator[str]:
     """Yield what is wrong with how a command ended and what it said about it."""
     lines = done.err.splitlines()
     errors = [x for x in lines if x.startswith(("error:", '{"error":'))]
@@ -150,7 +154,7 @@ def judge_ending(done: Done) -> Iterator[str]:
     others = [x for x in lines if x and not x.startswith("warning:")]
     if done.code is None:
         yield "it hung"
-    elif done.seconds > SECONDS_MAX:
+    elif done.seconds > seconds_max:
         yield f"it took {done.seconds:.0f} s"
     if "restore a backup" in done.err + done.out:
         yield f"it advises to restore a backup: {done.err!r}"
