@@ -10,6 +10,7 @@ from sprintlog.engine import errors
 from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.facts import FACTS
+from sprintlog.engine.sprint.next import ACTIONS, Action
 from sprintlog.projections.findings import NOTE, OK, PROBLEM, WARNING
 from tests.spec.test_diagnosis import CASES, CHECKS
 
@@ -81,3 +82,12 @@ def test_every_column_is_described_in_order() -> None:
     assert tuple(listed) == Recorded.__struct_fields__
     numbered = re.findall(r"^\| \d+ \| `([a-z_]+)` \|", page("envelope.md"), re.MULTILINE)
     assert tuple(numbered) == HEADER_FIELDS
+
+
+def test_every_answer_of_next_is_described() -> None:
+    """`next.md` has the words that `next` answers, and what a loop does with each."""
+    rows = re.findall(r"^\| `([a-z]+)` \| (.+) \|$", page("next.md"), re.MULTILINE)
+    assert dict(rows[: len(ACTIONS)]) == ACTIONS
+    fields = re.findall(r"^\| (`.+`) \| .+ \|$", page("next.md"), re.MULTILINE)
+    named = set(re.findall(r"`(\w+)`", " ".join(fields)))
+    assert named >= set(Action.__struct_fields__)
