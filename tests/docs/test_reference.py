@@ -86,8 +86,9 @@ def test_every_column_is_described_in_order() -> None:
 
 def test_every_answer_of_next_is_described() -> None:
     """`next.md` has the words that `next` answers, and what a loop does with each."""
-    rows = re.findall(r"^\| `([a-z]+)` \| (.+) \|$", page("next.md"), re.MULTILINE)
-    assert dict(rows[: len(ACTIONS)]) == ACTIONS
+    first = page("next.md").split("\n\n")[2]
+    rows = re.findall(r"^\| `([a-z]+)` \| (.+) \|$", first, re.MULTILINE)
+    assert {word: said for word, said in rows if word != "do"} == ACTIONS
     fields = re.findall(r"^\| (`.+`) \| .+ \|$", page("next.md"), re.MULTILINE)
     named = set(re.findall(r"`(\w+)`", " ".join(fields)))
     assert named >= set(Action.__struct_fields__)
