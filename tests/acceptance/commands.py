@@ -10,11 +10,10 @@ from typing import Any
 
 def run(folder: Path, *arguments: object, **environment: str) -> bytes:
     """Run one command in a folder; raise `AssertionError` unless it succeeds."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("SPRINTLOG_")}
     done = subprocess.run(
         [sys.executable, "-m", "sprintlog.cli", *map(str, arguments)],
         cwd=folder,
-        env={**clean, **environment},
+        env={**clean_environment(), **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
@@ -26,3 +25,8 @@ def run(folder: Path, *arguments: object, **environment: str) -> bytes:
 def answers(folder: Path, *arguments: object) -> list[Any]:
     """Run one command with --json and return its answers, one a line."""
     return [json.loads(line) for line in run(folder, *arguments, "--json").splitlines()]
+
+
+def clean_environment() -> dict[str, str]:
+    """Return the environment without what users set for sprintlog."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("SPRINTLOG_")}

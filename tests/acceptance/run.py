@@ -21,6 +21,7 @@ from . import (
     gates,
     kills,
     laws,
+    loops,
     power_cuts,
 )
 from .criterion import Skip, Verdict
@@ -52,6 +53,7 @@ CRITERIA: dict[str, Criterion] = {
     "lost answers, signals and limits": file_faults.endings,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
+    "a killed loop ends like one nobody disturbed": loops.killed,
     "power cuts lose nothing acknowledged": power_cuts.images,
     "the images show planted defects": power_cuts.planted_defects,
 }

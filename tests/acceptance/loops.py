@@ -1,0 +1,33 @@
+"""The reference loop, killed at any moment and started again."""
+
+import random
+import tempfile
+from pathlib import Path
+
+from tests.faults import looping
+
+from .criterion import Verdict
+
+KILLS, KILLS_A_SPRINT = 500, 50
+
+
+def killed(data: Path, seed: int) -> Verdict:
+    """However often `run` is killed, the sprint ends as if nobody had disturbed it."""
+    rng, kills, sprints = random.Random(seed), 0, 0
+    problems: list[str] = []
+    calm = _life(rng, kills=0)
+    while kills < KILLS and not problems:
+        life = _life(rng, kills=min(KILLS_A_SPRINT, KILLS - kills))
+        kills, sprints = kills + life.kills, sprints + 1
+        if life.document != calm.document:
+            problems.append(f"sprint {sprints}: {life.document} is not {calm.document}")
+        if not life.kills:
+            problems.append("a sprint ended before it was killed once")
+    counts = f"{kills} kills over {sprints} sprints of {looping.PHASES + 2} phases"
+    return Verdict(not problems, counts, problems)
+
+
+def _life(rng: random.Random, *, kills: int) -> looping.Life:
+    with tempfile.TemporaryDirectory() as name:
+        looping.prepare(Path(name))
+        return looping.bring_to_end(Path(name), rng, kills=kills)
