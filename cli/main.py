@@ -83,8 +83,8 @@ def cli(verbose: bool) -> None:
 
 def main() -> None:
     """Run the command line; the only place where every error ends."""
-    _hold_standard_files()
     try:
+        _hold_standard_files()
         cli.main(standalone_mode=False)
     except SprintlogError as error:
         sys.exit(print_error(error, as_json="--json" in sys.argv))

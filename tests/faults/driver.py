@@ -124,9 +124,11 @@ def _end(command: Callable[[], None]) -> NoReturn:
         command()
     except SystemExit as stop:
         code = stop.code or 0
-    except BaseException:  # noqa: BLE001 - this is a process's border
-        traceback.print_exc()
-        code = 1
+    except BaseException as error:  # noqa: BLE001 - this is a process's border
+        code = 130
+        if not (isinstance(error, KeyboardInterrupt) and _is_at_the_door(error)):
+            traceback.print_exc()
+            code = 1
     finally:
         try:
             sys.stdout.flush()
@@ -134,6 +136,15 @@ def _end(command: Callable[[], None]) -> NoReturn:
         except OSError:
             code = 120
         os._exit(code if isinstance(code, int) else 1)
+
+
+def _is_at_the_door(error: BaseException) -> bool:
+    """Tell whether a signal came before the command could take it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    entry = cli_main.main.__code__
+    return last.filename == __file__ or (
+        last.filename == entry.co_filename and last.lineno == entry.co_firstlineno
+    )
 
 
 def _arm(folder: str, fault: dict[str, Any]) -> None:
