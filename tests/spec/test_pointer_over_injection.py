@@ -118,6 +118,30 @@ def test_keeps_passed_empty_phases_completed(running: Any) -> None:
     ]
 
 
+def test_reaches_empty_phases_no_sooner(running: Any) -> None:
+    """An empty phase behind the pointer is not reached by what comes in before it."""
+    empty = {"id": "e", "steps": []}
+    ends = (simple(name)["phases"][0] for name in "ab")
+    scenario: Scenario = running({"phases": [next(ends), empty, next(ends)]})
+    scenario.do(inject_phases, nodes=[node("m"), node("n")], position=at("before", "a"))
+    assert scenario.node("e")["status"] == "pending"
+    assert pointed(finish(scenario, "a", "m")) == "n"
+    assert scenario.document["phases"][3]["status"] == "pending"
+    assert pointed(finish(scenario, "n")) == "b"
+    assert scenario.document["phases"][3]["status"] == "completed"
+
+
+def test_comes_back_for_steps_as_well(running: Any) -> None:
+    """A step with sub-phases that came in before the pointer is not passed over."""
+    scenario: Scenario = running({"phases": [for_each("p", x=("i",), y=("i", "j"))]})
+    finish(scenario, "p/x/i", "p/y/i")
+    steps = [{"id": "s", "prompt": "x", "phases": [node("k"), node("l")]}]
+    scenario.do(inject_steps, nodes=steps, position=at("before", "p/x"))
+    assert pointed(scenario) == "p/y/j"
+    assert pointed(finish(scenario, "p/y/j")) == "p/s/k"
+    assert pointed(finish(scenario, "p/s/k")) == "p/s/l"
+
+
 def test_does_new_work_before_the_gate(running: Any) -> None:
     """A phase that waits for its gate gets the new work done first, then waits again."""
     gated = {**for_each("p", x=("i",)), "gate": {"script": "make"}}
