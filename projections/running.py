@@ -85,6 +85,8 @@ class Runner:
         A signal ends what is being run and is recorded as `sprint-interrupted`; it is
         raised again as `InterruptedBySignal`.
         """
+        # Who was killed before may have left the state file behind the log.
+        self._refresh()
         try:
             while True:
                 with self._signals.interruptible():

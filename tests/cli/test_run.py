@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.projections.workspace import Workspace
 from sprintlog.projections.yaml_reader import load
 
 from .conftest import Run
@@ -267,6 +269,26 @@ def test_a_killed_loop_goes_on_where_it_was(
     handed = [line.split(" ")[0] for line in said(folder)]
     assert handed[:3] == ["setup", "setup", "build/login/implement"]
     assert state()["stats"]["current-iteration"] == 4
+
+
+def test_brings_the_state_file_up_to_date(
+    folder: Path, run: Run, agent: Any, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between its last event and the state file, the next run writes that file."""
+    command = agent()
+    assert run(*command).code == 0
+    done("sprint", "reopen")
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspace, "refresh", _dies)
+        assert run("sprint", "complete").code == 1
+    assert run("verify").code == 4
+    assert run(*command).code == 0
+    done("verify")
+
+
+def _dies(workspace: Workspace, sprint_id: str) -> None:
+    """Be killed."""
+    raise SprintlogError("killed")
 
 
 def test_one_loop_for_a_sprint(folder: Path, run: Run, agent: Any) -> None:
