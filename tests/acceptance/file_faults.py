@@ -121,9 +121,13 @@ def _timed(
     """Return how some faults went with nothing else running: the second counts here."""
     chance = random.Random(seed)
     problems: list[str] = []
-    for _ in range(TIMED_ALONE):
-        template, chosen = chance.choice(turns)
-        case = chance.choice([c for c in chosen if not c.how.endswith((":on", ":same"))])
+    brief = [
+        (template, case)
+        for template, chosen in turns
+        for case in chosen
+        if not case.how.endswith((":on", ":same"))
+    ]
+    for template, case in chance.choices(brief, k=TIMED_ALONE):
         problems += sweep(runner, template, [case], folder)
     return problems
 
