@@ -18,7 +18,7 @@ from tests.faults.sweep import Case, cases, planted, sweep
 from .criterion import Skip, Verdict
 
 # SQLite by itself waits ten seconds for a lock that fails: many wait side by side.
-RUNNERS = 16
+RUNNERS = 24
 CASES_PER_TURN = 25
 SECONDS_TOGETHER = 10.0
 TIMED_ALONE = 300
