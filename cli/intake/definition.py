@@ -93,8 +93,15 @@ def compile_files(
     upwards from the SPRINT.yaml. Raise `NotFoundError` when there is no SPRINT.yaml,
     `DefinitionError` with every problem of every file.
     """
-    file = given / SPRINT if given.is_dir() else given
+    file = _in_folder(given) if given.is_dir() else given
     return _compiled(Read(file, read_bytes(file)), workflows, sprint_id)
+
+
+def _in_folder(folder: Path) -> Path:
+    """Return the folder's SPRINT.yaml, or its only SPRINT-001.yaml, -002 and so on."""
+    named = folder / SPRINT
+    numbered = sorted(folder.glob("SPRINT-*.yaml"))
+    return named if named.exists() or len(numbered) != 1 else numbered[0]
 
 
 def compile_workflow(

@@ -143,8 +143,20 @@ def _changed(field: str, was: Any, now: Any) -> str:
         for number, (old, new) in enumerate(lines, start=1):
             if old != new:
                 at = f" in line {number}" if "\n" in was + now else ""
-                return f"{field} changed{at}: {_shown(old)} → {_shown(new)}"
+                return f"{field} changed{at}: {' → '.join(_around(old, new))}"
     return f"{field} changed: {_shown(was)} → {_shown(now)}"
+
+
+def _around(old: str | None, new: str | None) -> tuple[str, str]:
+    """Return two lines as they are shown, from shortly before they differ."""
+    if old is None or new is None:
+        return _shown(old), _shown(new)
+    pairs = enumerate(zip(old, new, strict=False))
+    alike = next((n for n, (a, b) in pairs if a != b), min(len(old), len(new)))
+    if alike < _SHOWN_MAX // 2:
+        return _shown(old), _shown(new)
+    begin = alike - _SHOWN_MAX // 4
+    return f"…{_shown(old[begin:])}", f"…{_shown(new[begin:])}"
 
 
 def _shown(value: Any) -> str:

@@ -141,6 +141,13 @@ def test_many_problems_are_counted(definition: Path, run: Any) -> None:
     assert len(error["problems"]) == 299
 
 
+def test_a_numbered_definition(definition: Path, done: Any) -> None:
+    """A folder may hold one SPRINT-001.yaml instead of SPRINT.yaml."""
+    definition.rename(definition.with_name("SPRINT-001.yaml"))
+    done("init")
+    done("compile", "sprints/auth")
+
+
 def test_a_definition_that_is_not_there(project: Path, run: Any) -> None:
     """A folder without SPRINT.yaml, and a folder of workflows that is not there."""
     missing = run("compile", ".")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from sprintlog.engine.sprint import lifecycle, phases
+from sprintlog.engine.sprint.changes import _changed
 from sprintlog.engine.sprint.compiling import take_plan
 from sprintlog.engine.sprint.facts import (
     InjectionPosition,
@@ -208,3 +209,12 @@ def test_a_completed_sprint_takes_no_additions(given: Given) -> None:
     scenario.when(take_plan, plan=simple("a")).then_nothing()
     scenario.when(take_plan, plan=simple("a", "b"))
     scenario.then_refused(state="completed", allowed=["reopen"])
+
+
+def test_shows_where_long_texts_differ() -> None:
+    """Of long lines the piece is shown in which they differ."""
+    old, new = (f"{'the same words ' * 9}{number} and on" for number in (1, 2))
+    said = _changed("prompt", old, new)
+    assert said.startswith("prompt changed: …'")
+    assert "words 1 and on'" in said
+    assert said.endswith("words 2 and on'")

@@ -1,0 +1,30 @@
+"""A sprint with gates, and the script that plays its agent; `%s` is its own trait."""
+
+PLAN = """\
+max-iterations: 40
+retry: {maxAttempts: 2, backoffMs: [20]}
+phases:
+  - id: setup
+    prompt: Make a branch
+  - id: build
+    gate: {script: test -e repaired, on-fail-prompt: Mend it, max-retries: 2}
+    steps:
+      - id: login
+        prompt: Let people log in
+        phases:
+          - {id: implement, prompt: Write it}
+          - {id: check, prompt: Try it}
+  - id: review
+    prompt: Read it all
+    gate: {script: 'true'}
+"""
+AGENT = """\
+import os, sys
+prompt = sys.stdin.read()
+with open("said.txt", "a") as said:
+    said.write(f"{os.environ['PHASE_ID']} {os.environ['ATTEMPT_NUMBER']} {prompt!r}\\n")
+if prompt.startswith("Mend it"):
+    open("repaired", "w").close()
+%s
+print("did", os.environ["PHASE_ID"])
+"""
