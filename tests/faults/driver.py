@@ -47,7 +47,11 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         began = time.monotonic()
         child = os.fork()
         if not child:
-            _become(job, out, err)
+            try:
+                _become(job, out, err)
+            except KeyboardInterrupt:
+                # It came between us and the command.
+                os._exit(130)
         code = _wait(child, job.get("seconds", SECONDS_MAX))
         seconds = time.monotonic() - began
         return {
@@ -130,6 +134,8 @@ def _end(command: Callable[[], None]) -> NoReturn:
             traceback.print_exc()
             code = 1
     finally:
+        # The command is over: a signal that comes now is not about it.
+        signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             sys.stdout.flush()
             sys.stderr.flush()
