@@ -145,7 +145,7 @@ def test_a_numbered_definition(definition: Path, done: Any) -> None:
     """A folder may hold one SPRINT-001.yaml instead of SPRINT.yaml."""
     definition.rename(definition.with_name("SPRINT-001.yaml"))
     done("init")
-    done("compile", "sprints/auth")
+    assert done("compile", "sprints/auth", "--json").json["type"] == "sprint-compiled"
 
 
 def test_a_definition_that_is_not_there(project: Path, run: Any) -> None:
