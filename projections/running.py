@@ -15,13 +15,15 @@ from sprintlog.engine.outside.signals import InterruptedBySignal, Signals
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint import next as nexts
 from sprintlog.engine.sprint.answers import Verdict, judge
-from sprintlog.engine.sprint.facts import AgentRan
+from sprintlog.engine.sprint.facts import AgentRan, GateChecked
+from sprintlog.engine.sprint.gates import verdict_of
 from sprintlog.engine.sprint.retry import policy_of
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import parse
-from sprintlog.engine.sprint.words import FAILED, NEEDS_HUMAN
+from sprintlog.engine.sprint.words import FAILED, NEEDS_HUMAN, PASSED
 from sprintlog.engine.sprint.work import end_run, start_run
 
+from .catalogue import CODEC
 from .gate_running import run_gate
 from .refreshing import Refreshed
 from .workspace import Outcome, Workspace
@@ -159,7 +161,11 @@ class Runner:
                 actor=self._means.actor,
                 masks=self._means.masks,
             )
-        self._tell(f"       {', '.join(event.type for event in ran.outcome.events)}")
+        for fact in map(CODEC.decode, ran.outcome.events):
+            if isinstance(fact, GateChecked):
+                passed = verdict_of(fact) == PASSED
+                how = "" if passed else f": exit code {fact.exit_code}"
+                self._tell(f"       {'passed' if passed else 'failed'}{how}")
 
     def _repair(self, action: nexts.Action) -> bool:
         """Let the agent repair what a gate found; tell whether the gate is to be run.
