@@ -83,7 +83,7 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
         return _of_sprint(plan.status, plan.pointed())
     leaf = plan.tree.open_leaf()
     if leaf is None:
-        return Action(COMPLETE)
+        return _GOAL if plan.document.get("mode") == "ralph" else Action(COMPLETE)
     if leaf.status in FINISHED:
         return _gate(find_gate(sprint, None))
     if leaf.status == PENDING:
@@ -91,6 +91,13 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
     if leaf.status != IN_PROGRESS:
         return _after_failure(leaf, now)
     return _in_progress(sprint, leaf)
+
+
+_GOAL = Action(
+    STOP,
+    why="in Ralph mode the sprint ends when its goal is reached",
+    hint="`sprintlog sprint complete` once it is",
+)
 
 
 def _in_progress(sprint: Sprint, leaf: Node) -> Action:

@@ -94,6 +94,13 @@ def test_everything_done_is_completed(running: Any) -> None:
     assert answer(scenario.do(lifecycle.complete_sprint)) == {"do": "done"}
 
 
+def test_ralph_mode_is_not_over_without_its_goal(running: Any) -> None:
+    """Phases that are done do not complete a sprint that works towards a goal."""
+    plan = {"mode": "ralph", "goal": "Win", **simple("a")}
+    told = answer(running(plan, f.PhaseSkipped("a")))
+    assert (told["do"], "goal" in told["why"]) == ("stop", True)
+
+
 def test_an_interrupted_loop_goes_on(running: Any) -> None:
     """What a signal ended goes on without anybody's word."""
     scenario: Scenario = running(simple("a"), f.SprintInterrupted())
