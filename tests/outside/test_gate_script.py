@@ -118,7 +118,8 @@ def test_gives_up_a_keeper_that_stands_still(
 def test_ends_when_its_starter_does(tmp_path: Path, mark: str, number: int) -> None:
     """A script does not outlive whoever runs it, however that ends."""
     text = (
-        "import os, pathlib\n"
+        "import os, pathlib, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from sprintlog.engine.outside.gate_script import run_script\n"
         "run_script('trap \"\" TERM; setsid sleep 100 & touch began; sleep 100', "
         "folder=pathlib.Path('.'), environment=os.environ, timeout_seconds=60)\n"
