@@ -27,7 +27,10 @@ def begin(folder: Path) -> Iterator[Begin]:
         (folder / "shell").unlink(missing_ok=True)
         command = [sys.executable, "-m", "sprintlog.cli", "gate", "run", *arguments]
         pipe = subprocess.PIPE
+        # A signal that is ignored here would be ignored there as well.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         running.append(subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe))
+        signal.signal(signal.SIGINT, before)
         wait_for(lambda: has_text(folder / "shell"))
         return running[-1]
 
