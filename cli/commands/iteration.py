@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.loop import start_iteration
+from sprintlog.engine.sprint.loop import end_iteration, start_iteration
 
 from ..recording import record
 from ..wiring import with_recording
@@ -27,3 +27,14 @@ def start(number: int | None, max_iterations: int | None, **given: Any) -> None:
         start_iteration,
         {"number": number, "max_iterations": max_iterations},
     )
+
+
+@command.command(epilog="Example: sprintlog iteration end --summary 'login works'")
+@click.option("--summary", metavar="TEXT", help="What was reached.")
+@with_recording
+def end(summary: str | None, **given: Any) -> None:
+    """End the loop iteration that is under way.
+
+    The start of the next one ends one that was left open.
+    """
+    record("iteration end", given, end_iteration, {"summary": summary})

@@ -348,6 +348,14 @@ class IterationStarted(Fact, frozen=True):
     max_iterations: int | None = None
 
 
+class IterationEnded(Fact, frozen=True):
+    """A loop iteration ended; the start of the next one ends one that was left open."""
+
+    type: ClassVar[str] = "iteration-ended"
+    number: int
+    summary: str | None = None
+
+
 class RolledBack(Fact, frozen=True):
     """Execution facts after `to` no longer count; nothing is deleted."""
 
@@ -416,6 +424,7 @@ FACTS: tuple[type[Fact], ...] = (
     AgentRan,
     WorkDone,
     IterationStarted,
+    IterationEnded,
     RolledBack,
     EditObserved,
     NoteAdded,

@@ -5,11 +5,13 @@ from typing import Any
 
 from ..errors import RefusedError
 from ..log.fact import Fact
-from .facts import IterationStarted
+from .facts import IterationEnded, IterationStarted
 from .state import Plan, Record, Sprint
-from .transitions import check_running
+from .transitions import check_exists, check_running
 
 NUMBER_MAX = 1_000_000_000
+_SAID = "\niteration"
+"""Stands for the iteration where addresses stand: none of them holds a line break."""
 
 
 def start_iteration(
@@ -19,7 +21,7 @@ def start_iteration(
     highest = sprint.record.iteration_max
     given = highest + 1 if number is None else number
     fact = IterationStarted(given, max_iterations)
-    if number is not None and sprint.plan.was_said("\niteration", fact):
+    if number is not None and sprint.plan.was_said(_SAID, fact):
         return []
     check_running(sprint, "start an iteration")
     if not highest < given <= NUMBER_MAX:
@@ -38,12 +40,52 @@ def start_iteration(
     return [fact]
 
 
+def end_iteration(
+    sprint: Sprint, *, number: int | None = None, summary: str | None = None
+) -> list[Fact]:
+    """End the iteration that is under way, whatever became of the sprint meanwhile."""
+    check_exists(sprint)
+    current = open_iteration(sprint.plan)
+    given = current if number is None else number
+    if given is None:
+        given = _current(sprint.plan)
+    if given is not None and sprint.plan.was_said(_SAID, IterationEnded(given, summary)):
+        return []
+    if given is None or given != current:
+        now = "none is under way" if current is None else f"{current} is under way"
+        what = "an iteration" if given is None else f"iteration {given}"
+        raise RefusedError(
+            f"cannot end {what}: {now}",
+            hint="`sprintlog iteration start` begins one" if current is None else None,
+            iteration=given,
+            wish="end",
+            allowed=[] if current is None else [current],
+        )
+    return [IterationEnded(given, summary)]
+
+
+def open_iteration(plan: Plan) -> int | None:
+    """Return the number of the iteration that is under way, None between two of them."""
+    said = plan.said.get(_SAID)
+    tag = said[0] if isinstance(said, tuple) else said.type if said else None
+    return None if tag == IterationEnded.type else _current(plan)
+
+
+def _current(plan: Plan) -> int | None:
+    stats = plan.document.get("stats")
+    number = stats.get("current-iteration") if isinstance(stats, dict) else None
+    return number if type(number) is int and number > 0 else None
+
+
 def _evolve_started(plan: Plan, fact: IterationStarted, at: str) -> None:
     plan.stats["current-iteration"] = fact.number
     if fact.max_iterations is not None:
         plan.stats["max-iterations"] = fact.max_iterations
-    # No address holds a control character, so this one is nobody else's.
-    plan.say("\niteration", fact)
+    plan.say(_SAID, fact)
+
+
+def _evolve_ended(plan: Plan, fact: IterationEnded, at: str) -> None:
+    plan.say(_SAID, fact)
 
 
 def record_started(record: Record, fact: IterationStarted, version: int) -> None:
@@ -53,5 +95,6 @@ def record_started(record: Record, fact: IterationStarted, version: int) -> None
 
 
 EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
-    IterationStarted: _evolve_started
+    IterationStarted: _evolve_started,
+    IterationEnded: _evolve_ended,
 }

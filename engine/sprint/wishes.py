@@ -15,7 +15,7 @@ from . import lifecycle, notes, phases
 from .gate_checks import record_gate
 from .gates import GateResult
 from .injection import inject_phases, inject_steps
-from .loop import start_iteration
+from .loop import end_iteration, start_iteration
 from .plan import create_sprint, import_document
 from .rollback import roll_back
 from .state import Sprint
@@ -125,6 +125,8 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             )
         case f.IterationStarted(number=0):
             return start_iteration(sprint, max_iterations=fact.max_iterations)
+        case f.IterationEnded(number=0):
+            return end_iteration(sprint, summary=fact.summary)
         case f.GateChecked():
             result = GateResult(*(given[name] for name in GateResult.__struct_fields__))
             attempt = fact.attempt or None
@@ -151,6 +153,7 @@ def _refuse(fact: Fact) -> list[Fact]:
 _LEFT_OUT: dict[type[Fact], dict[str, Any]] = {
     f.GateChecked: {"attempt": 0},
     f.IterationStarted: {"number": 0},
+    f.IterationEnded: {"number": 0},
 }
 """What a wish may leave to the command, and what stands for that until then."""
 
@@ -172,5 +175,6 @@ _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
     f.PhaseRetried: phases.retry_phase,
     f.PhaseReopened: phases.reopen_phase,
     f.IterationStarted: start_iteration,
+    f.IterationEnded: end_iteration,
     f.NoteAdded: notes.add_note,
 }

@@ -127,6 +127,16 @@ def test_gives_an_iteration_its_number(sprint: Path, done: Any) -> None:
     """An iteration wished for without a number gets the next one."""
     done("append", "iteration-started")
     assert done("log", "--last", "1", "--json").json["data"] == {"number": 1}
+    done("append", "iteration-ended", "--data", '{"summary": "x"}')
+    ended = done("log", "--last", "1", "--json").json["data"]
+    assert ended == {"number": 1, "summary": "x"}
+
+
+def test_ends_an_iteration_once(sprint: Path, done: Any) -> None:
+    """`iteration end` ends what `iteration start` began; again it records nothing."""
+    done("iteration", "start")
+    assert done("iteration", "end", "--summary", "x", "--json").json["version"] == 4
+    assert done("iteration", "end", "--summary", "x", "--json").json["unchanged"]
 
 
 def test_warns_of_a_phase_that_is_not_in_the_plan(sprint: Path, done: Any) -> None:

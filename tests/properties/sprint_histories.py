@@ -43,6 +43,7 @@ SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
     (loop.start_iteration, {}),
     (loop.start_iteration, {"number": 7, "max_iterations": 9}),
     (notes.add_note, {"text": "x"}),
+    (loop.end_iteration, {"summary": "x"}),
 ]
 OWN = ("phase",) * 8 + ("gate",) * 3 + ("sprint", "wake")
 

@@ -6,9 +6,15 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint.loop import NUMBER_MAX, start_iteration
+from sprintlog.engine.sprint.loop import (
+    NUMBER_MAX,
+    end_iteration,
+    open_iteration,
+    start_iteration,
+)
 from sprintlog.engine.sprint.plan import create_sprint, import_document
 from sprintlog.engine.sprint.rollback import iteration_end, roll_back, undo_rollback
+from sprintlog.engine.sprint.state import pack, unpack
 
 from .conftest import Scenario, simple
 
@@ -58,6 +64,39 @@ def test_refuses_a_senseless_maximum(running: Any, limit: int) -> None:
     scenario: Scenario = running(simple("a"))
     scenario.when(start_iteration, max_iterations=limit).then_refused(
         field="max-iterations"
+    )
+
+
+def test_ends_the_iteration_under_way(running: Any) -> None:
+    """An iteration ends once; saying so again is nothing, saying otherwise is refused."""
+    scenario: Scenario = running(simple("a"), f.IterationStarted(4))
+    scenario.when(end_iteration, summary="x").then(f.IterationEnded(4, "x"))
+    assert open_iteration(scenario.sprint.plan) is None
+    scenario.when(end_iteration, summary="x").then_nothing()
+    scenario.when(end_iteration).then_refused(containing="cannot end iteration 4")
+    scenario.when(end_iteration, number=3).then_refused(allowed=[])
+    assert open_iteration(unpack(pack(scenario.sprint)).plan) is None
+
+
+def test_ends_what_was_left_open(running: Any) -> None:
+    """The start of the next iteration ends the one before without a fact of its own."""
+    scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.IterationStarted(2))
+    scenario.when(end_iteration, number=1).then_refused(
+        containing="2 is under way", allowed=[2]
+    )
+    scenario.when(end_iteration, number=2).then(f.IterationEnded(2))
+
+
+def test_ends_in_a_sprint_that_was_stopped(running: Any) -> None:
+    """Whoever paused or closed the sprint does not keep an iteration from ending."""
+    scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.SprintPaused())
+    scenario.when(end_iteration).then(f.IterationEnded(1))
+
+
+def test_ends_nothing_that_never_began(running: Any) -> None:
+    """Without an iteration there is nothing to end."""
+    running(simple("a")).when(end_iteration).then_refused(
+        containing="cannot end an iteration: none is under way"
     )
 
 

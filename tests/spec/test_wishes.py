@@ -150,6 +150,13 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
         {"number": 5, "max_iterations": 30},
     ),
     (
+        [GO, f.IterationStarted(5)],
+        "iteration-ended",
+        {"summary": "x"},
+        loop.end_iteration,
+        {"number": 5, "summary": "x"},
+    ),
+    (
         [GO],
         "rolled-back",
         {"to": 1, "reason": "x"},
