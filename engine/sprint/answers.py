@@ -67,7 +67,7 @@ def judge(
     *, output: str, errors: str = "", exit_code: int | None, timed_out: bool = False
 ) -> Verdict:
     """Return what a run means; `exit_code` is negative for a signal, None if unknown."""
-    result = _last_object(output, lambda found: found.get("type") == "result")
+    result = _result(output)
     usage = _usage(result) if result else None
     text = output if result is None else _text(result.get("result"))
     if timed_out:
@@ -80,6 +80,12 @@ def judge(
         error = _short(_exit_text(exit_code, said))
         return Verdict(FAILED, error=error, category=categorise(said), usage=usage)
     return msgspec.structs.replace(_of_text(text), usage=usage)
+
+
+def usage_of(output: str) -> Usage | None:
+    """Return what a run cost, as far as a result in its output says."""
+    result = _result(output)
+    return None if result is None else _usage(result)
 
 
 def categorise(error: str) -> str:
@@ -114,6 +120,10 @@ def _of_text(text: str) -> Verdict:
 
 def _invalid(error: str) -> Verdict:
     return Verdict(FAILED, error=error, category=VALIDATION)
+
+
+def _result(output: str) -> Data | None:
+    return _last_object(output, lambda found: found.get("type") == "result")
 
 
 def _last_object(text: str, fits: Callable[[Data], bool]) -> Data | None:

@@ -1,0 +1,49 @@
+"""The JSON of coverage.py (`coverage json`), in the formats of versions 5 to 7."""
+
+from typing import Annotated
+
+import msgspec
+
+from .json_values import decode
+from .report import COUNT_MAX, Coverage, Found, Report
+from .sources import name_of
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
+
+
+class _Meta(msgspec.Struct):
+    version: str
+
+
+class _Nothing(msgspec.Struct):
+    """What is only counted."""
+
+
+class _Totals(msgspec.Struct):
+    covered_lines: _Count
+    num_statements: _Count
+    percent_covered: Annotated[float, msgspec.Meta(ge=0, le=100)]
+
+
+class _Document(msgspec.Struct):
+    meta: _Meta
+    files: dict[str, _Nothing]
+    totals: _Totals
+
+
+def read(report: Report) -> Found:
+    """Return the coverage as it is stated: with branches, where they were measured."""
+    document = decode(report, _Document)
+    totals = document.totals
+    covered, total = totals.covered_lines, totals.num_statements
+    if covered > total:
+        raise report.bad("more lines are covered than there are", field="totals")
+    sources = frozenset(name_of(file, folder=report.folder) for file in document.files)
+    return Found(
+        # It calls nothing of nothing 100 %.
+        coverage=Coverage(
+            covered, total, totals.percent_covered if total else None, sources
+        ),
+        tool=f"coverage.py {document.meta.version}",
+        notes=() if total else ("there were no lines to cover: no percentage",),
+    )

@@ -1,0 +1,81 @@
+"""Reads JSON of a known shape from a stranger: bounded, and no key twice."""
+
+import json
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from .report import DEPTH_MAX, VALUES_MAX, Report
+
+T = TypeVar("T")
+
+# It takes a text without an end as well: nothing is looked at twice.
+_TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_KEY_CHARS_SHOWN = 40
+_TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
+_PATH = re.compile(r"(.*?) - at `\$?(.*)`", re.DOTALL)
+
+
+def decode(report: Report, shape: type[T], *, line: int | None = None) -> T:
+    """Return what a report holds, or one line of it, in the shape it should have."""
+    return decode_text(report, report.content, shape, line=line)
+
+
+def decode_text(
+    report: Report, content: bytes, shape: type[T], *, line: int | None = None
+) -> T:
+    """Return what some of a report's bytes hold."""
+    check_size(report, content, line=line)
+    try:
+        found = msgspec.json.decode(content, type=shape)
+        # Of a key that is there twice, msgspec takes the last without a word.
+        twice = _key_there_twice(content)
+    except RecursionError as error:
+        raise report.bad(_TOO_DEEP, line=line) from error
+    except msgspec.ValidationError as error:
+        problem, field = _where(str(error))
+        raise report.bad(problem, field=field, line=line) from error
+    except (msgspec.DecodeError, ValueError) as error:
+        raise report.bad(f"not JSON: {error}", line=line) from error
+    if twice is not None:
+        raise report.bad(f"the key {twice} is there twice", line=line)
+    return found
+
+
+def check_size(report: Report, content: bytes, *, line: int | None = None) -> None:
+    """Raise `InvalidInputError` for JSON that is too deep or holds too much."""
+    bare = _TEXTS.sub(b"", content)
+    if bare.count(b",") + bare.count(b":") + bare.count(b"[") > VALUES_MAX:
+        raise report.bad(f"holds more than {VALUES_MAX} keys and values", line=line)
+    brackets = bare.translate(_BRACKETS, _NOT_BRACKETS)
+    # Each turn takes away the innermost level.
+    for _ in range(DEPTH_MAX):
+        if not brackets:
+            return
+        brackets = brackets.replace(b"[]", b"")
+    if b"[]" in brackets:
+        raise report.bad(_TOO_DEEP, line=line)
+
+
+def _key_there_twice(content: bytes) -> str | None:
+    twice: list[str] = []
+
+    def notice(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs) and not twice:
+            last = {name: place for place, (name, _) in enumerate(pairs)}
+            twice.extend(n for place, (n, _) in enumerate(pairs) if last[n] != place)
+
+    # Numbers stay text: reading long ones takes long, and nobody asks for them.
+    json.loads(content, object_pairs_hook=notice, parse_int=str, parse_float=str)
+    return json.dumps(twice[0][:_KEY_CHARS_SHOWN]) if twice else None
+
+
+def _where(message: str) -> tuple[str, str | None]:
+    """Return a message of msgspec without its path, and the path."""
+    found = _PATH.fullmatch(message)
+    if found is None:
+        return message, None
+    return found[1], found[2].removeprefix(".") or None

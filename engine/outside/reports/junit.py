@@ -1,0 +1,113 @@
+"""JUnit XML, as pytest, vitest, jest-junit, Surefire and many others write it.
+
+Test cases are what is counted: a case whose teardown fails is one test, not two. The
+sums that a suite states count where it lists no cases, or tells of failures they lack.
+"""
+
+from .report import Found, Report
+from .xml_events import Attributes, walk
+
+_SUITES = ("testsuites", "testsuite")
+_FAILED = ("failure", "error")
+_FAILED_WORDS = ("failed", "failure", "error", "errored")
+_SKIPPED_WORDS = ("skipped", "notrun", "disabled", "ignored")
+
+
+def read(report: Report) -> Found:
+    """Return the counts of tests; refuse what is no JUnit report."""
+    cases = _Cases(report)
+    walk(report, start=cases.start, end=cases.end)
+    passed = cases.count - cases.failed - cases.skipped
+    if passed < 0:
+        raise report.bad("more tests failed or were skipped than there are")
+    none = () if cases.count else ("no tests were collected: that is not a pass",)
+    counts = {
+        "test_count": cases.count,
+        "tests_passed": passed,
+        "tests_failed": cases.failed,
+        "tests_skipped": cases.skipped,
+    }
+    return Found(counts, tool=cases.tool, notes=none)
+
+
+class _Suite:
+    """A suite whose end is not there yet."""
+
+    def __init__(self, attributes: Attributes) -> None:
+        self.attributes = attributes
+        self.cases = self.troubles = 0
+        self.has_suites = False
+        self.failed: set[tuple[str, str]] = set()
+
+
+class _Cases:
+    """The cases of a report, counted as they come."""
+
+    def __init__(self, report: Report) -> None:
+        self.count = self.failed = self.skipped = 0
+        self.tool: str | None = None
+        self._report = report
+        self._suites: list[_Suite] = []
+        self._case: Attributes | None = None
+        self._said: set[str] = set()
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        if tag in _SUITES and self._case is None:
+            if self._suites:
+                self._suites[-1].has_suites = True
+            else:
+                self.tool = _tool(attributes)
+            self._suites.append(_Suite(attributes))
+        elif not self._suites:
+            raise self._report.bad(f"<{tag[:40]}> at the top: this is no JUnit report")
+        elif tag == "testcase":
+            self._case, self._said = attributes, set()
+        elif self._case is not None:
+            self._said.add(tag)
+            self._suites[-1].troubles += tag in _FAILED
+
+    def end(self, tag: str) -> None:
+        if tag == "testcase" and self._case is not None:
+            self._end_case(self._suites[-1], self._case)
+            self._case = None
+        elif tag in _SUITES and self._case is None:
+            self._end_suite(self._suites.pop())
+
+    def _end_case(self, suite: _Suite, case: Attributes) -> None:
+        status = case.get("status", "").lower()
+        failed = bool(self._said.intersection(_FAILED)) or status in _FAILED_WORDS
+        suite.cases += 1
+        if failed:
+            name = (case.get("classname", ""), case.get("name", ""))
+            # A test that fails and whose teardown fails too is there twice in pytest's.
+            if "error" in self._said and any(name) and name in suite.failed:
+                return
+            suite.failed.add(name)
+        self.count += 1
+        self.failed += failed
+        self.skipped += not failed and ("skipped" in self._said or status in _SKIPPED_WORDS)
+
+    def _end_suite(self, suite: _Suite) -> None:
+        if suite.has_suites:
+            return
+        stated = {
+            name: self._report.counted(text, name)
+            for name in ("tests", "failures", "errors", "skipped", "disabled")
+            if (text := suite.attributes.get(name)) is not None
+        }
+        failed = stated.get("failures", 0) + stated.get("errors", 0)
+        if suite.cases:
+            # What failed outside its cases failed all the same.
+            more = max(0, failed - max(suite.troubles, len(suite.failed)))
+            self.count += more
+            self.failed += more
+        elif stated:
+            self.count += max(stated.get("tests", 0), failed)
+            self.failed += failed
+            self.skipped += stated.get("skipped", 0) + stated.get("disabled", 0)
+
+
+def _tool(root: Attributes) -> str | None:
+    """Return the runner that a root names: `vitest tests`, `pytest tests`, `pytest`."""
+    word = root.get("name", "").removesuffix(" tests")
+    return word if word in ("jest", "pytest", "vitest") else None

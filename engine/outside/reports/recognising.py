@@ -1,0 +1,122 @@
+"""Which format a report has: said beforehand, or told from what is in it."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from . import (
+    agent,
+    cobertura,
+    coverage_py,
+    eslint,
+    junit,
+    lcov,
+    mypy_lines,
+    ruff,
+    sarif,
+)
+from .json_values import check_size
+from .report import Found, Report
+from .xml_events import root_of
+
+T = TypeVar("T")
+
+READERS: Mapping[str, Callable[[Report], Found]] = {
+    "junit": junit.read,
+    "cobertura": cobertura.read,
+    "lcov": lcov.read,
+    "coverage.py": coverage_py.read,
+    "sarif": sarif.read,
+    "ruff": ruff.read,
+    "eslint": eslint.read,
+    "mypy": mypy_lines.read,
+    "agent": agent.read,
+}
+"""Each format by the name it has on the command line."""
+
+_NOTHING = msgspec.Raw(b"")
+
+
+class _Keys(msgspec.Struct):
+    """Which of these keys an object has; whatever else is in it is passed over."""
+
+    version: msgspec.Raw = _NOTHING
+    runs: msgspec.Raw = _NOTHING
+    meta: msgspec.Raw = _NOTHING
+    totals: msgspec.Raw = _NOTHING
+    type: msgspec.Raw = _NOTHING
+    file: msgspec.Raw = _NOTHING
+    line: msgspec.Raw = _NOTHING
+    message: msgspec.Raw = _NOTHING
+    filePath: msgspec.Raw = _NOTHING  # noqa: N815
+    messages: msgspec.Raw = _NOTHING
+    filename: msgspec.Raw = _NOTHING
+    code: msgspec.Raw = _NOTHING
+
+
+_OBJECTS = {
+    "sarif": ("version", "runs"),
+    "coverage.py": ("meta", "totals"),
+    "agent": ("type",),
+    "mypy": ("file", "line", "message"),
+}
+_LISTS = {"eslint": ("filePath", "messages"), "ruff": ("filename", "code", "message")}
+_ROOTS = {
+    "testsuites": "junit",
+    "testsuite": "junit",
+    "coverage": "cobertura",
+}
+
+
+def format_of(report: Report) -> str:
+    """Return the name of a report's format; raise `InvalidInputError` for no known one."""
+    begin = report.content[:4096].lstrip()[:1]
+    if begin in (b"{", b"["):
+        found = _of_json(report)
+    elif begin == b"<" or report.content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        found = _ROOTS.get(root_of(report)[0])
+    else:
+        found = _of_text(report)
+    if found is None:
+        hint = f"known are {', '.join(READERS)}; FORMAT=FILE says which one it is"
+        raise report.bad("of what format it is cannot be told", hint=hint)
+    return found
+
+
+def _of_json(report: Report) -> str | None:
+    content = report.content.strip()
+    check_size(report, content)
+    if content.startswith(b"["):
+        listed = _decoded(report, content, list[_Keys])
+        # A list of nothing is what a clean run of Ruff prints, and of no other.
+        return _of_keys(listed[0], _LISTS) if listed else "ruff"
+    try:
+        # Perhaps an object in each line.
+        keys = msgspec.json.decode(content.partition(b"\n")[0], type=_Keys)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        keys = _decoded(report, content, _Keys)
+    return _of_keys(keys, _OBJECTS)
+
+
+def _decoded(report: Report, content: bytes, shape: type[T]) -> T:
+    try:
+        return msgspec.json.decode(content, type=shape)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise report.bad(f"not JSON: {error}") from error
+
+
+def _of_keys(object_: _Keys, formats: Mapping[str, tuple[str, ...]]) -> str | None:
+    for name, keys in formats.items():
+        if all(getattr(object_, key) is not _NOTHING for key in keys):
+            return name
+    return None
+
+
+def _of_text(report: Report) -> str | None:
+    if report.content.lstrip().startswith((b"TN:", b"SF:")):
+        return "lcov"
+    lines = report.content.strip().split(b"\n")
+    found = mypy_lines.TEXT.fullmatch(lines[-1].strip())
+    # An empty line may be anybody's; the sum at the end is mypy's.
+    return "mypy" if found and (found["stated"] or b"Success: " in lines[-1]) else None

@@ -1,0 +1,111 @@
+"""A report as it lies on the disk, and what a reader finds in it."""
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import InvalidInputError, NotFoundError
+from ...log.stores.descriptors import give_back
+from ...sprint.facts import Usage
+
+REPORT_BYTES_MAX = 64 * 1024 * 1024
+VALUES_MAX = 4_000_000
+"""How many elements, keys and values, or lines of coverage a report may hold."""
+DEPTH_MAX = 64
+COUNT_MAX = 10**12
+"""No count is larger, and neither is a sum of counts."""
+
+_COUNT = re.compile(r"[0-9]{1,16}", re.ASCII)
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Report(NamedTuple):
+    """One file that a tool wrote."""
+
+    file: str
+    """Its name, as it was given."""
+    content: bytes
+    folder: Path
+    """Where the tool ran, as far as one can know."""
+
+    def bad(
+        self,
+        problem: str,
+        *,
+        line: int | None = None,
+        field: str | None = None,
+        hint: str | None = None,
+    ) -> InvalidInputError:
+        """Return the error that says what is wrong with it, and where."""
+        return InvalidInputError(problem, file=self.file, line=line, field=field, hint=hint)
+
+    def counted(self, text: str, field: str) -> int:
+        """Return a count that stands in it as text."""
+        if not _COUNT.fullmatch(text) or (number := int(text)) > COUNT_MAX:
+            raise self.bad(f"{text[:40]!r} is not a count", field=field)
+        return number
+
+
+class Coverage(NamedTuple):
+    """Which part of the lines was run."""
+
+    covered: int | None
+    total: int | None
+    percentage: float | None
+    """As reported; None where nothing could be covered."""
+    sources: frozenset[str] = frozenset()
+    """The files it is about, as far as they are named."""
+
+
+class Found(NamedTuple):
+    """What a reader found in one report."""
+
+    counts: Mapping[str, int] = {}
+    """Metrics that add up over reports."""
+    coverage: Coverage | None = None
+    usage: Usage | None = None
+    tool: str | None = None
+    """What the report itself says wrote it."""
+    notes: tuple[str, ...] = ()
+
+
+def open_report(path: Path, *, file: str, folder: Path) -> Report:
+    """Return a report with its bytes; raise `NotFoundError` or `InvalidInputError`.
+
+    Only a plain file is one: nothing is followed, waited for or unpacked.
+    """
+    try:
+        content = _read(path)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{file}: there is no such file", file=file) from error
+    except ValueError as error:
+        raise InvalidInputError("is no name of a file", file=file) from error
+    except OSError as error:
+        raise InvalidInputError(f"cannot be read: {error.strerror}", file=file) from error
+    report = Report(file, content.removeprefix(_BYTE_ORDER_MARK), folder)
+    if not content:
+        raise report.bad("is empty")
+    if len(content) > REPORT_BYTES_MAX:
+        raise report.bad(f"is longer than {REPORT_BYTES_MAX // 2**20} MiB")
+    if content.startswith(_PACKED):
+        raise report.bad("is compressed", hint="unpack it first")
+    return report
+
+
+def _read(path: Path) -> bytes:
+    # Not to wait for the other end of a pipe, and not to follow a link out of the tree.
+    if path.is_symlink():
+        raise OSError(0, "it is a link; name the file it leads to")
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is not a plain file")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(REPORT_BYTES_MAX + 1)
+    finally:
+        give_back(descriptor)
