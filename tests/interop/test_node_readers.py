@@ -29,12 +29,12 @@ class Readings(NamedTuple):
     dumps: list[str]
 
 
-def node_modules() -> Path:
-    """Return the folder that holds the readers; skip the test where there is none."""
+def node_modules(packages: Sequence[str] = PACKAGES) -> Path:
+    """Return the folder that holds these packages; skip the test where it does not."""
     folder = Path(os.environ.get("SPRINTLOG_NODE_MODULES") or HERE / "node_modules")
     if shutil.which("node") is None:
         pytest.skip("Node is not installed")
-    missing = [name for name in PACKAGES if not (folder / name).is_dir()]
+    missing = [name for name in packages if not (folder / name).is_dir()]
     if missing:
         pytest.skip(f"not installed (npm install in tests/interop): {missing}")
     return folder

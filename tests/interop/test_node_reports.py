@@ -1,0 +1,133 @@
+"""Reports that vitest and ESLint write here and now, and the numbers that they print.
+
+Where the packages are looked for says `test_node_readers.py`.
+"""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.outside.reports.measuring import Measured, read_reports, wanted
+
+from .test_node_readers import SECONDS_MAX, node_modules
+
+TESTS = """\
+import { describe, expect, it } from 'vitest'
+import { add } from './parts.js'
+describe('outer', () => {
+  describe('inner', () => {
+    it('adds', () => { expect(add(1, 1)).toBe(2) })
+    it('fails & <breaks>', () => { expect(add(1, 1)).toBe(3) })
+  })
+  it.skip('later', () => {})
+  it.todo('some day')
+})
+"""
+PARTS = """\
+var unused = 1
+export function add(a, b) {
+  if (a > 1000) {
+    return 'many'
+  }
+  return a + b
+}
+"""
+RULES = 'export default [{rules: {"no-unused-vars": "warn", "no-var": "error"}}]\n'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a folder with a module, its tests and rules, and no packages yet."""
+    for name, text in {
+        "parts.js": PARTS,
+        "parts.test.js": TESTS,
+        "eslint.config.mjs": RULES,
+        "package.json": '{"type": "module"}\n',
+    }.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def run(project: Path, packages: Sequence[str], *command: str) -> str:
+    """Run a tool of the packages in the project; return what it prints, uncoloured."""
+    modules = node_modules(packages)
+    if not (project / "node_modules").exists():
+        (project / "node_modules").symlink_to(modules.resolve())
+    done = subprocess.run(
+        [str(modules / ".bin" / command[0]), *command[1:]],
+        cwd=project,
+        env={**os.environ, "NO_COLOR": "1", "CI": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.stdout
+
+
+def read(*names: str, folder: Path) -> Measured:
+    """Return what reports say."""
+    reports = [one for name in names for one in wanted(name, folder=folder)]
+    return read_reports(reports, folder=folder)
+
+
+def test_vitest_prints_what_we_read(project: Path) -> None:
+    """Its JUnit report has the counts of its last lines; to do is skipped."""
+    said = run(
+        project, ["vitest"], "vitest", "run",
+        "--reporter=default", "--reporter=junit", "--outputFile.junit=junit.xml",
+    )  # fmt: skip
+    line = re.search(r"Tests +(.*)", said)
+    assert line, said
+    counts = {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", line[1])}
+    assert counts == {"failed": 1, "passed": 1, "skipped": 1, "todo": 1}
+    measured = read("junit.xml", folder=project)
+    assert measured.metrics == {
+        "test_count": sum(counts.values()),
+        "tests_passed": counts["passed"],
+        "tests_failed": counts["failed"],
+        "tests_skipped": counts["skipped"] + counts["todo"],
+    }
+    assert measured.sources[0].tool == "vitest"
+
+
+def test_vitest_covers_what_we_read(project: Path) -> None:
+    """Cobertura XML and LCOV have the lines of its own summary."""
+    run(
+        project, ["vitest", "@vitest/coverage-v8"], "vitest", "run",
+        "--coverage.enabled", "--coverage.provider=v8", "--coverage.reportOnFailure",
+        "--coverage.reporter=cobertura", "--coverage.reporter=lcov",
+        "--coverage.reporter=json-summary",
+    )  # fmt: skip
+    folder = project / "coverage"
+    lines = json.loads((folder / "coverage-summary.json").read_text())["total"]["lines"]
+    assert 0 < lines["covered"] < lines["total"]
+    for name in ("cobertura-coverage.xml", "lcov.info"):
+        assert read(name, folder=folder).metrics == {
+            "coverage_percentage": pytest.approx(lines["pct"], abs=0.01),
+            "coverage_lines_covered": lines["covered"],
+            "coverage_lines_total": lines["total"],
+        }
+
+
+def test_eslint_prints_what_we_read(project: Path) -> None:
+    """Its JSON has the errors and warnings of its last line."""
+    said = run(project, ["eslint"], "eslint", "parts.js")
+    line = re.search(r"\((\d+) errors?, (\d+) warnings?\)", said)
+    assert line, said
+    (project / "lint.json").write_text(
+        run(project, ["eslint"], "eslint", "--format", "json", "parts.js")
+    )
+    measured = read("lint.json", folder=project)
+    assert measured.metrics == {
+        "lint_errors": int(line[1]),
+        "lint_warnings": int(line[2]),
+    }
+    assert measured.metrics == {"lint_errors": 1, "lint_warnings": 1}
+    assert measured.sources[0].tool == "eslint"
