@@ -35,9 +35,9 @@ class _Suite:
 
     def __init__(self, attributes: Attributes) -> None:
         self.attributes = attributes
-        self.cases = self.troubles = 0
+        self.cases = self.passed = self.troubles = 0
         self.has_suites = False
-        self.failed: set[tuple[str, str]] = set()
+        self.failed: dict[tuple[str, str], set[str]] = {}
 
 
 class _Cases:
@@ -79,13 +79,17 @@ class _Cases:
         suite.cases += 1
         if failed:
             name = (case.get("classname", ""), case.get("name", ""))
-            # A test that fails and whose teardown fails too is there twice in pytest's.
-            if "error" in self._said and any(name) and name in suite.failed:
+            kinds = self._said.intersection(_FAILED)
+            before = suite.failed.setdefault(name, set())
+            # Who fails and has an error too, as in its teardown, may be there twice.
+            if any(name) and before and kinds and not before & kinds:
                 return
-            suite.failed.add(name)
+            before |= kinds
+        skipped = not failed and ("skipped" in self._said or status in _SKIPPED_WORDS)
         self.count += 1
         self.failed += failed
-        self.skipped += not failed and ("skipped" in self._said or status in _SKIPPED_WORDS)
+        self.skipped += skipped
+        suite.passed += not failed and not skipped
 
     def _end_suite(self, suite: _Suite) -> None:
         if suite.has_suites:
@@ -101,6 +105,10 @@ class _Cases:
             more = max(0, failed - max(suite.troubles, len(suite.failed)))
             self.count += more
             self.failed += more
+            if self.tool == "jest":
+                # It lists what is to do as if it had passed, and not in its sum.
+                to_do = max(0, suite.cases - stated.get("tests", suite.cases))
+                self.skipped += min(to_do, suite.passed)
         elif stated:
             self.count += max(stated.get("tests", 0), failed)
             self.failed += failed

@@ -12,7 +12,7 @@ from ...log.stores.descriptors import give_back
 from ...sprint.facts import Usage
 
 REPORT_BYTES_MAX = 64 * 1024 * 1024
-VALUES_MAX = 4_000_000
+VALUES_MAX = 2_000_000
 """How many elements, keys and values, or lines of coverage a report may hold."""
 DEPTH_MAX = 64
 COUNT_MAX = 10**12

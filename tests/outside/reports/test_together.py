@@ -24,10 +24,10 @@ def test_counts_of_tests_and_findings_add_up() -> None:
         folder=FIXTURES,
     )  # fmt: skip
     assert measured.metrics == {
-        "test_count": 7,
+        "test_count": 9,
         "tests_passed": 3,
-        "tests_failed": 2,
-        "tests_skipped": 2,
+        "tests_failed": 3,
+        "tests_skipped": 3,
         "lint_errors": 2,
         "lint_warnings": 1,
     }
