@@ -11,7 +11,7 @@ from sprintlog.cli.main import COMMANDS
 
 from .tree import PACKAGE_PATH, ROOT
 
-SLOW = {"pydantic", "sqlite_utils", "structlog", "yaml"}
+SLOW = {"defusedxml", "lizard", "pydantic", "sqlite_utils", "structlog", "yaml"}
 HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main")
 OTHERS = {
     "backup",

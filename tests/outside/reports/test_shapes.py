@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.outside.reports.recognising import READERS
 from sprintlog.engine.sprint.facts import Usage
 
 from .reading import FIXTURES, read
@@ -29,6 +30,13 @@ def test_naming_the_format_changes_nothing(name: str) -> None:
     """A report whose format is named says the same."""
     told = read(f"{EXPECTED[name][0]}={name}", folder=FIXTURES)
     assert told == read(name, folder=FIXTURES)
+
+
+def test_the_page_of_formats_has_all_of_them() -> None:
+    """Whoever looks a format up finds it."""
+    page = (FIXTURES.parents[1] / "docs" / "reference" / "reports.md").read_text("utf-8")
+    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert rows == list(READERS)
 
 
 def test_every_fixture_is_expected_to_say_something() -> None:
