@@ -15,7 +15,7 @@ from .output import USAGE, print_error
 COMMANDS = {
     "init": "Make a log for this work tree.",
     "demo": "Play a small sprint in a fresh folder and show every command.",
-    "import": "Take in what other tools left behind.",
+    "import": "Take in what other tools left behind, or an exported log.",
     "compile": "Make a sprint from a SPRINT.yaml and its workflows.",
     "next": "Say what is to be done now.",
     "run": "Drive a sprint with an agent's command.",
@@ -27,6 +27,7 @@ COMMANDS = {
     "rollback": "Go back to the state of an earlier point.",
     "undo": "Take back the latest rollback.",
     "backup": "Copy the log into one file, checked.",
+    "export": "Write the whole log as JSON Lines.",
     "doctor": "Look at the log and around it; save what is sound of a damaged one.",
     "verify": "Check the log, its payloads and the state files.",
     "append": "Record facts by their type, one or a stream of JSON lines.",

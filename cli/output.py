@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -87,6 +87,16 @@ def warn(text: str) -> None:
 def progress(text: str) -> None:
     """Tell on stderr how long work goes on, one line each."""
     _write(STDERR, f"{visible(text)}\n".encode(errors="backslashreplace"))
+
+
+def counting(what: str) -> Callable[[int], None]:
+    """Return what keeps one line on a terminal's stderr up to date: `1000 WHAT`."""
+
+    def tell(count: int) -> None:
+        if sys.stderr.isatty():
+            _write(STDERR, f"\r{count} {what}".encode())
+
+    return tell
 
 
 def print_json(answer: Any) -> None:

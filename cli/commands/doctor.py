@@ -13,7 +13,15 @@ from sprintlog.projections.findings import NOTE, OK, PROBLEM, WARNING, Check
 from sprintlog.projections.location import Location, find
 from sprintlog.projections.salvaging import LOST, Rescue, salvage
 
-from ..output import INTEGRITY, coloured, print_json, print_styled, print_text, visible
+from ..output import (
+    INTEGRITY,
+    coloured,
+    counting,
+    print_json,
+    print_styled,
+    print_text,
+    visible,
+)
 from ..wiring import here, log_folder, with_json
 
 COLOURS = {OK: "green", NOTE: None, WARNING: "yellow", PROBLEM: "red"}
@@ -70,7 +78,7 @@ def _line(check: Check) -> str:
 
 
 def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
-    rescue = salvage(location, target, progress=_progress)
+    rescue = salvage(location, target, progress=counting("events saved"))
     if as_json:
         print_json(_answer(rescue))
     else:
@@ -119,8 +127,3 @@ def _told(location: Location, rescue: Rescue) -> list[str]:
         "  sprintlog rebuild && sprintlog verify",
     ]
     return lines
-
-
-def _progress(count: int) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r{count} events saved", nl=False, err=True)

@@ -1,26 +1,30 @@
-"""`sprintlog import progress`: take in PROGRESS.yaml documents of other tools."""
+"""`sprintlog import`: PROGRESS.yaml documents of other tools, and whole logs of ours."""
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.log.lines import LINE_BYTES_MAX
 from sprintlog.engine.sprint.contradictions import contradictions
 from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import sprint_stream
+from sprintlog.projections.exchanging import import_log
 from sprintlog.projections.git import git_command
 from sprintlog.projections.refreshing import Refresher
 from sprintlog.projections.workspace import Workspace
 
-from ..output import print_json, print_text, warn
+from ..output import counted, counting, print_json, print_text, warn
 from ..placing import PROGRESS, place_in, place_of
 from ..recording import Options, act, refresh
-from ..wiring import open_workspace, with_recording
+from ..wiring import open_workspace, with_json, with_recording
 
 
 class Version(NamedTuple):
@@ -36,7 +40,7 @@ class Version(NamedTuple):
 
 @click.group("import")
 def command() -> None:
-    """Take in what other tools left behind."""
+    """Take in what other tools left behind, or a log that was exported."""
 
 
 @command.command(
@@ -87,6 +91,51 @@ def progress(
         # Only now: in between, the file at hand is none of the older versions.
         for sprint_id in dict.fromkeys(str(d["sprint-id"]) for d in documents):
             refresh(workspace, sprint_id)
+
+
+@command.command(epilog="Example: sprintlog init && sprintlog import log auth.jsonl")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@with_json
+def log(file: Path, as_json: bool) -> None:
+    """Take in a whole log that `export` wrote, into an empty one; - is stdin.
+
+    Every event keeps its position and its hash. Lines, chain and head are checked on
+    the way; at the first problem nothing is taken in. State files that are missing are
+    written, others are left alone.
+    """
+    name = "standard input" if str(file) == "-" else str(file)
+    with open_workspace() as workspace, _lines(file) as lines:
+        done = import_log(workspace, lines, file=name, progress=counting("events imported"))
+    for sprint_id, found in done.files.items():
+        if found.problem:
+            warn(f"{sprint_id}: {found.problem}; it was left as it is")
+    if as_json:
+        print_json(
+            {
+                "file": name,
+                "events": done.head.position,
+                "sprints": len(done.files),
+                "head": done.head.hash.hex(),
+            }
+        )
+    else:
+        print_text(
+            f"{name}: {counted(done.head.position, 'event')}, "
+            f"{counted(len(done.files), 'sprint')}, head {done.head.hash.hex()[:16]}"
+        )
+
+
+@contextmanager
+def _lines(file: Path) -> Iterator[Iterator[bytes]]:
+    """Give the lines of a file; one that has no end is cut where a line may end."""
+    source: Path | int = 0 if str(file) == "-" else file
+    try:
+        with open(source, "rb", closefd=source != 0) as opened:
+            yield iter(partial(opened.readline, LINE_BYTES_MAX + 1), b"")
+    except FileNotFoundError as error:
+        raise NotFoundError(f"there is no file {file}", file=str(file)) from error
+    except OSError as error:
+        raise RefusedError(f"{file}: {error.strerror}", file=str(file)) from error
 
 
 def _import_one(

@@ -13,7 +13,15 @@ from sprintlog.projections.progress_yaml import render
 from sprintlog.projections.verifying import Finding, Report, verify
 from sprintlog.projections.workspace import Workspace
 
-from ..output import INTEGRITY, coloured, counted, print_json, print_styled, visible
+from ..output import (
+    INTEGRITY,
+    coloured,
+    counted,
+    counting,
+    print_json,
+    print_styled,
+    visible,
+)
 from ..wiring import open_workspace, with_json
 
 ENVIRONMENTS = (
@@ -47,7 +55,9 @@ def command(quick: bool, expect_head: str | None, determinism: bool, as_json: bo
     """
     expected = _parse_head(expect_head)
     with open_workspace(check_head=False) as workspace:
-        report = verify(workspace, quick=quick, expected=expected, progress=_progress)
+        report = verify(
+            workspace, quick=quick, expected=expected, progress=counting("events checked")
+        )
         if determinism:
             report.findings.extend(_undetermined(workspace))
     if as_json:
@@ -113,8 +123,3 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
             if theirs != ours:
                 said = " ".join(f"{key}={value}" for key, value in environment.items())
                 yield Finding("damage", name, f"its file is another one with {said}")
-
-
-def _progress(count: int) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r{count} events checked", nl=False, err=True)

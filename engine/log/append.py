@@ -172,7 +172,7 @@ def check_limits(
             _check_text("causation_id", draft.causation_id, NAME_CHARS_MAX)
         if draft.at != at:
             at = draft.at
-            _check_moment(at)
+            check_moment(at)
         payload = draft.payload
         if len(payload) > draft.payload_bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
             raise InvalidInputError(
@@ -191,10 +191,11 @@ def check_limits(
             raise InvalidInputError("must be a JSON object in UTF-8", field="payload")
 
 
-def _check_moment(at: str) -> None:
+def check_moment(at: str, *, field: str = "at") -> None:
+    """Raise `InvalidInputError` unless this is a moment as the log writes it."""
     if not (_is_second(at[:19]) and _is_fraction(at[19:])):
         raise InvalidInputError(
-            "must be a moment in UTC such as 2026-01-30T12:00:00Z", field="at"
+            "must be a moment in UTC such as 2026-01-30T12:00:00Z", field=field
         )
 
 

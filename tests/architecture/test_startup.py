@@ -18,6 +18,7 @@ OTHERS = {
     "completion",
     "demo",
     "doctor",
+    "export",
     "import",
     "init",
     "log",

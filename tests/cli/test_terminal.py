@@ -26,7 +26,7 @@ from .conftest import Result, Run
 from .harmful import DOCUMENT, EVIL, NAME, document, fact, harm, history
 
 AT = "2026-03-01T10:00:00Z"
-EXACT = {"sprintlog show progress", "sprintlog append"}
+EXACT = {"sprintlog show progress", "sprintlog append", "sprintlog export"}
 """What they print is a state file, or JSON lines for a program."""
 OWN_WORDS = {"sprintlog completion", "sprintlog schema"}
 NEEDED = {

@@ -1,7 +1,8 @@
 """The log in a SQLite database: one file, many processes, one INSERT an append."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -135,14 +136,39 @@ class SqliteLog(SqliteReading):
 
     def take_over(self, events: list[Recorded]) -> None:
         """Insert the events that come next, as they were recorded in another log."""
+        with self.taking_over() as take:
+            take(events)
+
+    @contextmanager
+    def taking_over(self) -> Iterator[Callable[[list[Recorded]], None]]:
+        """Give a function that inserts the events that come next, of another log.
+
+        They are in the log when this ends without an error, all of them or none.
+        """
+        last: list[Recorded] = []
+
+        def take(events: list[Recorded]) -> None:
+            try:
+                self.connection.executemany(*insert_each(events))
+            except sqlite3.IntegrityError as error:
+                first, end = events[0].position, events[-1].position
+                raise RefusedError(
+                    f"nothing recorded: among positions {first} to {end}: {error}"
+                ) from error
+            last[:] = events
+
         self._begin()
         try:
-            self.connection.executemany(*insert_each(events))
+            yield take
             self._commit()
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise explained(error, self.path) from error
         except BaseException:
             self._roll_back()
             raise
-        self._recorded(events)
+        if last:
+            self._recorded(last)
 
     def _insert_at_once(self, events: list[Recorded]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""

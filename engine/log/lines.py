@@ -1,0 +1,206 @@
+"""A log as JSON Lines: a header, every event with its whole envelope, the head.
+
+Bytes stand in hexadecimal, and the payload as text, so that no tool on the way changes
+what its digest is of. The same log always gives the same lines, and a line is only taken
+back when it is exactly what this module writes.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from ..errors import InvalidInputError
+from .envelope import DOCUMENT_BYTES_MAX, Head, Recorded
+
+FORMAT = "sprintlog-log"
+FORMAT_VERSION = 1
+LINE_BYTES_MAX = 2 * DOCUMENT_BYTES_MAX + 65_536
+"""In text of JSON at most every byte of a payload takes two."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _Header(msgspec.Struct):
+    format: str
+    format_version: int
+    stream: str | None
+    """The one stream that was exported; None for the whole log."""
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    position: int
+    stream: str
+    version: int
+    id: str
+    type: str
+    schema_version: int
+    at: str
+    recorded_at: str
+    actor: str
+    correlation_id: str
+    causation_id: str
+    key: str | None
+    key_digest: str | None
+    remaining: int
+    observed: bool
+    salt: str | None
+    payload: str | None
+    payload_digest: str
+    hash: str
+    previous: str | None = None
+    """The hash of the event before; only where that is not the line before."""
+
+
+class _Last(msgspec.Struct, forbid_unknown_fields=True):
+    position: int
+    hash: str
+
+
+class _End(msgspec.Struct, forbid_unknown_fields=True):
+    head: _Last
+
+
+_header_of = msgspec.json.Decoder(_Header).decode
+_line_of = msgspec.json.Decoder(_Line).decode
+_end_of = msgspec.json.Decoder(_End).decode
+
+
+def first_line(stream: str | None = None) -> bytes:
+    """Return the header of an export, of the whole log or of one stream."""
+    return _encode(_Header(FORMAT, FORMAT_VERSION, stream)) + b"\n"
+
+
+def line(event: Recorded, *, previous: bytes | None = None) -> bytes:
+    """Return an event as a line; `previous` is the hash of the event before."""
+    a, b, c, d, e, f, g, h, i, j, k, x, key, n, o, salt, payload, digest, hash_ = (
+        msgspec.structs.astuple(event)
+    )
+    return (
+        _encode(
+            _Line(
+                *(a, b, c, d, e, f, g, h, i, j, k, x),
+                key.hex() if key is not None else None,
+                n,
+                o,
+                salt.hex() if salt is not None else None,
+                payload.decode() if payload is not None else None,
+                digest.hex(),
+                hash_.hex(),
+                previous.hex() if previous is not None else None,
+            )
+        )
+        + b"\n"
+    )
+
+
+def last_line(head: Head) -> bytes:
+    """Return the line that closes an export: the log's head at its end."""
+    return _encode(_End(_Last(head.position, head.hash.hex()))) + b"\n"
+
+
+def read_lines(lines: Iterable[bytes], *, file: str) -> Iterator[Recorded | Head]:
+    """Yield the events of a whole log's export, and its head at the end.
+
+    Line 1 is the header, so an event stands on the line of its number plus one. Whether
+    the events fit together is for the chain to say. Raise `InvalidInputError` naming the
+    line that is not as `line` writes it, and the end where the head is missing.
+    """
+    found = enumerate(lines, start=1)
+    number, raw = next(found, (1, b""))
+    _check_header(raw, file)
+    for number, raw in found:
+        if raw.startswith(b'{"head":'):
+            yield _read_end(raw, number, file)
+            break
+        yield _read_event(raw, number, file)
+    else:
+        raise InvalidInputError(
+            "the file is cut off: it ends without the line of the head",
+            file=file,
+            line=number + 1,
+        )
+    for number, _ in found:
+        raise InvalidInputError("stands behind the head", file=file, line=number)
+
+
+def _check_header(raw: bytes, file: str) -> None:
+    try:
+        header = _header_of(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInputError(
+            "is not the header of a log's export", file=file, line=1
+        ) from error
+    if header.format != FORMAT:
+        raise InvalidInputError(f"is no {FORMAT}", file=file, line=1, field="format")
+    if header.format_version != FORMAT_VERSION:
+        raise InvalidInputError(
+            f"is {header.format_version}, this sprintlog reads {FORMAT_VERSION}",
+            file=file,
+            line=1,
+            field="format_version",
+            hint="it was exported by another version of sprintlog",
+        )
+    if header.stream is not None:
+        raise InvalidInputError(
+            f"it holds {header.stream} alone; only a whole log can be imported",
+            file=file,
+            line=1,
+            field="stream",
+            hint="`sprintlog export` without --sprint writes all of it",
+        )
+    if raw != first_line():
+        raise _changed(1, file)
+
+
+def _read_event(raw: bytes, number: int, file: str) -> Recorded:
+    if len(raw) > LINE_BYTES_MAX:
+        raise InvalidInputError(
+            f"is longer than {LINE_BYTES_MAX} bytes", file=file, line=number
+        )
+    try:
+        told = _line_of(raw)
+        event = _event_of(told)
+        again = line(event)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        problem = " ".join(str(error).split())
+        raise InvalidInputError(
+            f"is no event: {problem}", file=file, line=number
+        ) from error
+    if again != raw:
+        raise _changed(number, file)
+    return event
+
+
+def _event_of(told: _Line) -> Recorded:
+    a, b, c, d, e, f, g, h, i, j, k, x, key, n, o, salt, payload, digest, hash_, _ = (
+        msgspec.structs.astuple(told)
+    )
+    return Recorded(
+        *(a, b, c, d, e, f, g, h, i, j, k, x),
+        bytes.fromhex(key) if key is not None else None,
+        n,
+        o,
+        bytes.fromhex(salt) if salt is not None else None,
+        payload.encode() if payload is not None else None,
+        bytes.fromhex(digest),
+        bytes.fromhex(hash_),
+    )
+
+
+def _read_end(raw: bytes, number: int, file: str) -> Head:
+    try:
+        told = _end_of(raw).head
+        head = Head(told.position, bytes.fromhex(told.hash))
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise InvalidInputError("is no head", file=file, line=number) from error
+    if last_line(head) != raw:
+        raise _changed(number, file)
+    return head
+
+
+def _changed(number: int, file: str) -> InvalidInputError:
+    return InvalidInputError(
+        "is not as `sprintlog export` writes it: it was changed or cut",
+        file=file,
+        line=number,
+    )

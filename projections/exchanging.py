@@ -1,0 +1,203 @@
+"""A whole log out as JSON Lines, and in again: the same positions, the same hashes."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from sprintlog.engine.errors import (
+    InvalidInputError,
+    RefusedError,
+    SprintlogError,
+    UnreadableError,
+)
+from sprintlog.engine.log.append import check_limits, check_moment
+from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
+from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Draft, Head, Recorded
+from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
+from sprintlog.engine.sprint.plan import check_sprint_id
+
+from .catalogue import CODEC, sprint_of, sprint_stream
+from .progress_yaml import render
+from .refreshing import Refreshed, Refresher
+from .workspace import Workspace
+
+EVENTS_A_STEP = 512
+
+Progress = Callable[[int], None]
+
+
+class Exported(NamedTuple):
+    """What was written."""
+
+    events: int
+    head: Head
+    """The head of the log that was exported."""
+
+
+class Imported(NamedTuple):
+    """What came in."""
+
+    head: Head
+    files: dict[str, Refreshed]
+    """How the state file of each sprint was found, or that it was written."""
+
+
+def export_log(
+    workspace: Workspace,
+    write: Callable[[bytes], object],
+    *,
+    sprint_id: str | None = None,
+    progress: Progress = lambda count: None,
+) -> Exported:
+    """Write a log, or the events of one sprint, as lines; the chain is checked on the way.
+
+    The end is fixed at the beginning. Raise `UnreadableError` at the first problem: what
+    was written until then lacks the last line, and is no export.
+    """
+    log = workspace.log
+    stream = None if sprint_id is None else sprint_stream(sprint_id)
+    head = log.head()
+    count = 0
+    write(first_line(stream))
+
+    def passed() -> Iterator[Row]:
+        nonlocal count
+        previous = START.hash
+        for page in log.pages(until=head.position):
+            lines = []
+            for row in page:
+                event = recorded(row)
+                if stream is None:
+                    lines.append(_line(event, None))
+                elif event.stream == stream:
+                    lines.append(_line(event, previous))
+                previous = event.hash
+            yield from page
+            # Asked for more, the check has found nothing wrong with these.
+            write(b"".join(lines))
+            count += len(lines)
+            progress(count)
+
+    for problem in check_rows(passed()):
+        raise UnreadableError(problem.problem, position=problem.position)
+    write(last_line(head))
+    return Exported(count, head)
+
+
+def _line(event: Recorded, previous: bytes | None) -> bytes:
+    try:
+        return line(event, previous=previous)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise UnreadableError(
+            "a field is not what was recorded", position=event.position
+        ) from error
+
+
+def import_log(
+    workspace: Workspace,
+    lines: Iterable[bytes],
+    *,
+    file: str,
+    progress: Progress = lambda count: None,
+) -> Imported:
+    """Take in the export of a whole log, all of it or nothing.
+
+    Everything is checked on the way: lines, limits, facts, chain, head, and that every
+    sprint can be read. State files that are missing are written. Raise `RefusedError`
+    where the log holds an event already, `InvalidInputError` naming the line.
+    """
+    with workspace.log.taking_over() as take:
+        if workspace.log.head().position:
+            raise RefusedError(
+                "there are events in this log already: a log is imported into an empty one",
+                hint="`sprintlog init --here` in a new folder makes one",
+            )
+        _take_all(lines, take, file=file, progress=progress)
+        for name in workspace.sprints():
+            _check_readable(workspace, name, file)
+    return Imported(workspace.log.head(), dict(_state_files(workspace)))
+
+
+def _take_all(
+    lines: Iterable[bytes],
+    take: Callable[[list[Recorded]], None],
+    *,
+    file: str,
+    progress: Progress,
+) -> None:
+    """Take the events of an export; raise `InvalidInputError` at its first problem."""
+    number, head = 1, START
+    waiting: list[Recorded] = []
+
+    def passed() -> Iterator[Recorded]:
+        nonlocal number, head
+        for number, found in enumerate(read_lines(lines, file=file), start=2):
+            if isinstance(found, Head):
+                if found != head:
+                    raise InvalidInputError(
+                        "is not the head of the events before it", file=file, line=number
+                    )
+                continue
+            if problem := _problem(found):
+                raise InvalidInputError(problem, file=file, line=number)
+            yield found
+            head = Head(found.position, found.hash)
+            waiting.append(found)
+            if len(waiting) == EVENTS_A_STEP:
+                take(waiting)
+                waiting.clear()
+                progress(found.position)
+
+    for found in check_chain(passed()):
+        raise InvalidInputError(found.problem, file=file, line=number)
+    if waiting:
+        take(waiting)
+
+
+def _problem(event: Recorded) -> str | None:
+    """Return why our own log would not hold such an event, if it would not."""
+    try:
+        fact = None if event.payload is None else CODEC.decode(event)
+        checked = Draft(
+            type=event.type,
+            payload=b"{}" if event.payload is None else event.payload,
+            at=event.at,
+            actor=event.actor,
+            schema_version=event.schema_version,
+            correlation_id=event.correlation_id,
+            causation_id=event.causation_id,
+            payload_bytes_max=PAYLOAD_BYTES_MAX if fact is None else fact.payload_bytes_max,
+        )
+        check_limits(event.stream, [checked], key=event.key, key_digest=event.key_digest)
+        check_moment(event.recorded_at, field="recorded_at")
+        if (sprint_id := sprint_of(event.stream)) is not None:
+            check_sprint_id(sprint_id, field="stream")
+    except UnreadableError as error:
+        return str(error.fields["problem"])
+    except RefusedError as error:
+        return error.message
+    except RecursionError:
+        return "its payload nests too deeply"
+    return None
+
+
+def _check_readable(workspace: Workspace, name: str, file: str) -> None:
+    """Raise `InvalidInputError` unless a sprint folds and has a state file."""
+    try:
+        render(workspace.reader.from_nothing(name))
+    except (SprintlogError, RecursionError, LookupError, TypeError, ValueError) as error:
+        problem = " ".join(str(error).split())
+        raise InvalidInputError(
+            f"sprint {name} cannot be read: {problem}", file=file
+        ) from error
+
+
+def _state_files(workspace: Workspace) -> Iterator[tuple[str, Refreshed]]:
+    """Write the state files that are missing; what stands there already is left alone."""
+    refresher = Refresher(workspace)
+    for name in workspace.sprints():
+        sprint = workspace.sprint(name)
+        if refresher.know_same(sprint):
+            yield name, refresher.check(sprint)
+            continue
+        found = refresher.check(sprint)
+        yield name, refresher.refresh(name) if found.state == "missing" else found
