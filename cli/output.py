@@ -170,11 +170,20 @@ def counted(number: int, noun: str) -> str:
 
 
 def table(
-    rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()
+    rows: Sequence[Sequence[str]],
+    *,
+    right: frozenset[int] = frozenset(),
+    widths: list[int] | None = None,
 ) -> list[str]:
-    """Return rows as lines of columns; the last column is as long as it likes."""
+    """Return rows as lines of columns; the last column is as long as it likes.
+
+    `widths` are those of rows before, and grow to those of these.
+    """
     shown = [[visible(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)] if shown else []
+    widths = [] if widths is None else widths
+    if shown:
+        found = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        widths[:] = map(max, found, widths or found)
     lines = []
     for row in shown:
         cells = [

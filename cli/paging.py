@@ -1,0 +1,55 @@
+"""Long answers through a pager, where a person looks at a terminal."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+STDOUT = 1
+LESS = "FX"
+"""End at once where all fits on the screen, and leave it there."""
+
+
+@contextmanager
+def paged(*, wanted: bool) -> Iterator[None]:
+    """Send standard output through $PAGER, `less` without one, while this lasts.
+
+    Only on a terminal and where it is wanted; what goes elsewhere stays as it is. To
+    quit the pager is no error.
+    """
+    command = _pager() if wanted and sys.stdout.isatty() else None
+    if command is None:
+        yield
+        return
+    environment = {"LESS": LESS, **os.environ}
+    pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+    assert pager.stdin is not None
+    terminal = os.dup(STDOUT)
+    # Ctrl-C belongs to the pager while it runs.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        os.dup2(pager.stdin.fileno(), STDOUT)
+        with suppress(BrokenPipeError):
+            yield
+    finally:
+        os.dup2(terminal, STDOUT)
+        os.close(terminal)
+        with suppress(BrokenPipeError):
+            pager.stdin.close()
+        pager.wait()
+        signal.signal(signal.SIGINT, before)
+
+
+def _pager() -> list[str] | None:
+    """Return the pager's command; None where there is none, or it is `cat`."""
+    try:
+        words = shlex.split(os.environ.get("PAGER", "less"))
+    except ValueError:
+        return None
+    if not words or words == ["cat"] or shutil.which(words[0]) is None:
+        return None
+    return words

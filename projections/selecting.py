@@ -1,0 +1,195 @@
+"""Which events are wanted: by type, actor, phase and text, from where to where."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from fnmatch import translate
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.sprint.facts import Injection
+from sprintlog.engine.sprint.injection import addresses
+from sprintlog.engine.sprint.rollback import iteration_end
+from sprintlog.engine.sprint.times import parse
+
+from .as_of import Point, parse_point, version_at
+from .catalogue import CODEC, sprint_stream
+from .workspace_reading import WorkspaceReading
+
+EVENTS_A_STEP = 512
+
+
+class Range(NamedTuple):
+    """From where to where: places in a stream or in the log, and times."""
+
+    first: int = 1
+    last: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Wanted(NamedTuple):
+    """What an event must be like; what is empty asks for nothing."""
+
+    types: Sequence[str] = ()
+    """Wire tags, `*` and `?` standing for anything; one of them must fit."""
+    actors: Sequence[str] = ()
+    phase: str | None = None
+    """An address: what is about it or anything below it."""
+    text: str | None = None
+    """Stands in one of the event's texts, in capitals or not."""
+    range: Range = Range()
+
+    def fits(self, event: Recorded) -> bool:
+        """Tell whether an event is wanted; raise `UnreadableError` where none can tell."""
+        if self.types and not _any_fits(self.types, event.type):
+            return False
+        if self.actors and not _any_fits(self.actors, event.actor):
+            return False
+        if not self._is_in_time(event):
+            return False
+        if self.phase is None and self.text is None:
+            return True
+        payload = CODEC.today(event)
+        if payload is None:
+            return False
+        data = msgspec.json.decode(payload)
+        return (self.phase is None or self._is_about(event, data, self.phase)) and (
+            self.text is None or _says(data, self.text.casefold())
+        )
+
+    def _is_in_time(self, event: Recorded) -> bool:
+        since, until = self.range.since, self.range.until
+        if since is None and until is None:
+            return True
+        at = parse(event.at)
+        return (since is None or at >= since) and (until is None or at <= until)
+
+    def _is_about(self, event: Recorded, data: Any, phase: str) -> bool:
+        about = [data["phase"]] if isinstance(data.get("phase"), str) else []
+        if "nodes" in data:
+            fact = CODEC.decode(event)
+            about = addresses(fact) if isinstance(fact, Injection) else []
+        return any(found == phase or found.startswith(f"{phase}/") for found in about)
+
+
+def range_of(
+    workspace: WorkspaceReading,
+    sprint_id: str | None,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    iteration: int | None = None,
+) -> Range:
+    """Return from where to where two points or an iteration lead, both included.
+
+    In a sprint that is a range of versions, else of positions. By time an event is in
+    it when it happened then, whatever its place. Raise `InvalidInputError` for a point
+    that only a sprint has.
+    """
+    found = Range()
+    points = [("since", since), ("until", until)]
+    if iteration is not None:
+        points += [("since", f"iter:{iteration}"), ("until", f"iter:{iteration}")]
+    for side, text in points:
+        if text is None:
+            continue
+        point = parse_point(text, now=workspace.clock())
+        if point.form == "time":
+            moment = parse(point.time)
+            if side == "since":
+                found = found._replace(since=moment)
+            else:
+                found = found._replace(until=moment)
+            continue
+        place = _place(workspace, sprint_id, point, is_first=side == "since")
+        if side == "since":
+            found = found._replace(first=max(found.first, place))
+        else:
+            last = place if found.last is None else min(found.last, place)
+            found = found._replace(last=last)
+    return found
+
+
+def _place(
+    workspace: WorkspaceReading, sprint_id: str | None, point: Point, *, is_first: bool
+) -> int:
+    if sprint_id is None:
+        if point.form != "position":
+            raise InvalidInputError(
+                f"{point.form}:{point.number} is a point in one sprint",
+                hint="among all sprints give position:N or a time, or name a --sprint",
+            )
+        return point.number
+    sprint = workspace.sprint(sprint_id)
+    stream = sprint_stream(sprint_id)
+    if not is_first:
+        return version_at(workspace.log, stream, sprint, point)
+    if point.form == "iter":
+        iteration_end(sprint.record, point.number, version=sprint.version)
+        return dict(sprint.record.iterations).get(point.number, 1)
+    if point.form == "position":
+        before = point._replace(number=point.number - 1)
+        return _versions_until(workspace.log, stream, before.number) + 1
+    return version_at(workspace.log, stream, sprint, point)
+
+
+def _versions_until(log: Log, stream: str, position: int) -> int:
+    version = 0
+    for event in log.read_stream(stream):
+        if event.position > position:
+            break
+        version = event.version
+    return version
+
+
+def select(
+    log: Log, sprint_id: str | None, wanted: Wanted, *, reverse: bool = False
+) -> Iterator[Recorded]:
+    """Yield the wanted events of a sprint, or of the whole log, in order or backwards."""
+    found = _read(log, sprint_id, wanted.range, reverse=reverse)
+    return filter(wanted.fits, found)
+
+
+def _read(
+    log: Log, sprint_id: str | None, range_: Range, *, reverse: bool
+) -> Iterator[Recorded]:
+    stream = None if sprint_id is None else sprint_stream(sprint_id)
+    end = log.head().position if stream is None else log.version(stream)
+    last = end if range_.last is None else min(range_.last, end)
+    if not reverse:
+        yield from _between(log, stream, range_.first, last)
+        return
+    while last >= range_.first:
+        first = max(range_.first, last - EVENTS_A_STEP + 1)
+        yield from reversed(list(_between(log, stream, first, last)))
+        last = first - 1
+
+
+def _between(log: Log, stream: str | None, first: int, last: int) -> Iterator[Recorded]:
+    if stream is None:
+        return log.read(after=first - 1, until=last)
+    return log.read_stream(stream, after=first - 1, until=last)
+
+
+def _any_fits(patterns: Sequence[str], text: str) -> bool:
+    return any(_fitting(pattern)(text) for pattern in patterns)
+
+
+@lru_cache(maxsize=64)
+def _fitting(pattern: str) -> Any:
+    return re.compile(translate(pattern)).match
+
+
+def _says(data: Any, needle: str) -> bool:
+    """Tell whether a text stands in any text of a payload; its depth is bounded."""
+    if isinstance(data, str):
+        return needle in data.casefold()
+    if isinstance(data, dict):
+        return any(_says(value, needle) for value in data.values())
+    return isinstance(data, list) and any(_says(value, needle) for value in data)
