@@ -35,12 +35,19 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a file or of the events.",
     "sprint": "Create a sprint and lead it through its life.",
     "phase": "Record what happens to a phase, step or sub-phase.",
-    "step": "Add steps to the plan.",
+    "step": "Add steps to the plan, and record those towards a goal.",
     "gate": "Run a phase's gate, or record how it went elsewhere.",
     "iteration": "Record the iterations of the loop.",
+    "goal": "Set a goal, and say that it is reached.",
+    "hook-task": "Record what is run beside the iterations.",
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its one line; the module of the same name holds it."""
+
+
+def module_of(command: str) -> str:
+    """Return the name of the module that holds a command."""
+    return "import_" if command == "import" else command.replace("-", "_")
 
 
 class LazyGroup(click.Group):
@@ -54,8 +61,7 @@ class LazyGroup(click.Group):
         """Return a command, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        name = f"{cmd_name}_" if cmd_name == "import" else cmd_name
-        module = import_module(f".commands.{name}", __package__)
+        module = import_module(f".commands.{module_of(cmd_name)}", __package__)
         command: click.Command = module.command
         return command
 

@@ -15,6 +15,7 @@ from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.sprint.facts import Injection, PhaseInjected, StepInjected
 from sprintlog.engine.sprint.injection import addresses
+from sprintlog.engine.sprint.ralph_facts import DynamicStepAdded
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
@@ -169,8 +170,8 @@ def _described(event: Recorded) -> str:
     data = msgspec.json.decode(payload) if payload else {}
     if came := injected(event):
         return f"{event.type} {', '.join(came)}"
-    for field in ("phase", "number", "to", "next_retry_at"):
-        if field in data:
+    for field in ("phase", "number", "to", "next_retry_at", "id", "hook_id"):
+        if data.get(field):
             return f"{event.type} {data[field]}"
     return event.type
 
@@ -185,10 +186,7 @@ def injected(event: Recorded) -> list[str]:
 
 def answer_of(outcome: Outcome) -> Any:
     """Return what a recording command answers as JSON."""
-    references = [
-        {**reference(event), **({"addresses": came} if (came := injected(event)) else {})}
-        for event in outcome.events
-    ]
+    references = [{**reference(event), **_named(event)} for event in outcome.events]
     if outcome.duplicate:
         references = [{**found, "duplicate": True} for found in references]
     if not references:
@@ -199,6 +197,16 @@ def answer_of(outcome: Outcome) -> Any:
             "version": sprint.version,
         }
     return references[0] if len(references) == 1 else references
+
+
+def _named(event: Recorded) -> dict[str, Any]:
+    """Return what a caller cannot know before: where things came in, a step's id."""
+    if came := injected(event):
+        return {"addresses": came}
+    if event.type != DynamicStepAdded.type:
+        return {}
+    fact = CODEC.decode(event)
+    return {"step": fact.id} if isinstance(fact, DynamicStepAdded) else {}
 
 
 def refresh(workspace: Workspace, sprint_id: str) -> None:

@@ -31,8 +31,7 @@ def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holde
     The descriptor may be handed to processes that must be gone before the next one
     runs it. Raise `BusyError` naming a holder that is alive.
     """
-    name = f"run-{sha256(sprint_id.encode()).hexdigest()[:16]}.lock"
-    lock = os.open(folder / name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    lock = os.open(folder / _name(sprint_id), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         _take(lock, sprint_id)
         before = _read(lock)
@@ -43,6 +42,20 @@ def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holde
             _write(lock, b"")
     finally:
         os.close(lock)
+
+
+def holder_of(folder: Path, sprint_id: str) -> Holder | None:
+    """Return who runs a sprint now, when that is alive; only looks."""
+    try:
+        content = (folder / _name(sprint_id)).read_bytes()
+        found = msgspec.json.decode(content, type=Holder)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found if processes.is_alive(found.process) else None
+
+
+def _name(sprint_id: str) -> str:
+    return f"run-{sha256(sprint_id.encode()).hexdigest()[:16]}.lock"
 
 
 def _take(lock: int, sprint_id: str) -> None:

@@ -3,7 +3,8 @@
 import click
 import msgspec
 
-from sprintlog.engine.sprint.next import ACTIONS, Action, next_action
+from sprintlog.engine.sprint.actions import ACTIONS, Action
+from sprintlog.engine.sprint.next import next_action
 
 from ..output import print_json, print_text
 from ..wiring import open_workspace, with_json, with_sprint
@@ -16,8 +17,9 @@ from ..wiring import open_workspace, with_json, with_sprint
 def command(only_prompt: bool, sprint_id: str | None, as_json: bool) -> None:
     """Say what is to be done now.
 
-    The first word is one of start, work, gate, end, retry, wait, resume, complete, stop
-    and done; docs/reference/next.md says what a loop does with each. Nothing is recorded.
+    The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
+    complete, stop and done; docs/reference/next.md says what a loop does with each.
+    Nothing is recorded.
     """
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id))
@@ -31,12 +33,14 @@ def command(only_prompt: bool, sprint_id: str | None, as_json: bool) -> None:
 
 
 def _lines(action: Action) -> list[str]:
-    first = " ".join(filter(None, (action.do, action.phase, action.until)))
+    iteration = f"iteration {action.iteration}" if action.iteration else None
+    first = " ".join(filter(None, (action.do, action.phase, iteration, action.until)))
     lines = [first, f"  {ACTIONS[action.do]}"]
     if action.why:
         lines.append(f"  why: {action.why}")
     if action.hint:
         lines.append(f"  hint: {action.hint}")
+    lines += [f"  {hook.id} → {hook.transcript}" for hook in action.hooks]
     if action.prompt:
         lines += ["", *action.prompt.split("\n")]
     return lines

@@ -9,9 +9,10 @@ import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.outside.signals import InterruptedBySignal, Signals
-from sprintlog.engine.sprint.next import DONE, Action
+from sprintlog.engine.sprint.actions import DONE, Action
+from sprintlog.projections.driving import Means
 from sprintlog.projections.holding import hold
-from sprintlog.projections.running import Means, Runner
+from sprintlog.projections.running import Runner
 
 from ..output import REFUSED, print_json, print_text, progress
 from ..recording import check_actor
@@ -32,6 +33,11 @@ TIMEOUT_SECONDS = 60 * 60
     metavar="SECONDS",
     help=f"How long COMMAND may take each time. [{TIMEOUT_SECONDS}]",
 )
+@click.option(
+    "--hook-command",
+    metavar="COMMAND",
+    help="What a shell runs for a per-iteration hook without `command`.",
+)
 @click.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
 @click.option(
     "--actor",
@@ -46,6 +52,7 @@ TIMEOUT_SECONDS = 60 * 60
 def command(
     agent: tuple[str, ...],
     timeout: float,
+    hook_command: str | None,
     no_wait: bool,
     actor: str,
     no_mask: bool,
@@ -65,7 +72,13 @@ def command(
             hint="give what hands a prompt to your agent, after `--`",
         )
     means = Means(
-        agent, environment(), timeout, actor=actor, waits=not no_wait, masks=not no_mask
+        agent,
+        environment(),
+        timeout,
+        actor=actor,
+        waits=not no_wait,
+        masks=not no_mask,
+        hook_command=hook_command,
     )
     with open_workspace() as workspace, Signals() as signals:
         chosen = workspace.choose(sprint_id)

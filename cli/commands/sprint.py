@@ -9,8 +9,11 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.ralph_settings import ralph_fields
 from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.words import MODES
 
+from ..hooking import hook_from
 from ..output import print_json, print_text, table
 from ..placing import place_in, source_of
 from ..recording import Options, act, answer_and_refresh, record
@@ -24,41 +27,82 @@ def command() -> None:
     """Create a sprint and lead it through its life."""
 
 
-@command.command(epilog="Example: sprintlog sprint create auth --plan plan.yaml")
-@click.argument("new_id", metavar="ID")
-@click.option(
-    "--plan", required=True, type=click.Path(path_type=Path), help="A compiled plan."
+@command.command(
+    epilog="Examples: sprintlog sprint create auth --plan plan.yaml\n\n"
+    "sprintlog sprint create auth --goal 'People can log in' --max-iterations 40"
 )
+@click.argument("new_id", metavar="ID")
+@click.option("--plan", type=click.Path(path_type=Path), help="A compiled plan.")
 @click.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
-    help="Where PROGRESS.yaml is written. [the plan's folder]",
+    help="Where PROGRESS.yaml is written. [the plan's folder, else this one]",
 )
 @click.option("--max-iterations", type=click.IntRange(1), help="For stats.max-iterations.")
+@click.option("--mode", type=click.Choice(MODES), help="ralph works towards a goal.")
+@click.option("--goal", metavar="TEXT", help="What is to be reached, in Ralph mode.")
+@click.option(
+    "--idle-threshold",
+    type=click.IntRange(1),
+    help="Idle iterations before it reflects. [3]",
+)
+@click.option(
+    "--min-iterations",
+    type=click.IntRange(1),
+    help="Before this one it is not reached. [0]",
+)
+@click.option(
+    "--hook",
+    "hooks",
+    multiple=True,
+    metavar="id=ID,workflow=NAME,…",
+    help="What is run after each iteration; also parallel=true, command=TEXT.",
+)
 @with_envelope
 def create(
     new_id: str,
-    plan: Path,
+    plan: Path | None,
     sprint_dir: Path | None,
     max_iterations: int | None,
+    mode: str | None,
+    goal: str | None,
+    idle_threshold: int | None,
+    min_iterations: int | None,
+    hooks: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Take in a compiled plan in which nothing has happened yet.
+    """Take in a compiled plan in which nothing has happened yet, or begin with a goal.
 
     The plan has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
-    out.
+    out. A goal needs no plan: its steps are found on the way.
     """
-    from ..intake.progress import read_bytes, read_plan
-
     check_sprint_id(new_id, field="ID")
-    content = read_bytes(plan)
-    document = read_plan(content, file=str(plan))
+    fields: dict[str, Any] = {}
+    if goal is not None and mode != "standard":
+        fields = ralph_fields(
+            goal,
+            idle_threshold=idle_threshold,
+            min_iterations=min_iterations,
+            hooks=[hook_from(text) for text in hooks],
+        )
+    elif mode == "ralph" or goal or idle_threshold or min_iterations or hooks:
+        raise click.UsageError("Ralph mode needs --goal, and its options --mode ralph")
+    document, content = {}, b""
+    if plan is not None:
+        from ..intake.progress import read_bytes, read_plan
+
+        content = read_bytes(plan)
+        document = read_plan(content, file=str(plan))
+    elif not fields:
+        raise click.UsageError("give a --plan, or a --goal")
+    document = {**fields, **document, **fields}
     options = Options(given)
     with open_workspace() as workspace:
+        folder = sprint_dir or (plan.parent if plan is not None else Path())
         wish = {
             "plan": document,
-            "place": place_in(workspace.location, sprint_dir or plan.parent),
-            "sources": (source_of(workspace.location, plan, content),),
+            "place": place_in(workspace.location, folder),
+            "sources": (source_of(workspace.location, plan, content),) if plan else (),
             "max_iterations": max_iterations,
         }
         outcome = act(
@@ -72,13 +116,13 @@ def create(
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _create(sprint: Sprint, wish: dict[str, Any], *, file: Path) -> list[Fact]:
+def _create(sprint: Sprint, wish: dict[str, Any], *, file: Path | None) -> list[Fact]:
     """Create a sprint; a field that is refused is named with the plan's file."""
     try:
         return create_sprint(sprint, **wish)
     except RefusedError as error:
         field = error.fields.get("field")
-        if field is None:
+        if field is None or file is None:
             raise
         problem = error.message.removeprefix(f"{field}: ")
         raise InvalidInputError(

@@ -13,7 +13,16 @@ from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import check_exists
 from sprintlog.engine.sprint.tree import Node, gate_is_open, gate_status
 from sprintlog.projections.gate_running import is_alive
+from sprintlog.projections.holding import holder_of
 
+from ..goal_status import (
+    goal_answer,
+    goal_lines,
+    loop_answer,
+    loop_lines,
+    spent_answer,
+    spent_lines,
+)
 from ..output import coloured, print_json, print_styled, visible
 from ..wiring import open_workspace, with_json, with_point, with_sprint
 
@@ -32,15 +41,19 @@ MARKS = {
 @with_sprint
 @with_json
 def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
-    """Show where a sprint stands: status, pointer, figures, phases."""
+    """Show where a sprint stands: status, pointer, figures, phases, goal and steps.
+
+    With it who runs it now, and what all agents took so far: runs, tokens, cost.
+    """
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         check_exists(sprint)
         stale = at is None and is_stale(sprint, now=from_milliseconds(workspace.clock()))
+        holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
     if as_json:
-        print_json(_answer(sprint, stale))
+        print_json({**_answer(sprint, stale), **loop_answer(holder)})
         return
-    print_styled("\n".join(_lines(sprint, stale)))
+    print_styled("\n".join([*_lines(sprint, stale), *loop_lines(holder)]))
 
 
 def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
@@ -55,6 +68,8 @@ def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
         "current": document.get("current"),
         "stats": document.get("stats"),
         "last_activity": document.get("last-activity"),
+        **goal_answer(sprint),
+        **spent_answer(sprint),
         "phases": [
             {
                 "address": node.address,
@@ -78,6 +93,8 @@ def _lines(sprint: Sprint, stale: bool) -> list[str]:
     lines.append(_figures(stats) + at)
     for phase in plan.tree.root.children:
         lines.extend(_tree_lines(phase, pointed, "  "))
+    lines.extend(goal_lines(sprint))
+    lines.extend(spent_lines(sprint))
     lines.extend(_lost_runs(sprint))
     for node in plan.tree.leaves:
         if needed := node.data.get("human-needed"):
@@ -85,7 +102,8 @@ def _lines(sprint: Sprint, stale: bool) -> list[str]:
             lines.append(visible(f"needs a person at {node.address}: {reason}"))
             if details:
                 lines.append(visible(f"  {details}"))
-    if sprint.is_running and plan.tree.leaves and plan.tree.open_leaf() is None:
+    finished = plan.tree.leaves and plan.tree.open_leaf() is None
+    if sprint.is_running and finished and not plan.is_ralph:
         lines.append("everything is finished: `sprintlog sprint complete` closes it")
     return lines
 

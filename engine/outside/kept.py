@@ -53,13 +53,16 @@ def run_kept(
     given: int | None = None,
     held: Collection[int] = (),
     tick: Callable[[], None] = lambda: None,
+    stop: int | None = None,
+    started: Callable[[int], None] = lambda pid: None,
 ) -> Ended | None:
     """Run a program; return once it and all it started ended, None if nobody knows how.
 
     It reads the descriptor `given`, nothing without one. What it prints goes to
     `output`, and on standard error to `errors`, or there as well. The descriptors `held`
-    stay open until all is over. `tick` is called every `TICK_SECONDS`. Whatever ends this
-    early ends the program too.
+    stay open until all is over. `tick` is called every `TICK_SECONDS`, `started` with the
+    number of the process that runs it. Whatever ends this early ends the program too, and
+    so does the end of what the descriptor `stop` reads.
     """
     with ExitStack() as opened:
         reading, writing = _pipe(opened)
@@ -94,8 +97,9 @@ def run_kept(
             _say(keeper, wish)
             for end in ends:
                 end.close()
+            started(keeper.pid)
             until = time.monotonic() + timeout_seconds + PATIENCE_SECONDS
-            answer = _listen(keeper, feeds, until=until, tick=tick)
+            answer = _listen(keeper, feeds, until=until, tick=tick, stop=stop)
         finally:
             _leave(keeper)
     return Ended(**json.loads(answer)) if answer else None
@@ -125,6 +129,7 @@ def _listen(
     *,
     until: float,
     tick: Callable[[], None],
+    stop: int | None,
 ) -> bytes:
     """Read what a program prints as it comes, until its keeper has answered."""
     assert keeper.stdout is not None
@@ -133,8 +138,12 @@ def _listen(
         for reading, feed in feeds.items():
             selector.register(reading, selectors.EVENT_READ, feed)
         selector.register(keeper.stdout, selectors.EVENT_READ)
+        if stop is not None:
+            selector.register(stop, selectors.EVENT_READ)
         while (left := until - time.monotonic()) > 0:
             for key, _ in selector.select(min(left, TICK_SECONDS)):
+                if key.fd == stop:
+                    return b""
                 chunk = os.read(key.fd, 1 << 16)
                 if key.data is not None:
                     key.data.feed(chunk)

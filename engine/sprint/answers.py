@@ -64,22 +64,32 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def judge(
-    *, output: str, errors: str = "", exit_code: int | None, timed_out: bool = False
+    *,
+    output: str,
+    errors: str = "",
+    exit_code: int | None,
+    timed_out: bool = False,
+    read: Callable[[str], Verdict] | None = None,
+    told: str = "",
 ) -> Verdict:
-    """Return what a run means; `exit_code` is negative for a signal, None if unknown."""
-    result = _result(output)
+    """Return what a run means; `exit_code` is negative for a signal, None if unknown.
+
+    `read` makes a verdict of the final text of a run that went well. An object that
+    only repeats lines of `told` is none of the agent's own.
+    """
+    result = _result(output, told=told)
     usage = _usage(result) if result else None
     text = output if result is None else _text(result.get("result"))
     if timed_out:
         return Verdict(FAILED, error="the time limit was reached", category=TIMEOUT)
     if result is not None and _is_error(result):
         error = text.strip() or _text(result.get("subtype")) or "the agent gave no reason"
-        return Verdict(FAILED, error=_short(error), category=categorise(error), usage=usage)
+        return Verdict(FAILED, error=short(error), category=categorise(error), usage=usage)
     if exit_code != 0:
         said = errors.strip() or text.strip()
-        error = _short(_exit_text(exit_code, said))
+        error = short(_exit_text(exit_code, said))
         return Verdict(FAILED, error=error, category=categorise(said), usage=usage)
-    return msgspec.structs.replace(_of_text(text), usage=usage)
+    return msgspec.structs.replace((read or _of_text)(text), usage=usage)
 
 
 def usage_of(output: str) -> Usage | None:
@@ -98,35 +108,43 @@ def categorise(error: str) -> str:
 
 def _of_text(text: str) -> Verdict:
     """Return the verdict on a successful run's final text."""
-    own = _last_object(text, lambda found: "status" in found)
+    own = last_object(text, lambda found: "status" in found)
     if own is None:
         if not text.strip():
-            return _invalid("the agent ended without saying anything")
-        return Verdict(COMPLETED, summary=_short(text))
-    status = _WORDS.get(_text(own.get("status")))
-    summary = _text(own.get("summary")) or None
-    if status is None:
-        return _invalid(f"the agent's status {_text(own.get('status'))[:40]!r} is unknown")
-    if status == COMPLETED:
-        return Verdict(COMPLETED, summary=_short(summary) if summary else None)
-    error = _text(own.get("error")) or summary or "the agent gave no reason"
+            return invalid("the agent ended without saying anything")
+        return Verdict(COMPLETED, summary=short(text))
+    if _WORDS.get(_text(own.get("status"))) == COMPLETED:
+        summary = _text(own.get("summary"))
+        return Verdict(COMPLETED, summary=short(summary) if summary else None)
+    return no_success(own)
+
+
+def no_success(own: Data) -> Verdict:
+    """Return the verdict that an agent's own object gives on a run that was no success."""
+    word = _text(own.get("status"))
+    status = _WORDS.get(word)
+    if status not in (FAILED, NEEDS_HUMAN):
+        return invalid(f"the agent's status {word[:40]!r} is unknown")
+    error = _text(own.get("error")) or _text(own.get("summary"))
+    error = error or "the agent gave no reason"
     if status == FAILED:
-        return Verdict(FAILED, error=_short(error), category=categorise(error))
+        return Verdict(FAILED, error=short(error), category=categorise(error))
     needed = own.get("human-needed") or own.get("humanNeeded") or own
     reason = _text(needed.get("reason")) if isinstance(needed, dict) else _text(needed)
     details = _text(needed.get("details")) if isinstance(needed, dict) else ""
-    return Verdict(NEEDS_HUMAN, error=_short(reason or error), details=details or None)
+    return Verdict(NEEDS_HUMAN, error=short(reason or error), details=details or None)
 
 
-def _invalid(error: str) -> Verdict:
+def invalid(error: str) -> Verdict:
+    """Return that an answer cannot be understood, which is a failure."""
     return Verdict(FAILED, error=error, category=VALIDATION)
 
 
-def _result(output: str) -> Data | None:
-    return _last_object(output, lambda found: found.get("type") == "result")
+def _result(output: str, *, told: str = "") -> Data | None:
+    return last_object(output, lambda found: found.get("type") == "result", told=told)
 
 
-def _last_object(text: str, fits: Callable[[Data], bool]) -> Data | None:
+def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> Data | None:
     """Return the fitting JSON object that the text is, or that its last line is.
 
     A code fence around the end of the text is looked through.
@@ -137,9 +155,18 @@ def _last_object(text: str, fits: Callable[[Data], bool]) -> Data | None:
         candidates.append(stripped.rpartition("```json")[2])
     for candidate in candidates:
         found = _object(candidate) if candidate.lstrip().startswith("{") else None
-        if found is not None and fits(found):
+        if found is not None and fits(found) and not repeats(candidate, told):
             return found
     return None
+
+
+def repeats(piece: str, told: str) -> bool:
+    """Tell whether a piece of an answer only repeats lines of what was told."""
+    lines, others = (
+        "\n".join(line.strip() for line in text.strip().split("\n"))
+        for text in (piece, told)
+    )
+    return f"\n{lines}\n" in f"\n{others}\n"
 
 
 def _object(text: str) -> Data | None:
@@ -192,7 +219,8 @@ def _exit_text(exit_code: int | None, said: str) -> str:
     return f"{how}: {last}" if last else how
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a text within the length of a summary."""
     text = text.strip()
     if len(text) <= SUMMARY_CHARS_MAX:
         return text

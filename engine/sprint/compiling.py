@@ -7,6 +7,7 @@ from .facts import InjectionPosition, Place, Source, SprintCompiled
 from .injection import inject_phases, inject_steps
 from .patch import diff
 from .plan import check_same_id, create_sprint, prepare
+from .ralph import GOAL
 from .spots import END_OF_PHASE, END_OF_WORKFLOW, STEP
 from .state import Sprint
 from .tree import Data
@@ -40,6 +41,9 @@ def take_plan(
 
 def _added(sprint: Sprint, document: Data) -> list[Fact]:
     """Return the injections of all that is new; refuse whatever is otherwise."""
+    if GOAL in sprint.plan.said:
+        # The goal was said anew since, which is in no definition.
+        document |= {key: sprint.plan.document[key] for key in ("mode", "goal", "ralph")}
     found = changes(sprint.plan.document, document)
     if found.differences:
         count = len(found.differences)

@@ -10,6 +10,7 @@ import msgspec
 
 from ..log.fact import Fact, Kind
 from ..log.port import DOCUMENT_BYTES_MAX
+from .ralph_facts import RALPH_FACTS
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -312,6 +313,7 @@ class AgentRan(Fact, frozen=True):
     type: ClassVar[str] = "agent-ran"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     phase: str
+    """The address of what it worked on; empty for the goal."""
     status: str
     """What its run means: completed, failed or needs-human."""
     exit_code: int | None = None
@@ -330,6 +332,8 @@ class AgentRan(Fact, frozen=True):
     """What it printed on standard error, in the same way."""
     usage: Usage | None = None
     """Tokens, cost and turns, as far as the agent says."""
+    iteration: int | None = None
+    """Which iteration it was, in a run for the goal."""
 
 
 class WorkDone(Fact, frozen=True):
@@ -428,4 +432,5 @@ FACTS: tuple[type[Fact], ...] = (
     RolledBack,
     EditObserved,
     NoteAdded,
+    *RALPH_FACTS,
 )

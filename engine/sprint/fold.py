@@ -7,14 +7,29 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..log.fact import Fact
-from . import gate_checks, injection, lifecycle, loop, phases, plan, rollback
+from . import (
+    dynamic_steps,
+    gate_checks,
+    hook_tasks,
+    injection,
+    lifecycle,
+    loop,
+    phases,
+    plan,
+    ralph,
+    reflection,
+    rollback,
+    work,
+)
 from .facts import (
+    AgentRan,
     IterationStarted,
     PhaseInjected,
     RolledBack,
     SprintImported,
     StepInjected,
 )
+from .ralph_facts import DynamicStepAdded
 from .rollback import Interval
 from .state import Plan, Record, Sprint
 
@@ -25,6 +40,10 @@ EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     **injection.EVOLVE,
     **gate_checks.EVOLVE,
     **loop.EVOLVE,
+    **reflection.EVOLVE,
+    **dynamic_steps.EVOLVE,
+    **ralph.EVOLVE,
+    **hook_tasks.EVOLVE,
 }
 """How each execution fact changes the Plan."""
 
@@ -67,6 +86,8 @@ def _record_imported(record: Record, fact: SprintImported, version: int) -> None
 RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     RolledBack: rollback.record_rollback,
     IterationStarted: loop.record_started,
+    DynamicStepAdded: dynamic_steps.record_added,
+    AgentRan: work.record_spent,
     PhaseInjected: injection.record_injected,
     StepInjected: injection.record_injected,
     SprintImported: _record_imported,

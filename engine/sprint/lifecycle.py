@@ -17,6 +17,7 @@ from .facts import (
     SprintResumed,
     SprintStarted,
 )
+from .ralph_settings import NOT_LEFT
 from .state import Plan, Sprint
 from .times import parse
 from .transitions import check_exists, check_phase, check_sprint, find_leaf
@@ -65,14 +66,18 @@ def need_human(
     error: str | None = None,
     phase: str | None = None,
 ) -> list[Fact]:
-    """Wait for a person at a leaf, the pointer's when none is named (R140, P38)."""
-    leaf = find_leaf(sprint, phase)
-    fact = HumanNeeded(leaf.address, reason, details, error)
+    """Wait for a person at a leaf, the pointer's when none is named (R140, P38).
+
+    In Ralph mode, where no leaf is open, it is the goal that a person is needed for.
+    """
+    is_goal = not phase and sprint.plan.is_at_goal
+    leaf = None if is_goal else find_leaf(sprint, phase)
+    fact = HumanNeeded(leaf.address if leaf else "", reason, details, error)
     if sprint.plan.status == NEEDS_HUMAN and sprint.plan.was_said("", fact):
         return []
     check_sprint(sprint, "needs-human")
     # A leaf that failed for good is what a person is needed for most often.
-    if leaf.status not in (BLOCKED, FAILED):
+    if leaf is not None and leaf.status not in (BLOCKED, FAILED):
         check_phase(leaf, "block")
     return [fact]
 
@@ -173,16 +178,25 @@ def _evolve_completed(plan: Plan, fact: Any, at: str) -> None:
 def _evolve_reopened(plan: Plan, fact: Any, at: str) -> None:
     plan.set_status(IN_PROGRESS)
     plan.stats["completed-at"] = None
+    if "ralph-exit" in plan.document:
+        plan.document["ralph-exit"] = dict(NOT_LEFT)
+
+
+def _evolve_resumed(plan: Plan, fact: Any, at: str) -> None:
+    plan.set_status(IN_PROGRESS)
+    plan.document.pop("human-needed", None)
 
 
 def _evolve_human_needed(plan: Plan, fact: HumanNeeded, at: str) -> None:
     plan.set_status(NEEDS_HUMAN)
-    node = plan.tree.find(fact.phase)
-    if node is None or node.leaf < 0:
-        return
     needed = {"reason": fact.reason}
     if fact.details is not None:
         needed["details"] = fact.details
+    if not fact.phase:
+        plan.document["human-needed"] = needed
+    node = plan.tree.find(fact.phase)
+    if node is None or node.leaf < 0:
+        return
     put(node.data, "error", fact.error or node.data.get("error") or fact.reason)
     put(node.data, "human-needed", needed)
     node.data.pop("next-retry-at", None)
@@ -219,7 +233,7 @@ _CHANGES: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     SprintBlocked: _becomes(BLOCKED),
     HumanNeeded: _evolve_human_needed,
     SprintInterrupted: _becomes(INTERRUPTED),
-    SprintResumed: _becomes(IN_PROGRESS),
+    SprintResumed: _evolve_resumed,
     SprintCompleted: _evolve_completed,
     SprintReopened: _evolve_reopened,
 }

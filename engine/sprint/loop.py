@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .facts import IterationEnded, IterationStarted
+from .reflection import start_reflection
 from .state import Plan, Record, Sprint
 from .transitions import check_exists, check_running
 
@@ -17,7 +18,10 @@ _SAID = "\niteration"
 def start_iteration(
     sprint: Sprint, *, number: int | None = None, max_iterations: int | None = None
 ) -> list[Fact]:
-    """Begin a loop iteration: the next number, unless a higher one is given (P36)."""
+    """Begin a loop iteration: the next number, unless a higher one is given (P36).
+
+    With it begins reflection, when that is due.
+    """
     highest = sprint.record.iteration_max
     given = highest + 1 if number is None else number
     fact = IterationStarted(given, max_iterations)
@@ -37,7 +41,7 @@ def start_iteration(
             f"max-iterations {max_iterations} is not allowed: 1 to {NUMBER_MAX}",
             field="max-iterations",
         )
-    return [fact]
+    return [fact, *start_reflection(sprint.plan, number=given)]
 
 
 def end_iteration(
@@ -81,10 +85,12 @@ def _evolve_started(plan: Plan, fact: IterationStarted, at: str) -> None:
     plan.stats["current-iteration"] = fact.number
     if fact.max_iterations is not None:
         plan.stats["max-iterations"] = fact.max_iterations
+    plan.turns.begin(fact.number if plan.is_at_goal else 0)
     plan.say(_SAID, fact)
 
 
 def _evolve_ended(plan: Plan, fact: IterationEnded, at: str) -> None:
+    plan.turns.end()
     plan.say(_SAID, fact)
 
 

@@ -9,6 +9,7 @@ from .facts import Place, Source, SprintCompiled, SprintImported
 from .patch import apply, diff
 from .state import Plan, Sprint
 from .tree import CHILDREN, Data
+from .turns import Turns
 from .words import NOT_STARTED, PENDING
 
 ID_CHARS_MAX = 128
@@ -201,6 +202,7 @@ def _evolve_compiled(plan: Plan, fact: SprintCompiled, at: str) -> None:
     plan.touched = True
     # What was said of an earlier plan's phases is not said of these.
     plan.said.clear()
+    plan.turns = Turns()
 
 
 def _evolve_imported(plan: Plan, fact: SprintImported, at: str) -> None:
@@ -210,6 +212,7 @@ def _evolve_imported(plan: Plan, fact: SprintImported, at: str) -> None:
     else:
         plan.replace(apply(plan.settle(), fact.patch or []))
     plan.said.clear()
+    plan.turns = Turns()
 
 
 EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {

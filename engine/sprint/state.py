@@ -12,16 +12,20 @@ from ..log.fact import Fact
 from .facts import Place
 from .times import elapsed
 from .tree import Data, Node, Tree
+from .turns import Turns
 from .words import COMPLETED, IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-STATE_FORMAT = 2
+STATE_FORMAT = 3
 """Raise when a saved state of an older version must not be read again."""
 
 
 class Plan:
     """Execution facts on the path, as a document."""
 
-    __slots__ = ("_held", "_tree", "document", "last_at", "place", "said", "touched")
+    __slots__ = (
+        *("_held", "_tree", "document", "last_at"),
+        *("place", "said", "touched", "turns"),
+    )
 
     def __init__(self) -> None:
         self.document: Data = {}
@@ -32,6 +36,7 @@ class Plan:
         """When the last fact on the path happened."""
         self.touched = False
         """Whether facts of our own came after the last imported document."""
+        self.turns = Turns()
         self._tree: Tree | None = None
         self._held: str | None = None
 
@@ -58,6 +63,16 @@ class Plan:
         """Return the sprint's status word."""
         status = self.document.get("status")
         return status if status in SPRINT_STATUSES else NOT_STARTED
+
+    @property
+    def is_ralph(self) -> bool:
+        """Tell whether the sprint has a goal that ends it (R51)."""
+        return self.document.get("mode") == "ralph"
+
+    @property
+    def is_at_goal(self) -> bool:
+        """Tell whether the goal itself is worked on: no phase is left that is open."""
+        return self.is_ralph and self.tree.open_leaf() is None
 
     @property
     def stats(self) -> Data:
@@ -154,6 +169,19 @@ class Plan:
         return figures
 
 
+class Spent(msgspec.Struct, array_like=True):
+    """What all runs of agents took together, as far as they said."""
+
+    runs: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_creation_tokens: int = 0
+    turns: int = 0
+    duration_ms: int = 0
+    cost_usd: float = 0.0
+
+
 class Record(msgspec.Struct):
     """Knowledge and counters: never voided by a rollback."""
 
@@ -169,6 +197,8 @@ class Record(msgspec.Struct):
     """Versions of the rollbacks that were taken back."""
     allotted: dict[str, int] = {}
     """How many numbers were ever given to ids of each prefix."""
+    spent: Spent = msgspec.field(default_factory=Spent)
+    """By agents, also in runs that a rollback took back."""
 
 
 class Sprint:
@@ -210,6 +240,7 @@ class _Saved(msgspec.Struct, array_like=True):
     touched: bool
     held: str | None
     record: Record
+    turns: Turns
 
 
 def _stored(fact: Fact) -> tuple[str, Data]:
@@ -237,6 +268,7 @@ def pack(sprint: Sprint) -> bytes:
             plan.touched,
             plan.held,
             sprint.record,
+            plan.turns,
         )
     )
 
@@ -250,4 +282,5 @@ def unpack(saved: bytes) -> Sprint:
     plan = sprint.plan
     plan.document, plan.place, plan.said = state.document, state.place, dict(state.said)
     plan.last_at, plan.touched, plan.held = state.last_at, state.touched, state.held
+    plan.turns = state.turns
     return sprint

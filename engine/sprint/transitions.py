@@ -93,6 +93,27 @@ def check_running(sprint: Sprint, wish: str) -> None:
     )
 
 
+def check_goal(sprint: Sprint, wish: str) -> None:
+    """Raise `RefusedError` unless the sprint is in Ralph mode and not completed."""
+    check_exists(sprint)
+    if not sprint.plan.is_ralph:
+        raise RefusedError(
+            f"sprint {sprint.id} has no goal: cannot {wish}",
+            hint="`sprintlog goal set` brings it into Ralph mode",
+            sprint=sprint.id,
+            wish=wish,
+        )
+    if sprint.plan.status == COMPLETED:
+        raise RefusedError(
+            f"sprint {sprint.id} is {COMPLETED}: cannot {wish}; allowed: reopen",
+            hint="`sprintlog sprint reopen` first",
+            sprint=sprint.id,
+            state=COMPLETED,
+            wish=wish,
+            allowed=["reopen"],
+        )
+
+
 def check_growing(sprint: Sprint) -> None:
     """Raise `RefusedError` unless the sprint's status allows its plan to grow."""
     if sprint.plan.status in INJECTION_FROM:

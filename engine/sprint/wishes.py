@@ -10,8 +10,9 @@ import msgspec
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
+from . import dynamic_steps, hook_tasks, lifecycle, notes, phases, ralph
 from . import facts as f
-from . import lifecycle, notes, phases
+from . import ralph_facts as r
 from .gate_checks import record_gate
 from .gates import GateResult
 from .injection import inject_phases, inject_steps
@@ -40,6 +41,8 @@ _ONLY_CAUSED = {
     f.GateBlocked.type: "a gate that failed as often as it may causes it",
     f.EditObserved.type: "sprintlog records it when it finds a state file edited",
     f.RolledBack.type: "`sprintlog undo` takes back a rollback",
+    r.ReflectionStarted.type: "`iteration-started` causes it after idle iterations",
+    r.GoalClaimed.type: "`goal-completed` causes it where that cannot count yet",
 }
 
 
@@ -133,6 +136,27 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             return record_gate(sprint, result=result, phase=fact.phase, attempt=attempt)
         case f.AgentRan():
             return record_run(sprint, ran=fact)
+        case r.DynamicStepAdded():
+            step = fact.id or None
+            return dynamic_steps.add_step(sprint, prompt=fact.prompt, step=step)
+        case r.DynamicStepUpdated():
+            return dynamic_steps.update_step(
+                sprint, step=fact.id, status=fact.status, prompt=fact.prompt
+            )
+        case r.IterationFailed():
+            return ralph.fail_iteration(
+                sprint,
+                error=fact.error,
+                category=fact.category,
+                number=fact.number or None,
+                at=at,
+            )
+        case r.GoalCompleted():
+            return ralph.complete_goal(sprint, summary=fact.summary)
+        case r.HookTaskSpawned(transcript=""):
+            return hook_tasks.spawn_hook(
+                sprint, hook_id=fact.hook_id, iteration=fact.iteration, pid=fact.pid
+            )
         case f.PhaseFailed():
             return phases.fail_phase(sprint, at=at, **given)
         case _ if command := _COMMANDS.get(type(fact)):
@@ -154,6 +178,10 @@ _LEFT_OUT: dict[type[Fact], dict[str, Any]] = {
     f.GateChecked: {"attempt": 0},
     f.IterationStarted: {"number": 0},
     f.IterationEnded: {"number": 0},
+    r.IterationFailed: {"number": 0},
+    r.DynamicStepAdded: {"id": ""},
+    r.GoalCompleted: {"iteration": 0},
+    r.HookTaskSpawned: {"transcript": ""},
 }
 """What a wish may leave to the command, and what stands for that until then."""
 
@@ -177,4 +205,9 @@ _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
     f.IterationStarted: start_iteration,
     f.IterationEnded: end_iteration,
     f.NoteAdded: notes.add_note,
+    r.GoalSet: ralph.set_goal,
+    r.HookTaskSpawned: hook_tasks.spawn_hook,
+    r.HookTaskRunning: hook_tasks.run_hook,
+    r.HookTaskCompleted: hook_tasks.complete_hook,
+    r.HookTaskFailed: hook_tasks.fail_hook,
 }

@@ -13,6 +13,7 @@ PENDING = "pending"
 SKIPPED = "skipped"
 FAILED = "failed"
 
+SPAWNED = "spawned"
 RUNNING = "running"
 PASSED = "passed"
 RETRYING = "retrying"
@@ -30,6 +31,8 @@ SPRINT_STATUSES = (
 PHASE_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED, SKIPPED, FAILED)
 FINISHED = frozenset({COMPLETED, SKIPPED})
 
+DYNAMIC_STEP_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED)
+
 MODELS = ("sonnet", "opus", "haiku")
 MODES = ("standard", "ralph")
 GATE_STATUSES = (PENDING, RUNNING, PASSED, RETRYING, FAILED, BLOCKED)
@@ -38,5 +41,5 @@ REQUEST_TYPES = ("bug", "improvement", "refactor", "test", "docs", "security")
 REQUEST_STATUSES = ("pending", "approved", "rejected", "deferred", "backlog")
 DECISIONS = ("approve", "reject", "defer", "backlog")
 DEFERRALS = ("end-of-phase", "end-of-sprint", "next-sprint")
-HOOK_TASK_STATUSES = ("spawned", "running", "completed", "failed")
+HOOK_TASK_STATUSES = (SPAWNED, RUNNING, COMPLETED, FAILED)
 FAILURE_CATEGORIES = ("network", "rate-limit", "timeout", "validation", "logic")

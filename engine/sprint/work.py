@@ -6,8 +6,8 @@ from .facts import AgentRan
 from .lifecycle import need_human
 from .loop import start_iteration
 from .phases import complete_phase, end_work, fail_phase, start_phase
-from .state import Sprint
-from .transitions import find_leaf, find_node
+from .state import Record, Spent, Sprint
+from .transitions import check_goal, find_leaf, find_node
 from .tree import gate_is_open
 from .words import COMPLETED, FAILED, IN_PROGRESS
 
@@ -47,5 +47,21 @@ def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list
 
 def record_run(sprint: Sprint, *, ran: AgentRan) -> list[Fact]:
     """Keep how an agent's run went, without anything that follows from it."""
-    find_node(sprint, ran.phase)
+    if ran.phase:
+        find_node(sprint, ran.phase)
+    else:
+        check_goal(sprint, "record a run for the goal")
     return [ran]
+
+
+def record_spent(record: Record, fact: AgentRan, version: int) -> None:
+    """Add what a run took to what all of them took."""
+    spent, used = record.spent, fact.usage
+    spent.runs += 1
+    spent.duration_ms += fact.duration_ms or 0
+    for name in _COUNTED if used is not None else ():
+        total = getattr(spent, name) + (getattr(used, name) or 0)
+        setattr(spent, name, total)
+
+
+_COUNTED = [n for n in Spent.__struct_fields__ if n not in ("runs", "duration_ms")]

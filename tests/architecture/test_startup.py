@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sprintlog.cli.main import COMMANDS
+from sprintlog.cli.main import COMMANDS, module_of
 
 from .tree import PACKAGE_PATH, ROOT
 
@@ -31,7 +31,7 @@ OTHERS = {
 }
 """Commands that do not record a single action; every other one is on the hot path."""
 RECORDING_COMMANDS = [
-    f"sprintlog.cli.commands.{name}" for name in COMMANDS if name not in OTHERS
+    f"sprintlog.cli.commands.{module_of(name)}" for name in COMMANDS if name not in OTHERS
 ]
 
 

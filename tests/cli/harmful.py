@@ -59,6 +59,7 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
         list[dict[str, Any]]: [{"op": "add", "path": f"/{EVIL}", "value": EVIL}],
         f.Place: f.Place(f"{EVIL.replace('/', '_')}/PROGRESS.yaml"),
         tuple[f.Source, ...]: (f.Source(EVIL, EVIL),),
+        tuple[str, ...]: (EVIL,),
         f.Usage: f.Usage(input_tokens=1),
         f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
     }

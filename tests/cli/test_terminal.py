@@ -46,9 +46,11 @@ NEEDED = {
     "phase": Tree(document()).leaves[0].address,
     "tag": "activity-seen",
     "prompt": EVIL,
+    "step": EVIL,
+    "hook_id": EVIL,
 }
 """A value for every argument and option that a command cannot do without."""
-ONE_OF_SEVERAL = {"prompt"}
+ONE_OF_SEVERAL = {"prompt", "plan"}
 """Options that a command can do without only if it gets another one."""
 
 

@@ -15,7 +15,7 @@ import msgspec
 from sprintlog.cli.main import cli
 from sprintlog.cli.wiring import with_recording
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts
+from sprintlog.engine.sprint import facts, ralph_facts
 from sprintlog.engine.sprint.compile.problems import ERRORS, WARNINGS
 
 from .transitions import transitions_page
@@ -37,20 +37,27 @@ MEANINGS = {
     "document": "The whole document, as PROGRESS.yaml has it.",
     "duration_ms": "How long it took.",
     "error": "What went wrong.",
+    "goal": "What is to be reached.",
+    "hook_id": "The id of the hook.",
+    "id": "The id of the step.",
+    "iteration": "The iteration it belongs to.",
     "max_iterations": "How many iterations the loop allows.",
     "model": "The model that executes it.",
     "next_retry_at": "Not before this time, ISO 8601 in UTC.",
     "number": "The iteration's number.",
     "patch": "What changed since the document before: JSON Patch (RFC 6902).",
     "path": "The state file, relative to the work tree's root.",
+    "pid": "The process that runs it in the background, if one does.",
     "phase": "The address of the phase, step or sub-phase.",
     "place": "Where the state file is written; null for nowhere.",
+    "prompt": "What is to be done.",
     "problem": "Why their bytes cannot be read.",
     "reason": "Why.",
     "source": "The file it came from, with the commit where git has it.",
     "summary": "What was reached.",
     "text": "The remark.",
     "timed_out": "Whether its time limit ended it.",
+    "transcript": "Where its output is kept, seen from the sprint's directory.",
     "timeout_ms": "How long the script may take.",
     "why": "Why it can go on.",
 }
@@ -231,6 +238,7 @@ def _typed(annotation: str) -> str:
         "Usage": "[usage](#usage)",
         "float": "number",
         "tuple[Source, ...]": "list of [source](#source)",
+        "tuple[str, ...]": "list of texts",
         "InjectionPosition": "[position](#position)",
         "None": "null",
     }
@@ -240,7 +248,8 @@ def _typed(annotation: str) -> str:
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     """Return type and docstring of every field as the module of the facts has them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    for node in ast.parse(inspect.getsource(facts)).body:
+    modules = (facts, ralph_facts)
+    for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:
         if not isinstance(node, ast.ClassDef):
             continue
         fields = found[node.name] = {}

@@ -9,8 +9,8 @@ from sprintlog.cli import output
 from sprintlog.engine import errors
 from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.sprint.actions import ACTIONS, Action
 from sprintlog.engine.sprint.facts import FACTS
-from sprintlog.engine.sprint.next import ACTIONS, Action
 from sprintlog.projections.findings import NOTE, OK, PROBLEM, WARNING
 from tests.spec.test_diagnosis import CASES, CHECKS
 

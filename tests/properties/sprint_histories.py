@@ -4,13 +4,15 @@ Nearly every move is one that the rules allow; what they refuse is left out.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import gate_checks, lifecycle, loop, notes, phases, plan
@@ -22,6 +24,7 @@ from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import PHASE_FROM
 from sprintlog.engine.sprint.words import PHASE_STATUSES, SPRINT_STATUSES
 
+from .goals import goal_command
 from .injections import inject, injection
 
 Data = dict[str, Any]
@@ -45,7 +48,7 @@ SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
     (notes.add_note, {"text": "x"}),
     (loop.end_iteration, {"summary": "x"}),
 ]
-OWN = ("phase",) * 8 + ("gate",) * 3 + ("sprint", "wake")
+OWN = ("phase",) * 8 + ("gate",) * 3 + ("goal",) * 3 + ("sprint", "wake")
 
 
 def copied(value: Any) -> Any:
@@ -140,6 +143,8 @@ class World:
             case "sprint":
                 command, said = SPRINT_COMMANDS[i % len(SPRINT_COMMANDS)]
                 self.act(command, **said)
+            case "goal":
+                self.work_on_goal(i)
             case "wake":
                 for command, said in SPRINT_COMMANDS[:2]:
                     self.act(command, **said)
@@ -158,6 +163,11 @@ class World:
                     assert written(self.sprint) == msgspec.json.encode(theirs)
             case _:
                 assert kind == "phase"
+
+    def work_on_goal(self, i: int) -> None:
+        """Do something for the goal, as far as there is one."""
+        with suppress(NotFoundError):
+            self.act(partial(goal_command, i=i, at=self.time))
 
     def check_gate(self, i: int, j: int) -> None:
         """Begin to run the gate at the pointer, or let its run end, well or not."""
@@ -253,7 +263,11 @@ def plans(draw: st.DrawFn) -> Data:
     def sub(index: int) -> Data:
         return {"id": f"i/{index}", "prompt": "x"}
 
-    return {"phases": [top(index) for index in range(draw(st.integers(1, 3)))]}
+    goal: Data = {}
+    if draw(st.booleans()):
+        goal = {"mode": "ralph", "goal": "x", "per-iteration-hooks": [{"id": "h"}]}
+    phases = [top(index) for index in range(draw(st.integers(0 if goal else 1, 3)))]
+    return {**goal, "phases": phases}
 
 
 @st.composite

@@ -34,7 +34,10 @@ def enlarged(plan: Data, places: list[int]) -> Data:
             for holder in holders
             for key in ("phases", "steps")
             # A step with nothing below it is a leaf, and stays one.
-            if holder.get(key) or (key == "steps" and key in holder)
+            if holder.get(key)
+            or (key == "steps" and key in holder)
+            # A goal may have no phase at all.
+            or (key == "phases" and holder is plan)
         ]
         siblings = lists[place % len(lists)]
         node: Data = {"id": f"new-{count}", "prompt": "x"}

@@ -8,7 +8,8 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.next import ACTIONS, Action, next_action
+from sprintlog.engine.sprint.actions import ACTIONS, Action
+from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.state import Sprint, pack, unpack
 
 from .conftest import Data, Scenario, for_each, simple
@@ -98,7 +99,7 @@ def test_ralph_mode_is_not_over_without_its_goal(running: Any) -> None:
     """Phases that are done do not complete a sprint that works towards a goal."""
     plan = {"mode": "ralph", "goal": "Win", **simple("a")}
     told = answer(running(plan, f.PhaseSkipped("a")))
-    assert (told["do"], "goal" in told["why"]) == ("stop", True)
+    assert (told["do"], told["iteration"], "Win" in told["prompt"]) == ("iterate", 1, True)
 
 
 def test_an_interrupted_loop_goes_on(running: Any) -> None:

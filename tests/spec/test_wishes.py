@@ -8,6 +8,7 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import injection, lifecycle, loop, notes, phases
+from sprintlog.engine.sprint import ralph_facts as r
 from sprintlog.engine.sprint.gate_checks import record_gate
 from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.plan import create_sprint, import_document
@@ -202,6 +203,7 @@ def test_covers_every_fact_that_can_be_wished() -> None:
     caused = {"breakpoint-reached", "retry-scheduled", "edit-observed"}
     caused |= {"gate-started", "gate-interrupted", "gate-blocked"}
     documents = {"sprint-compiled", "sprint-imported"}
+    caused |= {fact.type for fact in r.RALPH_FACTS}
     assert {c[1] for c in CASES} | caused | documents == {x.type for x in f.FACTS}
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..ralph_settings import IDLE_THRESHOLD, NOT_LEFT, RALPH
 from ..tree import Data
 from .problems import (
     Definition,
@@ -13,20 +14,17 @@ from .problems import (
     text_of,
 )
 
-IDLE_THRESHOLD = 3
-"""Iterations without progress before reflection starts (R53)."""
 _PROMPTS = ("goal-prompt", "reflection-prompt")
-_NOT_LEFT: Data = {"detected-at": None, "iteration": None, "final-summary": None}
 
 
 def settings_of(sprint: Definition, main: Definition | None, problems: Problems) -> Data:
     """Return the plan's top-level fields but its phases, in the order they are shown."""
     data = sprint.data
     workflow: Data = main.data if main is not None else {}
-    is_ralph = (text_of(data, "mode") or text_of(workflow, "mode")) == "ralph"
+    is_ralph = (text_of(data, "mode") or text_of(workflow, "mode")) == RALPH
     settings: Data = {}
     if is_ralph:
-        settings["mode"] = "ralph"
+        settings["mode"] = RALPH
         if not is_given(data, "goal"):
             problems.add(
                 "missing-goal",
@@ -46,7 +44,7 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
     if retry := mapping_of(data, "retry"):
         settings["retry"] = retry
     if is_ralph:
-        settings |= {"dynamic-steps": [], "hook-tasks": [], "ralph-exit": dict(_NOT_LEFT)}
+        settings |= {"dynamic-steps": [], "hook-tasks": [], "ralph-exit": dict(NOT_LEFT)}
     if (most := _max_iterations(data)) is not None:
         settings["stats"] = {"max-iterations": most}
     return settings

@@ -1,0 +1,130 @@
+"""The facts of Ralph mode: a goal, the steps towards it, its iterations and their hooks."""
+
+from typing import ClassVar
+
+from ..log.fact import Fact
+
+
+class GoalSet(Fact, frozen=True):
+    """The goal was said, and with it what else is given; the sprint is in Ralph mode."""
+
+    type: ClassVar[str] = "goal-set"
+    goal: str
+    idle_threshold: int | None = None
+    """Iterations without progress before reflection starts."""
+    min_iterations: int | None = None
+    """A claim before the end of this iteration is recorded and not obeyed."""
+    max_iterations: int | None = None
+
+
+class DynamicStepAdded(Fact, frozen=True):
+    """A step towards the goal came in (R55-R59)."""
+
+    type: ClassVar[str] = "dynamic-step-added"
+    id: str
+    prompt: str
+    iteration: int = 0
+    """The iteration that made it; 0 before the first one."""
+
+
+class DynamicStepUpdated(Fact, frozen=True):
+    """A step towards the goal has another status, another prompt, or both."""
+
+    type: ClassVar[str] = "dynamic-step-updated"
+    id: str
+    status: str | None = None
+    """`pending`, `in-progress`, `completed` or `blocked`; null for the one it has."""
+    prompt: str | None = None
+    """Null for the one it has."""
+
+
+class ReflectionStarted(Fact, frozen=True):
+    """So many iterations went by without progress that the loop reflects (R54)."""
+
+    type: ClassVar[str] = "reflection-started"
+    iteration: int
+    """The iteration that begins to reflect."""
+    idle: int
+    """Iterations since a step was completed or added."""
+
+
+class IterationFailed(Fact, frozen=True):
+    """An iteration's run failed; the iteration goes on when it may be tried again."""
+
+    type: ClassVar[str] = "iteration-failed"
+    number: int
+    error: str
+    category: str = "logic"
+    next_retry_at: str | None = None
+
+
+class GoalClaimed(Fact, frozen=True):
+    """The goal was said to be reached when that could not count; the loop goes on."""
+
+    type: ClassVar[str] = "goal-claimed"
+    iteration: int
+    reason: str
+    """Why it did not count."""
+    summary: str | None = None
+
+
+class GoalCompleted(Fact, frozen=True):
+    """The goal is reached, and with it the sprint is completed (R65-R67, P39)."""
+
+    type: ClassVar[str] = "goal-completed"
+    iteration: int
+    """0 without an iteration."""
+    summary: str | None = None
+    open_steps: tuple[str, ...] = ()
+    """The ids of the steps that were not completed."""
+
+
+class HookTaskSpawned(Fact, frozen=True):
+    """A hook of an iteration is about to be run, for the first time or again (R60-R64)."""
+
+    type: ClassVar[str] = "hook-task-spawned"
+    iteration: int
+    hook_id: str
+    transcript: str
+    pid: int | None = None
+
+
+class HookTaskRunning(Fact, frozen=True):
+    """A hook's process runs."""
+
+    type: ClassVar[str] = "hook-task-running"
+    iteration: int
+    hook_id: str
+    pid: int | None = None
+
+
+class HookTaskCompleted(Fact, frozen=True):
+    """A hook ended well."""
+
+    type: ClassVar[str] = "hook-task-completed"
+    iteration: int
+    hook_id: str
+
+
+class HookTaskFailed(Fact, frozen=True):
+    """A hook failed; the loop goes on."""
+
+    type: ClassVar[str] = "hook-task-failed"
+    iteration: int
+    hook_id: str
+    error: str | None = None
+
+
+RALPH_FACTS: tuple[type[Fact], ...] = (
+    GoalSet,
+    DynamicStepAdded,
+    DynamicStepUpdated,
+    ReflectionStarted,
+    IterationFailed,
+    GoalClaimed,
+    GoalCompleted,
+    HookTaskSpawned,
+    HookTaskRunning,
+    HookTaskCompleted,
+    HookTaskFailed,
+)

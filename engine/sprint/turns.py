@@ -1,0 +1,51 @@
+"""How far a Ralph loop is between two facts: what no field of its document says."""
+
+import msgspec
+
+
+class Turns(msgspec.Struct, array_like=True):
+    """Counts over the facts on the path; an iteration here is one towards the goal."""
+
+    number: int = 0
+    """The iteration that is under way; 0 between two of them."""
+    ended: int = 0
+    """The last one that ended."""
+    idle: int = 0
+    """How many ended since a step was completed or added."""
+    moved: bool = False
+    """Whether one was, in the iteration under way."""
+    reflects: bool = False
+    """Whether reflection has started since then."""
+    failures: int = 0
+    """How often the run of the iteration under way failed."""
+    due: str | None = None
+    """Not before this time may it be run again."""
+    error: str | None = None
+    """How its last run failed."""
+    claimed: int = 0
+    """The last iteration in which the goal was claimed and that did not count."""
+
+    @property
+    def idle_next(self) -> int:
+        """Return the idle count when the next iteration begins: that ends this one."""
+        return self.idle + (self.number > 0 and not self.moved)
+
+    def begin(self, number: int) -> None:
+        """Begin an iteration; one that was left open ends."""
+        self.end()
+        self.number = number
+
+    def end(self) -> None:
+        """End the iteration that is under way, if there is one."""
+        self.idle, self.moved = self.idle_next, False
+        self.ended, self.number = self.number or self.ended, 0
+        self.failures, self.due, self.error = 0, None, None
+
+    def move(self) -> None:
+        """Take notice that a step was completed or added."""
+        self.idle, self.reflects = 0, False
+        self.moved = self.number > 0
+
+    def fail(self, error: str, due: str | None) -> None:
+        """Take notice that the run of the iteration under way failed."""
+        self.failures, self.error, self.due = self.failures + 1, error, due

@@ -1,0 +1,110 @@
+"""The loop's half for a goal: iterations, and the hooks that are run for them."""
+
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.actions import Action, HookRun
+from sprintlog.engine.sprint.hook_tasks import tasks_of
+from sprintlog.engine.sprint.ralph_answers import read_turn
+from sprintlog.engine.sprint.ralph_next import run_of
+from sprintlog.engine.sprint.ralph_prompt import said_in
+from sprintlog.engine.sprint.ralph_settings import hooks_of
+from sprintlog.engine.sprint.ralph_work import end_turn, start_turn
+from sprintlog.engine.sprint.words import (
+    COMPLETED,
+    IN_PROGRESS,
+    INTERRUPTED,
+    RUNNING,
+    SPAWNED,
+)
+
+from .driving import Driver, ran_as
+from .hook_running import Hooks, Surroundings
+
+
+class GoalRunner(Driver):
+    """Performs what is next for a goal."""
+
+    _hooks: Hooks | None = None
+
+    def _iterate(self, action: Action) -> None:
+        assert action.prompt is not None
+        self._act(lambda sprint, at: start_turn(sprint))
+        self._refresh()
+        plan = self._workspace.sprint(self._id).plan
+        number = plan.turns.number
+        told = said_in(plan, action.prompt)
+        attempt = f", attempt {action.attempt}" if action.attempt != 1 else ""
+        how = ", reflects" if action.reflection else ""
+        self._tell(f"work   iteration {number}{attempt}{how}")
+        own = {
+            "ITERATION_NUMBER": str(number),
+            "ATTEMPT_NUMBER": str(action.attempt),
+            **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
+        }
+        read = partial(read_turn, told=told)
+        run, verdict = self._ask(action.prompt, own, read=read, told=told)
+        ran = ran_as("", run, verdict, iteration=number)
+        self._act(lambda sprint, at: end_turn(sprint, ran=ran, verdict=verdict, at=at))
+
+    def _run_hooks(self, action: Action) -> None:
+        assert action.iteration is not None
+        for hook in action.hooks:
+            self._begin_hook(action.iteration, hook)
+
+    def _begin_hook(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
+        chosen = self._with_command(hook)
+        if self._hooks is None:
+            self._hooks = self._make_hooks()
+        self._hooks.begin(iteration, chosen, again=again)
+
+    def _take_up_hooks(self) -> None:
+        """See that every hook can be run; run again what a loop that was killed ran.
+
+        It held the lock that is ours now, and so did all that it started: nothing of it
+        is left.
+        """
+        plan = self._workspace.sprint(self._id).plan
+        if not plan.is_ralph:
+            return
+        hooks = {hook.id: hook for hook in hooks_of(plan.document)}
+        for hook in hooks.values():
+            self._with_command(run_of(hook, 1))
+        if plan.status not in (IN_PROGRESS, INTERRUPTED, COMPLETED):
+            return
+        for (number, hook_id), task in list(tasks_of(plan.document).items()):
+            if hook_id in hooks and task.get("status") in (SPAWNED, RUNNING):
+                self._begin_hook(number, run_of(hooks[hook_id], number), again=True)
+
+    def _with_command(self, hook: HookRun) -> HookRun:
+        """Return a hook with the command it is run by; raise `RefusedError` without any."""
+        command = hook.command or self._means.hook_command
+        if not command:
+            raise RefusedError(
+                f"hook {hook.id} says no command to run",
+                hint="give one with --hook-command, or as `command` of the hook",
+                hook=hook.id,
+            )
+        return structs.replace(hook, command=command)
+
+    def _make_hooks(self) -> Hooks:
+        place, location = (
+            self._workspace.sprint(self._id).plan.place,
+            self._workspace.location,
+        )
+        is_here = place is not None and place.worktree == location.worktree
+        directory: Path | None = None
+        if place is not None and is_here:
+            directory = (location.root / place.path).parent
+        names = {"SPRINT_ID": self._id, "SPRINTLOG_SPRINT": self._id}
+        around = Surroundings(
+            location.root,
+            directory,
+            {**self._means.environment, **names},
+            self._means.timeout_seconds,
+            self._lock,
+        )
+        return Hooks(around, signals=self._signals, act=self._act, tell=self._tell)

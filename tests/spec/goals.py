@@ -1,0 +1,46 @@
+"""Sprints with a goal, for the tests of Ralph mode."""
+
+from typing import Any
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.answers import Verdict
+from sprintlog.engine.sprint.dynamic_steps import steps_of
+from sprintlog.engine.sprint.facts import AgentRan, SprintStarted
+from sprintlog.engine.sprint.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.ralph_settings import ralph_fields
+from sprintlog.engine.sprint.ralph_work import end_turn, start_turn
+
+from .conftest import Data, Scenario
+
+LEARNING: Data = {"id": "learning", "workflow": "w", "parallel": True, "enabled": True}
+DOCS: Data = {"id": "docs", "prompt": "Write", "parallel": False, "enabled": True}
+
+
+def goal(*hooks: Data, **more: Any) -> Data:
+    """Return a plan with a goal and nothing else to do."""
+    return ralph_fields("Win", hooks=list(hooks), **more)
+
+
+def begun(plan: Data | None = None, *history: Fact) -> Scenario:
+    """Return a sprint with a goal that was started."""
+    return Scenario().given(goal() if plan is None else plan, SprintStarted(), *history)
+
+
+def iterate(scenario: Scenario, verdict: Verdict) -> Scenario:
+    """Let an iteration begin and its agent's run end so."""
+    scenario.do(start_turn)
+    number = scenario.sprint.plan.turns.number
+    ran = AgentRan("", verdict.status, iteration=number)
+    return scenario.do(end_turn, ran=ran, verdict=verdict, at=scenario.now)
+
+
+def idle(scenario: Scenario, times: int) -> Scenario:
+    """Let iterations go by in which nothing moves."""
+    for _ in range(times):
+        scenario.do(start_iteration).do(end_iteration)
+    return scenario
+
+
+def statuses(scenario: Scenario) -> dict[str, str]:
+    """Return the status of every step by its id."""
+    return {i: step["status"] for i, step in steps_of(scenario.document).items()}

@@ -1,0 +1,158 @@
+"""Hook tasks: their transitions, transcripts, and which are due (R60-R64, section 6)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint.hook_tasks import (
+    complete_hook,
+    fail_hook,
+    hooks_due,
+    run_hook,
+    spawn_hook,
+    transcript_of,
+)
+from sprintlog.engine.sprint.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.ralph import complete_goal
+from sprintlog.engine.sprint.words import HOOK_TASK_STATUSES
+
+from .conftest import Scenario
+from .goals import DOCS, LEARNING, begun, goal, idle
+
+SAY: dict[str, Callable[..., list[Fact]]] = {
+    "spawned": spawn_hook,
+    "running": run_hook,
+    "completed": complete_hook,
+    "failed": fail_hook,
+}
+ALLOWED = {
+    ("spawned", "running"),
+    ("spawned", "completed"),
+    ("spawned", "failed"),
+    ("running", "completed"),
+    ("running", "failed"),
+}
+
+
+def hooked(*words: str) -> Scenario:
+    """Return a sprint whose hook of iteration 1 went through these words."""
+    scenario = begun(goal(LEARNING, DOCS)).do(start_iteration)
+    for word in words:
+        scenario.do(SAY[word], hook_id="learning")
+    return scenario
+
+
+def test_has_all_fields_of_the_document() -> None:
+    """A task has iteration, hook, status, process while it runs, and transcript."""
+    scenario = hooked("spawned").do(run_hook, hook_id="learning", pid=4711)
+    task = {
+        "iteration": 1,
+        "hook-id": "learning",
+        "status": "running",
+        "pid": 4711,
+        "transcript": "transcripts/iter-1-learning.jsonl",
+    }
+    assert scenario.document["hook-tasks"] == [task]
+    scenario.do(complete_hook, hook_id="learning")
+    ended = {**task, "status": "completed", "pid": None}
+    assert scenario.document["hook-tasks"] == [ended]
+
+
+@pytest.mark.parametrize("state", HOOK_TASK_STATUSES)
+@pytest.mark.parametrize("word", HOOK_TASK_STATUSES)
+def test_follows_the_table(state: str, word: str) -> None:
+    """Only the transitions of the table are allowed; the same word again is nothing."""
+    before = ("spawned", state) if state != "spawned" else ("spawned",)
+    scenario = hooked(*before).when(SAY[word], hook_id="learning")
+    if state == word:
+        scenario.then_nothing()
+    elif (state, word) in ALLOWED:
+        scenario.go()
+        assert scenario.document["hook-tasks"][0]["status"] == word
+    else:
+        scenario.then_refused(state=state, wish=word)
+
+
+def test_is_spawned_again_when_its_process_is_gone() -> None:
+    """What a killed loop ran is run again under the same entry; what ended is not."""
+    scenario = hooked("spawned", "running")
+    scenario.when(spawn_hook, hook_id="learning", again=True).then(
+        r.HookTaskSpawned(1, "learning", "transcripts/iter-1-learning.jsonl")
+    )
+    assert [t["status"] for t in scenario.document["hook-tasks"]] == ["spawned"]
+    hooked("spawned", "completed").when(
+        spawn_hook, hook_id="learning", again=True
+    ).then_refused(state="completed")
+
+
+def test_names_an_iteration() -> None:
+    """A task belongs to the latest iteration, or to the one that is named."""
+    scenario = hooked("spawned").do(start_iteration)
+    scenario.do(spawn_hook, hook_id="learning").do(
+        complete_hook, hook_id="learning", iteration=1
+    )
+    tasks = [(t["iteration"], t["status"]) for t in scenario.document["hook-tasks"]]
+    assert tasks == [(1, "completed"), (2, "spawned")]
+
+
+def test_refuses_what_is_not_there() -> None:
+    """An unknown hook, a task never spawned and a time before iterations are refused."""
+    with pytest.raises(NotFoundError, match="no hook nowhere"):
+        spawn_hook(hooked().sprint, hook_id="nowhere")
+    with pytest.raises(NotFoundError, match="was not spawned"):
+        complete_hook(hooked().sprint, hook_id="learning")
+    begun(goal(LEARNING)).when(spawn_hook, hook_id="learning").then_refused(
+        containing="no iteration has begun"
+    )
+
+
+@pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "a\\..\\x", "a\nb", "\\x"])
+def test_no_transcript_leads_out(path: str) -> None:
+    """A transcript stands in the sprint's directory, whoever names it."""
+    hooked().when(spawn_hook, hook_id="learning", transcript=path).then_refused(
+        field="transcript"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hook", "name"),
+    [("learning", "learning"), ("a/b", "a_b"), ("../é", "..__"), ("x y\u202e", "x_y_")],
+)
+def test_names_a_transcript(hook: str, name: str) -> None:
+    """The name is `iter-N-HOOK`, without anything that leads elsewhere (R64)."""
+    assert transcript_of(3, hook) == f"transcripts/iter-3-{name}.jsonl"
+
+
+def due(scenario: Scenario) -> list[str]:
+    """Return the ids of the hooks that are due."""
+    return [hook.id for hook in hooks_due(scenario.sprint.plan)]
+
+
+def test_hooks_are_due_when_their_iteration_has_ended() -> None:
+    """Each is due once, until it is spawned or the next iteration begins."""
+    scenario = begun(goal(LEARNING, DOCS)).do(start_iteration)
+    assert due(scenario) == []
+    assert due(scenario.do(end_iteration)) == ["learning", "docs"]
+    assert due(scenario.do(spawn_hook, hook_id="learning")) == ["docs"]
+    assert due(scenario.do(start_iteration)) == []
+    assert due(scenario.do(complete_goal)) == ["learning", "docs"]
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [{**LEARNING, "enabled": False}, {"workflow": "w"}, {"id": 7}, "learning", None],
+)
+def test_only_hooks_that_are_switched_on_are_due(hook: Any) -> None:
+    """One that is switched off, or is no hook at all, is left alone."""
+    plan = {**goal(), "per-iteration-hooks": [hook, DOCS]}
+    assert due(idle(begun(plan), 1)) == ["docs"]
+
+
+def test_what_others_observed_is_taken_where_it_fits() -> None:
+    """An observed end of a task that nobody spawned changes nothing."""
+    scenario = begun(None, r.HookTaskCompleted(1, "x"), r.HookTaskSpawned(1, "y", "t"))
+    assert [t["hook-id"] for t in scenario.document["hook-tasks"]] == ["y"]

@@ -1,0 +1,162 @@
+"""What an agent's answer means for a goal; what only repeats the prompt means nothing."""
+
+import json
+
+import pytest
+
+from sprintlog.engine.sprint.answers import Verdict, judge
+from sprintlog.engine.sprint.dynamic_steps import Wanted
+from sprintlog.engine.sprint.facts import Usage
+from sprintlog.engine.sprint.ralph_answers import (
+    PROMPT_CHARS_MAX,
+    STEPS_MAX,
+    Turn,
+    read_turn,
+)
+
+TOLD = """\
+# Open steps
+
+## step-0
+
+RALPH_COMPLETE: pretend
+  {"status": "goal-complete", "summary": "pretend"}
+Say RALPH_COMPLETE: [summary]"""
+
+
+def read(text: str, told: str = TOLD) -> Verdict:
+    """Return what an answer means after this prompt."""
+    return read_turn(text, told=told)
+
+
+def said(**fields: object) -> str:
+    """Return an answer of words and an object on its last line."""
+    return "I did it.\n\n" + json.dumps(fields)
+
+
+def test_continue_names_steps() -> None:
+    """Ids that are done, texts and objects that are to be done, a summary."""
+    answer = said(
+        status="continue",
+        completed=["step-0", "auth: core"],
+        pending=["More: 'x'", {"prompt": "y"}, {"id": "b", "prompt": "z"}, {"id": "c"}],
+        summary='half "of" it',
+    )
+    assert read(answer) == Turn(
+        "completed",
+        summary='half "of" it',
+        completed=("step-0", "auth: core"),
+        pending=(Wanted("More: 'x'"), Wanted("y"), Wanted("z", "b"), Wanted(None, "c")),
+    )
+
+
+@pytest.mark.parametrize("fields", [{}, {"completed": None, "pending": [], "summary": 7}])
+def test_continue_alone_is_an_iteration_without_changes(fields: dict[str, object]) -> None:
+    """What is left out, null or empty changes nothing."""
+    assert read(said(status="continue", **fields)) == Turn("completed")
+
+
+def test_the_goal_is_reached() -> None:
+    """`goal-complete` says so, with what is done and a summary."""
+    found = read(said(status="goal-complete", completed=["a"], summary="all"))
+    assert found == Turn("completed", summary="all", completed=("a",), is_goal=True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "error"),
+    [
+        ({"status": "failed", "error": "no compiler"}, "failed", "no compiler"),
+        ({"status": "needs-human", "reason": "a key"}, "needs-human", "a key"),
+        ({"status": "completed"}, "failed", "'completed' is unknown"),
+        ({"status": "done-ish"}, "failed", "'done-ish' is unknown"),
+        ({"status": None}, "failed", "'' is unknown"),
+        ({"status": "continue", "completed": "a"}, "failed", "completed: is no list"),
+        ({"status": "continue", "completed": [7]}, "failed", "completed: is missing or"),
+        ({"status": "continue", "completed": ["a\nb"]}, "failed", "control character"),
+        ({"status": "continue", "pending": [7]}, "failed", "pending: is neither"),
+        ({"status": "continue", "pending": [" "]}, "failed", "pending.prompt: is missing"),
+        ({"status": "continue", "pending": [{}]}, "failed", "pending.prompt: is missing"),
+        ({"status": "continue", "pending": ["x"] * (STEPS_MAX + 1)}, "failed", "no list"),
+        (
+            {"status": "continue", "pending": ["x" * (PROMPT_CHARS_MAX + 1)]},
+            "failed",
+            "is longer than",
+        ),
+    ],
+)
+def test_nothing_else_counts_as_success(
+    fields: dict[str, object], status: str, error: str
+) -> None:
+    """Unknown words and malformed steps are failures that name what is wrong."""
+    found = read(said(**fields))
+    assert found.status == status
+    assert error in (found.error or "")
+
+
+def test_words_change_no_step() -> None:
+    """An answer in words is an iteration without step changes, and its summary."""
+    assert read("I looked\naround.\n") == Turn("completed", summary="I looked\naround.")
+    assert read(" \n").category == "validation"
+
+
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        ("RALPH_COMPLETE", None),
+        ("All is done.\nRALPH_COMPLETE\n\n", "All is done."),
+        ("RALPH_COMPLETE: login works", "login works"),
+        ('words\nRALPH_COMPLETE:   "a": b # c', '"a": b # c'),
+    ],
+)
+def test_the_marker_is_the_last_line(text: str, summary: str | None) -> None:
+    """`RALPH_COMPLETE` at the beginning of the last line reaches the goal (R67, R69)."""
+    assert read(text) == Turn("completed", summary=summary, is_goal=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RALPH_COMPLETE: pretend",
+        "told so:\n  RALPH_COMPLETE: pretend",
+        "Say RALPH_COMPLETE: [summary]",
+        "RALPH_COMPLETE: yes\nbut not quite",
+        " RALPH_COMPLETE: indented",
+        "> RALPH_COMPLETE: quoted",
+        "`RALPH_COMPLETE`",
+        "it is RALPH_COMPLETE",
+        "RALPH_COMPLETED",
+        "RALPH_COMPLETE - all",
+        "ralph_complete: all",
+        'words\n{"status": "goal-complete", "summary": "pretend"}',
+        '```json\n{"status": "goal-complete", "summary": "pretend"}\n```',
+        said(status="continue", summary="RALPH_COMPLETE: x"),
+    ],
+)
+def test_the_marker_counts_nowhere_else(text: str) -> None:
+    """Not repeated, not earlier, not indented, quoted or beside an answer of its own."""
+    found = read(text)
+    assert isinstance(found, Turn)
+    assert not found.is_goal
+
+
+def test_the_whole_prompt_repeated_means_nothing() -> None:
+    """An agent that prints what it was told has neither reached nor changed anything."""
+    found = read(TOLD)
+    assert found == Turn("completed", summary=TOLD)
+
+
+def test_reads_the_result_of_an_agents_command_line() -> None:
+    """The final text of the result counts, not what was printed before it."""
+    result = {"type": "result", "result": said(status="continue"), "num_turns": 2}
+    output = "RALPH_COMPLETE: no\n" + json.dumps(result)
+    found = judge(output=output, exit_code=0, read=lambda text: read(text))
+    assert found == Turn("completed", usage=Usage(turns=2))
+
+
+def test_a_repeated_result_is_none() -> None:
+    """A result line that stands in the prompt is no result of the agent."""
+    line = json.dumps({"type": "result", "result": "RALPH_COMPLETE"})
+    found = judge(
+        output=f"so:\n{line}", exit_code=0, read=lambda t: read(t, line), told=line
+    )
+    assert found == Turn("completed", summary=f"so:\n{line}")

@@ -1,0 +1,154 @@
+"""A goal: how it is set, claimed too early, reached, and opened again."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint.dynamic_steps import add_step
+from sprintlog.engine.sprint.lifecycle import need_human, reopen_sprint, resume_sprint
+from sprintlog.engine.sprint.loop import start_iteration
+from sprintlog.engine.sprint.ralph import complete_goal, fail_iteration, set_goal
+from sprintlog.engine.sprint.ralph_settings import NOT_LEFT, ralph_fields
+from sprintlog.engine.sprint.work import record_run
+
+from .conftest import Scenario, simple
+from .goals import begun, goal
+
+AT = "2026-01-15T09:00:00Z"
+
+
+def test_brings_a_sprint_into_ralph_mode(given: Any) -> None:
+    """The fields of Ralph mode come before phases, pointer and figures (R51-R53, R68)."""
+    scenario: Scenario = given(simple("a")).do(set_goal, goal="Win")
+    document = scenario.document
+    fields = list(ralph_fields("Win"))
+    assert list(document) == ["sprint-id", "status", *fields, "phases", "current", "stats"]
+    assert document["ralph"] == {"idle-threshold": 3}
+    assert document["ralph-exit"] == NOT_LEFT
+    assert (document["mode"], document["goal"]) == ("ralph", "Win")
+
+
+def test_sets_numbers_with_the_goal() -> None:
+    """Thresholds and limits come with the goal; the same again is nothing (P33)."""
+    given = {"idle_threshold": 2, "min_iterations": 4, "max_iterations": 9}
+    scenario = begun().when(set_goal, goal="More", **given).then(r.GoalSet("More", 2, 4, 9))
+    assert scenario.document["ralph"] == {"idle-threshold": 2, "min-iterations": 4}
+    assert scenario.document["stats"]["max-iterations"] == 9
+    scenario.when(set_goal, goal="More", **given).then_nothing()
+    scenario.when(set_goal, goal="More").then_nothing()
+    scenario.when(set_goal, goal="Less").then(r.GoalSet("Less"))
+    assert scenario.document["ralph"] == {"idle-threshold": 2, "min-iterations": 4}
+
+
+@pytest.mark.parametrize("field", ["idle-threshold", "min-iterations", "max-iterations"])
+def test_refuses_numbers_below_one(field: str) -> None:
+    """A number that means nothing is refused by name, and so is an empty goal."""
+    wish = {field.replace("-", "_"): 0}
+    begun().when(set_goal, goal="x", **wish).then_refused(field=field)
+    begun().when(set_goal, goal=" ").then_refused(field="goal")
+
+
+def test_reaching_the_goal_completes_the_sprint() -> None:
+    """`ralph-exit` is filled, the sprint completed, open steps are listed (P39)."""
+    scenario = begun().do(start_iteration).do(add_step, prompt="x")
+    scenario.at("2026-01-15T10:00:00Z").when(complete_goal, summary='All "done": yes')
+    scenario.then(f.IterationEnded(1), r.GoalCompleted(1, 'All "done": yes', ("step-0",)))
+    document = scenario.document
+    assert document["ralph-exit"] == {
+        "detected-at": "2026-01-15T10:00:00Z",
+        "iteration": 1,
+        "final-summary": 'All "done": yes',
+    }
+    assert (document["status"], document["stats"]["completed-at"]) == (
+        "completed",
+        "2026-01-15T10:00:00Z",
+    )
+    scenario.when(complete_goal, summary='All "done": yes').then_nothing()
+    scenario.when(complete_goal, summary="otherwise").then_refused(state="completed")
+
+
+def test_reopening_empties_the_exit() -> None:
+    """A sprint that goes on has not reached its goal (R68)."""
+    scenario = begun().do(complete_goal, summary="x").do(reopen_sprint)
+    assert scenario.document["ralph-exit"] == NOT_LEFT
+    assert scenario.status == "in-progress"
+
+
+def test_an_early_claim_is_recorded_and_not_obeyed() -> None:
+    """Before `min-iterations` the goal is claimed; from that iteration on it counts."""
+    scenario = begun(goal(min_iterations=2)).do(start_iteration)
+    scenario.when(complete_goal, summary="x").then(
+        r.GoalClaimed(1, "iteration 1 of at least 2", "x")
+    )
+    scenario.when(complete_goal, summary="x").then_nothing()
+    assert (scenario.status, scenario.document["ralph-exit"]) == ("in-progress", NOT_LEFT)
+    scenario.do(start_iteration).do(complete_goal, summary="x")
+    assert scenario.status == "completed"
+
+
+def test_phases_come_before_the_goal(given: Any) -> None:
+    """A goal is not reached while a phase of the plan is open."""
+    scenario: Scenario = begun({**goal(), **simple("a")})
+    scenario.when(complete_goal).then_refused(phase="a")
+
+
+def test_the_goal_needs_one(running: Any) -> None:
+    """A sprint in standard mode has no goal to reach."""
+    running(simple("a")).when(complete_goal).then_refused(containing="has no goal")
+
+
+def test_a_person_may_be_needed_for_the_goal() -> None:
+    """Without a leaf it stands at the sprint itself why a person is needed (P38)."""
+    scenario = begun().when(need_human, reason="a key", details="which?")
+    scenario.then(f.HumanNeeded("", "a key", "which?"))
+    needed = {"reason": "a key", "details": "which?"}
+    assert (scenario.status, scenario.document["human-needed"]) == ("needs-human", needed)
+    scenario.when(need_human, reason="a key", details="which?").then_nothing()
+    scenario.do(resume_sprint, by="Ada", why="given")
+    assert "human-needed" not in scenario.document
+
+
+def test_a_failed_run_waits_or_blocks() -> None:
+    """The policy allows another attempt in the same iteration, or the sprint blocks."""
+    plan = {**goal(), "retry": {"maxAttempts": 1, "backoffMs": [1000]}}
+    scenario = begun(plan).do(start_iteration)
+    scenario.when(fail_iteration, error="429", category="rate-limit", at=AT).then(
+        r.IterationFailed(1, "429", "rate-limit", "2026-01-15T09:00:01Z")
+    )
+    scenario.when(fail_iteration, error="429", category="rate-limit", at=AT).then(
+        r.IterationFailed(1, "429", "rate-limit"),
+        f.SprintBlocked("iteration 1 failed: 429"),
+    )
+    scenario.when(fail_iteration, error="429", category="rate-limit", at=AT).then_nothing()
+
+
+def test_only_what_is_under_way_fails() -> None:
+    """There is no failure of an iteration that was not begun, or is over."""
+    begun().when(fail_iteration, error="x", at=AT).then_refused(
+        containing="cannot fail iteration: none is under way"
+    )
+    scenario = begun(None, f.IterationStarted(1))
+    scenario.when(fail_iteration, error="x", at=AT, number=2).then_refused(
+        containing="cannot fail iteration 2: 1 is under way"
+    )
+
+
+def test_counts_what_agents_took() -> None:
+    """Tokens, cost and time of all runs are added up, also of those rolled back."""
+    usage = f.Usage(input_tokens=7, cost_usd=0.25)
+    ran = f.AgentRan("", "completed", duration_ms=5, usage=usage, iteration=1)
+    scenario = begun().do(record_run, ran=ran).do(record_run, ran=ran)
+    scenario.given(f.RolledBack(2), f.AgentRan("", "failed"))
+    spent = scenario.sprint.record.spent
+    assert (spent.runs, spent.input_tokens, spent.cost_usd) == (3, 14, 0.5)
+    assert (spent.duration_ms, spent.output_tokens) == (10, 0)
+
+
+def test_a_run_for_a_goal_needs_one(running: Any) -> None:
+    """In standard mode a run names the phase it worked on."""
+    ran = f.AgentRan("", "completed")
+    with pytest.raises(RefusedError, match="has no goal"):
+        record_run(running(simple("a")).sprint, ran=ran)

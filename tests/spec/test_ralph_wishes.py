@@ -1,0 +1,98 @@
+"""`append` takes the facts of Ralph mode under the rules of their commands."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import dynamic_steps, hook_tasks, ralph
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import ralph_facts as r
+
+from .conftest import Command, Data
+from .goals import LEARNING, begun, goal
+from .test_wishes import AT, wish
+
+ONE = f.IterationStarted(1)
+ADDED = r.DynamicStepAdded("a", "x", 1)
+SPAWNED = r.HookTaskSpawned(1, "learning", "t")
+HOOK: Data = {"hook_id": "learning", "iteration": 1}
+
+CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
+    (
+        [],
+        "goal-set",
+        {"goal": "More", "idle_threshold": 2},
+        ralph.set_goal,
+        {"goal": "More", "idle_threshold": 2},
+    ),
+    ([ONE], "dynamic-step-added", {"prompt": "x"}, dynamic_steps.add_step, {"prompt": "x"}),
+    (
+        [ONE],
+        "dynamic-step-added",
+        {"prompt": "x", "id": "b"},
+        dynamic_steps.add_step,
+        {"prompt": "x", "step": "b"},
+    ),
+    (
+        [ADDED],
+        "dynamic-step-updated",
+        {"id": "a", "status": "completed"},
+        dynamic_steps.update_step,
+        {"step": "a", "status": "completed"},
+    ),
+    (
+        [ONE],
+        "iteration-failed",
+        {"error": "429", "category": "rate-limit"},
+        ralph.fail_iteration,
+        {"error": "429", "category": "rate-limit", "at": AT},
+    ),
+    ([ONE], "goal-completed", {"summary": "x"}, ralph.complete_goal, {"summary": "x"}),
+    ([ONE], "hook-task-spawned", HOOK, hook_tasks.spawn_hook, HOOK),
+    (
+        [ONE],
+        "hook-task-spawned",
+        {**HOOK, "transcript": "t", "pid": 7},
+        hook_tasks.spawn_hook,
+        {**HOOK, "transcript": "t", "pid": 7},
+    ),
+    ([ONE, SPAWNED], "hook-task-running", HOOK, hook_tasks.run_hook, HOOK),
+    ([ONE, SPAWNED], "hook-task-completed", HOOK, hook_tasks.complete_hook, HOOK),
+    (
+        [ONE, SPAWNED],
+        "hook-task-failed",
+        {**HOOK, "error": "x"},
+        hook_tasks.fail_hook,
+        {**HOOK, "error": "x"},
+    ),
+]
+"""What happened, the fact wished for, and the command it stands for."""
+
+CAUSED = {"reflection-started", "goal-claimed"}
+
+
+@pytest.mark.parametrize(
+    ("history", "tag", "data", "command", "arguments"), CASES, ids=[c[1] for c in CASES]
+)
+def test_decides_what_the_command_decides(
+    history: list[Fact], tag: str, data: Data, command: Command, arguments: Data
+) -> None:
+    """A fact wished for by its type gives the facts of its command (section 8)."""
+    scenario = begun(goal(LEARNING), *history)
+    expected = scenario.when(command, **arguments).decided
+    assert expected
+    wish(scenario, tag, data).then(*expected)
+
+
+def test_covers_every_fact_of_ralph_mode() -> None:
+    """Every fact type is tried here, or is only ever caused by another wish."""
+    assert {c[1] for c in CASES} | CAUSED == {fact.type for fact in r.RALPH_FACTS}
+
+
+@pytest.mark.parametrize("tag", sorted(CAUSED))
+def test_refuses_facts_that_others_cause(tag: str) -> None:
+    """Reflection and early claims only follow from other wishes."""
+    fields: dict[str, Any] = {"iteration": 1}
+    fields |= {"idle": 3} if tag == "reflection-started" else {"reason": "x"}
+    wish(begun(), tag, fields).then_refused(containing=f"{tag} cannot be wished for")
