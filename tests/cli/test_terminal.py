@@ -52,6 +52,8 @@ NEEDED = {
 """A value for every argument and option that a command cannot do without."""
 ONE_OF_SEVERAL = {"prompt", "plan"}
 """Options that a command can do without only if it gets another one."""
+FLAGS = {"-f": ["-f", "--limit=1"]}
+"""What is given for a flag that never comes to an end alone."""
 
 
 @pytest.fixture
@@ -125,7 +127,10 @@ def test_every_command_prints_harmless_text(
         check(run("-v", *line), line)
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.is_flag:
-            line = [*words(path, command), parameter.opts[0]]
+            line = [
+                *words(path, command),
+                *FLAGS.get(parameter.opts[0], parameter.opts[:1]),
+            ]
             if "--json" not in line:
                 check(run(*line), line)
             continue
