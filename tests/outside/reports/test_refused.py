@@ -205,20 +205,20 @@ def test_what_is_too_large_is_refused(
 @pytest.mark.parametrize(
     "content",
     [
-        b'{"runs":"' + b'\\"' * 10_000_000,
-        b'{"runs":[' + b"[]," * 1_000_000,
-        b'{"type":"' + b"a" * 30_000_000,
-        b"SF:" + b"a" * 30_000_000,
-        b"TN:\n" + b"A" * 30_000_000,
-        b": error" * 4_000_000 + b"\nFound no error",
-        b'<testsuite name="' + b"a" * 30_000_000,
-        b"<testsuite>" + b"<testcase/>" * 300_000,
+        b'{"runs":"' + b'\\"' * 3_000_000,
+        b'{"runs":[' + b"[]," * 300_000,
+        b'{"type":"' + b"a" * 10_000_000,
+        b"SF:" + b"a" * 10_000_000,
+        b"TN:\n" + b"A" * 10_000_000,
+        b": error" * 1_000_000 + b"\nFound no error",
+        b'<testsuite name="' + b"a" * 10_000_000,
+        b"<testsuite>" + b"<testcase/>" * 100_000,
     ],
     ids=lambda content: content[:12].decode(),
 )
 def test_no_report_takes_long(content: bytes, tmp_path: Path) -> None:
-    """Reading is linear: tens of MB that lead nowhere are refused within seconds."""
+    """Reading is linear: megabytes that lead nowhere are refused within seconds."""
     before = os.times()
     refusal(content, tmp_path)
     after = os.times()
-    assert after.user + after.system - before.user - before.system < 20
+    assert after.user + after.system - before.user - before.system < 10
