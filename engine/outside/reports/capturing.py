@@ -36,7 +36,7 @@ def capture(
 
     Commands run in `root`; names of files belong to `folder`.
     """
-    before = stamps(_there(asked, folder)) if asked.runs or asked.builds else {}
+    before = stamps(_there(asked, folder)) if asked.runs else {}
     notes: list[str] = []
     for command in asked.runs:
         result = _run(command, asked, root, environment)
