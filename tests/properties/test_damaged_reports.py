@@ -1,6 +1,7 @@
 """Any damage to a report leaves something that is read or refused, and nothing else."""
 
 import json
+import os
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -9,6 +10,10 @@ from hypothesis import strategies as st
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.outside.reports.recognising import READERS, format_of
 from sprintlog.engine.outside.reports.report import COUNT_MAX, Found, Report
+
+laws = settings(
+    max_examples=200 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")), deadline=None
+)
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "reports"
 NAMES = sorted(json.loads((FIXTURES / "expected.json").read_text("utf-8")))
@@ -43,7 +48,7 @@ def taken(content: bytes, format_: str | None = None) -> Found | str:
 
 
 @given(name=st.sampled_from(NAMES), data=st.data())
-@settings(max_examples=300)
+@laws
 def test_a_damaged_report_is_read_or_refused(name: str, data: st.DataObject) -> None:
     """Whatever bytes are cut out, changed or put in, the answer is one of the two."""
     content = CONTENTS[name]
@@ -56,7 +61,7 @@ def test_a_damaged_report_is_read_or_refused(name: str, data: st.DataObject) -> 
 
 
 @given(name=st.sampled_from(NAMES), data=st.data())
-@settings(max_examples=200)
+@laws
 def test_a_cut_report_is_read_or_refused(name: str, data: st.DataObject) -> None:
     """A report of which the end is missing never leads to anything but the two."""
     content = CONTENTS[name]
@@ -74,6 +79,7 @@ def test_a_cut_document_is_never_taken_for_a_whole_one() -> None:
 
 
 @given(content=st.binary(max_size=200), name=st.sampled_from(sorted(READERS)))
+@laws
 def test_noise_is_read_or_refused(content: bytes, name: str) -> None:
     """Any bytes at all are answered, whatever they are said to be."""
     assert taken(content)
