@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,10 @@ COMMAND = [sys.executable, "-m", "sprintlog.cli"]
 PHASES = 30
 LIMITED, BROKEN, GATED = "p3", "p20", ("p6", "p12", "p25")
 INJECTING = {"p8": ["--position", "after:p15"], "p10": ["--position", "end-of-workflow"]}
-TIMES = {"started-at", "completed-at", "elapsed", "last-activity", "injected-at"}
+TIMES = {
+    *("started-at", "completed-at", "elapsed", "last-activity", "injected-at"),
+    *("added-at", "detected-at"),
+}
 RUN_SECONDS_MAX = 240
 LIFE_SECONDS = (0.2, 1.5)
 
@@ -69,12 +73,14 @@ def prepare(folder: Path) -> None:
     run(folder, "sprint", "create", "long", "--plan", "plan.yaml")
 
 
-def bring_to_end(folder: Path, rng: random.Random, *, kills: int) -> Life:
+def bring_to_end(
+    folder: Path, rng: random.Random, *, kills: int, options: Sequence[str] = ()
+) -> Life:
     """Run the sprint, kill the loop so often at any moment, and go on until it is done."""
     began, killed = time.monotonic(), 0
     while True:
         loop = subprocess.Popen(
-            [*COMMAND, "run", "--", sys.executable, "agent.py"],
+            [*COMMAND, "run", *options, "--", sys.executable, "agent.py"],
             cwd=folder,
             env=clean_environment(),
             stdout=subprocess.PIPE,
