@@ -76,6 +76,7 @@ class Hook(Open):
     id: Identity
     workflow: Text | None = None
     prompt: Prompt | None = None
+    command: Prompt | None = None
     parallel: Flag | None = None
     enabled: Flag | None = None
 

@@ -21,6 +21,7 @@ from . import (
     file_faults,
     following,
     gates,
+    going_on,
     kills,
     laws,
     loops,
@@ -58,6 +59,8 @@ CRITERIA: dict[str, Criterion] = {
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
     "a killed loop ends like one nobody disturbed": loops.killed,
+    "a goal is reached the same by a killed loop": loops.killed_goal,
+    "a real sprint goes on to its end under our rules": going_on.to_the_end,
     "power cuts lose nothing acknowledged": power_cuts.images,
     "the images show planted defects": power_cuts.planted_defects,
 }

@@ -11,6 +11,8 @@ import pytest
 from sprintlog.cli.main import main
 from sprintlog.projections.yaml_reader import load
 
+from . import goals
+
 PLAN = """\
 phases:
   - id: setup
@@ -148,3 +150,17 @@ def read_state(folder: Path) -> Any:
 def state(folder: Path) -> Callable[[], Any]:
     """Return a function that reads PROGRESS.yaml as data."""
     return lambda: read_state(folder)
+
+
+@pytest.fixture
+def goal_agent(folder: Path, done: Run) -> goals.Make:
+    """Return a function that makes a goal, its hooks, and an agent with a trait."""
+
+    def make(trait: str = "", *hooks: str, options: tuple[str, ...] = ()) -> list[str]:
+        (folder / "agent.py").write_text(goals.AGENT % trait)
+        done("init")
+        words = [word for hook in hooks for word in ("--hook", hook)]
+        done("sprint", "create", "win", "--goal", "Win", "--max-iterations", "9", *words)
+        return ["run", *options, "--", sys.executable, "agent.py"]
+
+    return make

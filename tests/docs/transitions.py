@@ -10,15 +10,18 @@ from sprintlog.engine.sprint.facts import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gate_checks import record_gate, start_gate
 from sprintlog.engine.sprint.gates import GATE_RETRIES, GateResult
+from sprintlog.engine.sprint.hook_tasks import TASK_FROM
 from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import PHASE_FROM, SPRINT_FROM
 from sprintlog.engine.sprint.tree import gate_status
 from sprintlog.engine.sprint.words import (
     COMPLETED,
+    HOOK_TASK_STATUSES,
     IN_PROGRESS,
     PENDING,
     PHASE_STATUSES,
+    SPAWNED,
     SPRINT_STATUSES,
 )
 
@@ -86,6 +89,15 @@ content again is accepted and records nothing.
   last one the gate, its phase and the sprint are blocked; after `sprint resume` the gate
   has all of its attempts again.
 - Passing completes a for-each phase; a leaf is then completed by `phase complete`.
+
+## A hook task, in Ralph mode
+
+{hook}
+
+- `hook-task spawned` begins one for each hook and iteration; with `--again` also where it
+  is spawned or running, and what ran it is gone.
+- Steps towards a goal (`step update`) may go from each of `pending`, `in-progress`,
+  `completed` and `blocked` to each other one.
 
 ## Phases and steps that come in
 
@@ -180,6 +192,14 @@ def gate_table() -> str:
     return _table(rows).replace("command", "a script that", 1).replace("`", "")
 
 
+def hook_table() -> str:
+    """Return what may be said of a hook task, and from which word."""
+    assert set(TASK_FROM) == set(HOOK_TASK_STATUSES) - {SPAWNED}
+    return _table(
+        {f"hook-task {w}": dict.fromkeys(states, w) for w, states in TASK_FROM.items()}
+    )
+
+
 def _after(
     command: Command, *, sprint: str, leaf: str, more: dict[str, Any] | None = None
 ) -> Sprint | None:
@@ -210,5 +230,5 @@ def _table(rows: dict[str, dict[str, str]]) -> str:
 def transitions_page(note: str) -> str:
     """Return the page of what each command may be given from, and where it leads."""
     tables = {"sprint": sprint_table(), "phase": phase_table(), "gate": gate_table()}
-    tables["injection"] = injection_table()
+    tables |= {"injection": injection_table(), "hook": hook_table()}
     return TRANSITIONS.format(note=note, **tables)

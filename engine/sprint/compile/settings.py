@@ -68,7 +68,7 @@ def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> l
             continue
         path = ("per-iteration-hooks", index)
         actions = [key for key in ("workflow", "prompt") if is_given(hook, key)]
-        if len(actions) != 1:
+        if len(actions) != 1 and (actions or not is_given(hook, "command")):
             problems.add(
                 "two-actions" if actions else "no-action",
                 main,

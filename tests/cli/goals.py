@@ -1,0 +1,48 @@
+"""A goal, the script that plays its agent, and the loop that works on it."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+AGENT = """\
+import json, os, sys
+prompt = sys.stdin.read()
+number = int(os.environ["ITERATION_NUMBER"])
+with open("said.txt", "a") as said:
+    said.write(f"{number} {os.environ['ATTEMPT_NUMBER']} {os.environ.get('PHASE_ID')}\\n")
+%s
+result = {"status": "continue", "completed": [f"step-{number - 2}"], "summary": "x"}
+if number == 1:
+    result = {"status": "continue", "pending": ["one", "two"]}
+if number == 3:
+    result["status"] = "goal-complete"
+usage = {"input_tokens": 10, "output_tokens": 1}
+print(json.dumps({"type": "result", "result": json.dumps(result), "usage": usage,
+                  "total_cost_usd": 0.1}))
+"""
+HANGS_ONCE = """\
+if number == 2 and not os.path.exists("hung"):
+    open("hung", "w").write(str(os.getpid()))
+    import time; time.sleep(120)
+"""
+HOOK = "id=learning,workflow=house:learn"
+Make = Callable[..., list[str]]
+
+
+def start(command: list[str]) -> "subprocess.Popen[str]":
+    """Start a loop in a process of its own."""
+    line = [sys.executable, "-m", "sprintlog.cli", *command]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True)
+
+
+def said(folder: Path) -> list[str]:
+    """Return what the agent was told in each run: iteration, attempt, phase."""
+    return (folder / "said.txt").read_text().splitlines()
+
+
+def tasks(state: Any) -> list[tuple[int, str, str]]:
+    """Return iteration, hook and status of every hook task."""
+    return [(t["iteration"], t["hook-id"], t["status"]) for t in state()["hook-tasks"]]

@@ -1,0 +1,110 @@
+"""Hooks of iterations: run, kept, ended with their loop, and run again after a kill."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Run
+from .goals import HANGS_ONCE, HOOK, Make, said, start, tasks
+from .test_run import wait_for
+
+
+def test_hooks_run_for_every_iteration(
+    folder: Path, run: Run, goal_agent: Make, state: Any
+) -> None:
+    """Each gets id, workflow, iteration and prompt; what it prints is its transcript."""
+    shell = 'echo "$HOOK_ID,$HOOK_WORKFLOW,$ITERATION_NUMBER,$SPRINT_ID"; cat; exit $F'
+    command = goal_agent(
+        "",
+        HOOK,
+        "id=beside,prompt=Note: it,parallel=true",
+        options=("--hook-command", f"F=3; case $HOOK_ID in learning) F=0;; esac; {shell}"),
+    )
+    assert run(*command).code == 0
+    assert sorted(tasks(state)) == [
+        (number, hook, status)
+        for number in (1, 2, 3)
+        for hook, status in (("beside", "failed"), ("learning", "completed"))
+    ]
+    printed = (folder / "transcripts" / "iter-2-learning.jsonl").read_text()
+    assert printed == "learning,house:learn,2,win\n"
+    assert (
+        "beside,,3,win\nNote: it"
+        in (folder / "transcripts" / "iter-3-beside.jsonl").read_text()
+    )
+
+
+def test_a_hook_without_a_command_is_told_first(
+    folder: Path, run: Run, goal_agent: Make, done: Run
+) -> None:
+    """A hook that nobody can run is refused before anything is done."""
+    result = run(*goal_agent("", HOOK))
+    assert result.code == 1
+    assert "hook learning says no command" in result.err
+    assert "--hook-command" in result.err
+    assert not (folder / "said.txt").exists()
+
+
+def test_a_transcript_replaces_what_stands_there(
+    folder: Path, run: Run, goal_agent: Make, state: Any
+) -> None:
+    """A link or a pipe in a transcript's place is not written to; a folder is told."""
+    command = goal_agent("", f"{HOOK},command=echo mine")
+    place = folder / "transcripts"
+    place.mkdir()
+    (folder / "theirs").write_text("theirs")
+    (place / "iter-1-learning.jsonl").symlink_to(folder / "theirs")
+    os.mkfifo(place / "iter-2-learning.jsonl")
+    (place / "iter-3-learning.jsonl").mkdir()
+    assert run(*command).code == 0
+    assert (folder / "theirs").read_text() == "theirs"
+    assert (place / "iter-1-learning.jsonl").read_text() == "mine\n"
+    assert [task[2] for task in tasks(state)] == ["completed", "completed", "failed"]
+
+
+SLOW = "id=slow,parallel=true,command=echo $$ >> pids; sleep 30 & sleep 30"
+
+
+def test_a_signal_ends_agent_and_hooks(
+    folder: Path, run: Run, goal_agent: Make, state: Any
+) -> None:
+    """Nothing is left running; the next run does again what was cut short."""
+    command = goal_agent(HANGS_ONCE, SLOW)
+    loop = start(command)
+    wait_for(folder / "hung")
+    loop.send_signal(signal.SIGTERM)
+    loop.communicate(timeout=60)
+    assert loop.returncode == 128 + signal.SIGTERM
+    pids = [int(pid) for pid in (folder / "pids").read_text().split()]
+    for pid in (*pids, int((folder / "hung").read_text())):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert (state()["status"], tasks(state)) == ("interrupted", [(1, "slow", "running")])
+
+
+def test_a_killed_loop_goes_on_in_its_iteration(
+    folder: Path, run: Run, goal_agent: Make, state: Any, done: Run
+) -> None:
+    """After SIGKILL number, counters and cost are what they were; hooks are run again."""
+    hook = "id=slow,parallel=true,command=test -e hung && echo again || sleep 30"
+    loop = start(goal_agent(HANGS_ONCE, hook))
+    wait_for(folder / "hung")
+    answered = done("status", "--json").json
+    assert answered["loop"]["pid"] == loop.pid
+    assert f"run by process {loop.pid}" in done("status").out
+    loop.kill()
+    loop.communicate(timeout=60)
+    answered = done("status", "--json").json
+    assert "loop" not in answered
+    told = done("next", "--json").json
+    assert (told["iteration"], told["resumed"]) == (2, True)
+    assert (answered["idle"], answered["spent"]["runs"]) == (0, 1)
+    assert run("run", "--", sys.executable, "agent.py").code == 0
+    assert said(folder) == ["1 1 None", "2 1 None", "2 1 None", "3 1 None"]
+    assert tasks(state) == [(n, "slow", "completed") for n in (1, 2, 3)]
+    assert done("status", "--json").json["spent"]["runs"] == 3
+    assert state()["stats"]["current-iteration"] == 3

@@ -1,0 +1,151 @@
+"""`run` towards a goal: iterations, what is recorded, shown and asked for."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Run
+from .goals import HOOK, Make, said
+
+
+def test_reaches_a_goal(
+    folder: Path, run: Run, goal_agent: Make, state: Any, done: Run
+) -> None:
+    """Steps come in and are completed, the goal is reached, the sprint is done."""
+    result = run(*goal_agent())
+    assert (result.code, result.out) == (0, "win: done\n")
+    assert said(folder) == ["1 1 None", "2 1 None", "3 1 None"]
+    document = state()
+    assert [s["status"] for s in document["dynamic-steps"]] == ["completed"] * 2
+    assert document["ralph-exit"]["iteration"] == 3
+    done("verify")
+
+
+def test_an_iteration_is_one_append(run: Run, goal_agent: Make, done: Run) -> None:
+    """All that came of an iteration has one time and one correlation."""
+    assert run(*goal_agent()).code == 0
+    events = done("log", "--json").lines
+    last = [event for event in events if event["at"] == events[-1]["at"]]
+    assert [event["type"] for event in last] == [
+        "agent-ran",
+        "dynamic-step-updated",
+        "iteration-ended",
+        "goal-completed",
+    ]
+    assert last[0]["data"]["iteration"] == 3
+
+
+def test_adds_up_what_agents_took(run: Run, goal_agent: Make, done: Run) -> None:
+    """`status` shows runs, tokens and cost of all iterations, and as of any of them."""
+    assert run(*goal_agent()).code == 0
+    spent = done("status", "--json").json["spent"]
+    spent.pop("duration_ms")
+    assert spent == {
+        "runs": 3,
+        "input_tokens": 30,
+        "output_tokens": 3,
+        "cache_read_tokens": 0,
+        "cache_creation_tokens": 0,
+        "turns": 0,
+        "cost_usd": 0.3,
+    }
+    assert "3 runs" in done("status").out
+    assert "$0.30" in done("status").out
+    assert done("status", "--at", "iter:2", "--json").json["spent"]["cost_usd"] == 0.2
+
+
+def test_stops_where_a_person_is_needed(
+    run: Run, goal_agent: Make, state: Any, done: Run
+) -> None:
+    """The sprint waits with the reason; resumed, the same iteration is run again."""
+    ask = 'print(\'{"status": "needs-human", "reason": "a key"}\'); sys.exit()'
+    trait = f"if number == 2 and not os.path.exists('key'):\n    {ask}"
+    command = goal_agent(trait)
+    result = run(*command)
+    assert (result.code, "a key" in result.out) == (1, True)
+    assert state()["human-needed"] == {"reason": "a key"}
+    assert "needs a person: a key" in done("status").out
+    done("sprint", "resume", "--by", "ana", "--why", "here it is")
+    Path("key").touch()
+    assert run(*command).code == 0
+    assert state()["stats"]["current-iteration"] == 3
+
+
+@pytest.mark.parametrize(
+    ("trait", "why"),
+    [
+        ("sys.exit(3)", "exit code 3"),
+        ('print(\'{"status": "completed"}\'); sys.exit()', "'completed' is unknown"),
+        ("sys.stdout = open(os.devnull, 'w')", "without saying anything"),
+    ],
+)
+def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> None:
+    """What is no success never counts as one: the loop stops and says why."""
+    result = run(*goal_agent(trait))
+    assert (result.code, why in result.out) == (1, True)
+
+
+def test_a_rate_limit_is_waited_for(folder: Path, run: Run, goal_agent: Make) -> None:
+    """The same iteration is tried again after its wait, or left where that is wished."""
+    limited = "number == 1 and os.environ['ATTEMPT_NUMBER'] == '1'"
+    command = goal_agent(f"if {limited}: sys.exit('429')")
+    result = run("run", "--no-wait", "--json", *command[1:])
+    assert (result.code, result.json["do"], result.json["iteration"]) == (1, "wait", 1)
+    result = run(*command)
+    assert result.code == 0
+    assert "wait   iteration 1 until" in result.err
+    assert said(folder) == ["1 1 None", "1 2 None", "2 1 None", "3 1 None"]
+
+
+def test_stops_at_the_last_iteration(run: Run, goal_agent: Make, done: Run) -> None:
+    """A goal that is not reached within `max-iterations` waits for a person."""
+    command = goal_agent('print("words"); sys.exit()')
+    result = run(*command)
+    assert (result.code, "iteration 9 of at most 9 is over" in result.out) == (1, True)
+    status = done("status")
+    assert "idle 9 of 3: it reflects" in status.out
+
+
+def test_next_shows_an_iteration_and_hooks(goal_agent: Make, done: Run) -> None:
+    """For loops of its own `next` prints the iteration, its prompt, and its hooks."""
+    goal_agent("", HOOK)
+    done("sprint", "start")
+    assert done("next").out.splitlines()[0] == "iterate iteration 1"
+    assert done("next", "--prompt").out.startswith("# Goal\n\nWin\n")
+    done("iteration", "start")
+    assert done("step", "add", "--prompt", "x", "--json").json["step"] == "step-0"
+    done("iteration", "end")
+    assert "learning → transcripts/iter-1-learning.jsonl" in done("next").out
+    done("hook-task", "spawned", "learning")
+    done("hook-task", "failed", "learning", "--error", "no")
+    assert done("next", "--json").json["iteration"] == 2
+    assert "step-0 (pending): x" in done("status").out
+    done("goal", "complete", "--summary", "x")
+    assert json.loads(done("next", "--json").out)["do"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--mode", "ralph"], "Ralph mode needs --goal"),
+        (["--goal", "x", "--mode", "standard"], "Ralph mode needs --goal"),
+        (["--hook", HOOK], "Ralph mode needs --goal"),
+        ([], "give a --plan, or a --goal"),
+        (["--goal", "x", "--hook", "workflow=w"], "id"),
+        (["--goal", "x", "--hook", "id=a"], "says nothing to run"),
+        (["--goal", "x", "--hook", "id=a,workflow=w,parallel=maybe"], "true or false"),
+        (["--goal", "x", "--hook", "id=a,id=b"], "given twice"),
+        (["--goal", "x", "--hook", "nonsense"], "is unknown"),
+    ],
+)
+def test_refuses_a_goal_that_is_not_said_right(
+    folder: Path, run: Run, done: Run, words: list[str], problem: str
+) -> None:
+    """What is missing or unknown is named, and nothing is recorded."""
+    done("init")
+    result = run("sprint", "create", "win", *words)
+    assert result.code in (1, 2)
+    assert problem in result.err
+    assert run("status").code == 3
