@@ -30,6 +30,7 @@ FORMS: dict[str, tuple[tuple[str, ...], str]] = {
 
 TEXTS = frozenset(
     {"summary", "error", "reason", "details", "why", "text", "output", "errors"}
+    | {"goal", "prompt"}
 )
 """The fields of facts that hold text of agents and people."""
 

@@ -105,8 +105,12 @@ class Hooks:
         def started(pid: int) -> None:
             self._news.put(_News(iteration, hook, pid))
 
-        error = self._run(iteration, hook, started)
-        self._news.put(_News(iteration, hook, None, error))
+        error: str | None = "it could not be run"
+        try:
+            error = self._run(iteration, hook, started)
+        finally:
+            # Somebody waits for this, whatever happened.
+            self._news.put(_News(iteration, hook, None, error))
 
     def _run(
         self, iteration: int, hook: HookRun, started: Callable[[int], None]

@@ -6,9 +6,11 @@ from pathlib import Path
 from msgspec import structs
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.masking import mask
 from sprintlog.engine.sprint.actions import Action, HookRun
+from sprintlog.engine.sprint.answers import Verdict
 from sprintlog.engine.sprint.hook_tasks import tasks_of
-from sprintlog.engine.sprint.ralph_answers import read_turn
+from sprintlog.engine.sprint.ralph_answers import Turn, read_turn
 from sprintlog.engine.sprint.ralph_next import run_of
 from sprintlog.engine.sprint.ralph_prompt import said_in
 from sprintlog.engine.sprint.ralph_settings import hooks_of
@@ -45,10 +47,21 @@ class GoalRunner(Driver):
             "ATTEMPT_NUMBER": str(action.attempt),
             **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
         }
-        read = partial(read_turn, told=told)
+        read = partial(self._read, told=told)
         run, verdict = self._ask(action.prompt, own, read=read, told=told)
         ran = ran_as("", run, verdict, iteration=number)
         self._act(lambda sprint, at: end_turn(sprint, ran=ran, verdict=verdict, at=at))
+
+    def _read(self, text: str, *, told: str) -> Verdict:
+        """Return the verdict on an answer, its prompts as they will be recorded.
+
+        So a step that is named again is known again.
+        """
+        verdict = read_turn(text, told=told)
+        if not isinstance(verdict, Turn) or not self._means.masks:
+            return verdict
+        pending = (w._replace(prompt=w.prompt and mask(w.prompt)) for w in verdict.pending)
+        return structs.replace(verdict, pending=tuple(pending))
 
     def _run_hooks(self, action: Action) -> None:
         assert action.iteration is not None

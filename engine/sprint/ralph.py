@@ -15,7 +15,7 @@ from .ralph_settings import min_iterations as least
 from .ralph_settings import ralph_fields
 from .retry import next_retry_at
 from .state import Plan, Sprint
-from .transitions import check_exists, check_goal, check_running
+from .transitions import check_exists, check_goal, check_open, check_running
 from .words import COMPLETED, FAILURE_CATEGORIES
 
 GOAL, _CLAIM, _FAILURE = "\ngoal", "\nclaim", "\nfailure"
@@ -31,9 +31,7 @@ def set_goal(
     max_iterations: int | None = None,
 ) -> list[Fact]:
     """Say what is to be reached; from here on the sprint is in Ralph mode."""
-    check_exists(sprint)
-    if sprint.plan.status == COMPLETED:
-        check_goal(sprint, "set a goal")
+    check_open(sprint, "set a goal")
     if not goal.strip():
         raise RefusedError("goal: is empty", field="goal")
     fact = GoalSet(goal, idle_threshold, min_iterations, max_iterations)

@@ -95,7 +95,7 @@ def check_running(sprint: Sprint, wish: str) -> None:
 
 def check_goal(sprint: Sprint, wish: str) -> None:
     """Raise `RefusedError` unless the sprint is in Ralph mode and not completed."""
-    check_exists(sprint)
+    check_open(sprint, wish)
     if not sprint.plan.is_ralph:
         raise RefusedError(
             f"sprint {sprint.id} has no goal: cannot {wish}",
@@ -103,6 +103,11 @@ def check_goal(sprint: Sprint, wish: str) -> None:
             sprint=sprint.id,
             wish=wish,
         )
+
+
+def check_open(sprint: Sprint, wish: str) -> None:
+    """Raise `RefusedError` when the sprint is completed."""
+    check_exists(sprint)
     if sprint.plan.status == COMPLETED:
         raise RefusedError(
             f"sprint {sprint.id} is {COMPLETED}: cannot {wish}; allowed: reopen",

@@ -86,20 +86,24 @@ def test_a_signal_ends_agent_and_hooks(
     assert (state()["status"], tasks(state)) == ("interrupted", [(1, "slow", "running")])
 
 
-def test_a_killed_loop_goes_on_in_its_iteration(
-    folder: Path, run: Run, goal_agent: Make, state: Any, done: Run
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_loop_that_was_ended_goes_on_in_its_iteration(
+    folder: Path, run: Run, goal_agent: Make, state: Any, done: Run, number: int
 ) -> None:
-    """After SIGKILL number, counters and cost are what they were; hooks are run again."""
+    """Number, counters and cost are what they were; what was cut short is run again."""
     hook = "id=slow,parallel=true,command=test -e hung && echo again || sleep 30"
     loop = start(goal_agent(HANGS_ONCE, hook))
     wait_for(folder / "hung")
     answered = done("status", "--json").json
     assert answered["loop"]["pid"] == loop.pid
     assert f"run by process {loop.pid}" in done("status").out
-    loop.kill()
+    loop.send_signal(number)
     loop.communicate(timeout=60)
     answered = done("status", "--json").json
     assert "loop" not in answered
+    if number == signal.SIGINT:
+        assert done("next", "--json").json["do"] == "resume"
+        done("sprint", "resume")
     told = done("next", "--json").json
     assert (told["iteration"], told["resumed"]) == (2, True)
     assert (answered["idle"], answered["spent"]["runs"]) == (0, 1)

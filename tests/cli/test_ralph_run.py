@@ -56,6 +56,17 @@ def test_adds_up_what_agents_took(run: Run, goal_agent: Make, done: Run) -> None
     assert done("status", "--at", "iter:2", "--json").json["spent"]["cost_usd"] == 0.2
 
 
+def test_masks_what_comes_in(run: Run, goal_agent: Make, done: Run) -> None:
+    """A token in a step or a goal is masked, and the step is known when it comes again."""
+    token = "ghp_" + "a1" * 18
+    words = f'print(\'{{"status": "continue", "pending": ["use {token}"]}}\'); sys.exit()'
+    assert run(*goal_agent(f"if number < 3: {words}")).code == 0
+    done("sprint", "reopen")
+    done("goal", "set", f"Use {token}")
+    assert token not in done("log", "--json").out
+    assert [s["id"] for s in done("status", "--json").json["steps"]] == ["step-0"]
+
+
 def test_stops_where_a_person_is_needed(
     run: Run, goal_agent: Make, state: Any, done: Run
 ) -> None:
