@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
+from errno import ELOOP
 from pathlib import Path
 
 from .kept import run_kept
@@ -24,7 +25,7 @@ class Transcript(Output):
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
         super().feed(chunk)
-        if self._descriptor is None or self._room <= 0:
+        if self._descriptor is None or self._room < 0:
             return
         self._write(chunk[: self._room])
         self._room -= len(chunk)
@@ -56,7 +57,7 @@ def run_hook_command(
     """
     try:
         with ExitStack() as opened:
-            output = Transcript(_open(transcript, opened) if transcript else None)
+            output = Transcript(_open(transcript, folder, opened) if transcript else None)
             given = opened.enter_context(tempfile.TemporaryFile())
             given.write(prompt.encode("utf-8", "surrogateescape"))
             given.flush()
@@ -83,8 +84,10 @@ def run_hook_command(
     return f"exit code {ended.exit}" if ended.exit else None
 
 
-def _open(path: Path, opened: ExitStack) -> int:
+def _open(path: Path, folder: Path, opened: ExitStack) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.resolve().is_relative_to(folder.resolve()):
+        raise OSError(ELOOP, "a link leads out of the work tree", str(path.parent))
     # What somebody put there may be a link or a pipe; it is not written to.
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -66,6 +66,19 @@ def test_a_transcript_replaces_what_stands_there(
     assert [task[2] for task in tasks(state)] == ["completed", "completed", "failed"]
 
 
+def test_no_transcript_leaves_the_work_tree(
+    folder: Path, run: Run, goal_agent: Make, state: Any, tmp_path_factory: Any
+) -> None:
+    """Where the folder of transcripts is a link out of the work tree, nothing is run."""
+    command = goal_agent("", f"{HOOK},command=echo mine; touch ran")
+    outside = tmp_path_factory.mktemp("outside")
+    (folder / "transcripts").symlink_to(outside)
+    result = run(*command)
+    assert "a link leads out of the work tree" in result.err
+    assert {task[2] for task in tasks(state)} == {"failed"}
+    assert (list(outside.iterdir()), (folder / "ran").exists()) == ([], False)
+
+
 SLOW = "id=slow,parallel=true,command=echo $$ >> pids; sleep 30 & sleep 30"
 
 
