@@ -119,8 +119,17 @@ def steps_of(document: Data) -> dict[str, Data]:
     found: dict[str, Data] = {}
     for step in given if isinstance(given, list) else ():
         if isinstance(step, dict) and isinstance(step.get("id"), str):
-            found.setdefault(step["id"], step)
+            found[step["id"]] = step
     return found
+
+
+def _step(document: Data, identity: str) -> Data | None:
+    """Return a step by its id; mostly it is among the last."""
+    given = document.get("dynamic-steps")
+    for step in reversed(given) if isinstance(given, list) else ():
+        if isinstance(step, dict) and step.get("id") == identity:
+            return step
+    return None
 
 
 def open_steps(sprint: Sprint, facts: Iterable[Fact] = ()) -> tuple[str, ...]:
@@ -192,7 +201,7 @@ def _evolve_added(plan: Plan, fact: DynamicStepAdded, at: str) -> None:
 
 def _evolve_updated(plan: Plan, fact: DynamicStepUpdated, at: str) -> None:
     # An observed fact may name a step that is not there.
-    if (step := steps_of(plan.document).get(fact.id)) is None:
+    if (step := _step(plan.document, fact.id)) is None:
         return
     if fact.prompt is not None:
         step["prompt"] = fact.prompt

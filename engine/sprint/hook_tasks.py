@@ -44,7 +44,7 @@ def spawn_hook(
     fact = HookTaskSpawned(number, hook_id, place, pid)
     if task is None or (again and task.get("status") in (SPAWNED, RUNNING)):
         return [fact]
-    if sprint.plan.was_said(_key(number, hook_id), fact):
+    if sprint.plan.was_said(_key(hook_id), fact):
         return []
     raise _refused(number, hook_id, task, SPAWNED)
 
@@ -121,7 +121,7 @@ def _say(
             hook=fact.hook_id,
             iteration=number,
         )
-    if sprint.plan.was_said(_key(number, fact.hook_id), fact):
+    if sprint.plan.was_said(_key(fact.hook_id), fact):
         return []
     if task.get("status") not in TASK_FROM[word]:
         raise _refused(number, fact.hook_id, task, word)
@@ -136,7 +136,20 @@ def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Dat
         raise RefusedError(
             f"hook {hook_id}: no iteration has begun", field="iteration", hook=hook_id
         )
-    return number, tasks_of(sprint.plan.document).get((number, hook_id))
+    return number, _task(sprint.plan.document, number, hook_id)
+
+
+def _task(document: Data, number: int, hook_id: str) -> Data | None:
+    """Return what was run of a hook in an iteration; mostly it is among the last."""
+    tasks = document.get("hook-tasks")
+    for task in reversed(tasks) if isinstance(tasks, list) else ():
+        if (
+            isinstance(task, dict)
+            and task.get("iteration") == number
+            and task.get("hook-id") == hook_id
+        ):
+            return task
+    return None
 
 
 def _refused(number: int, hook_id: str, task: Data, word: str) -> RefusedError:
@@ -152,14 +165,14 @@ def _refused(number: int, hook_id: str, task: Data, word: str) -> RefusedError:
     )
 
 
-def _key(number: int, hook_id: str) -> str:
+def _key(hook_id: str) -> str:
     # No address holds a line break, so this one is nobody else's.
-    return f"\nhook\n{number}\n{hook_id}"
+    return f"\nhook\n{hook_id}"
 
 
 def _evolves(word: str) -> Callable[[Plan, Any, str], None]:
     def evolve(plan: Plan, fact: Any, at: str) -> None:
-        task = tasks_of(plan.document).get((fact.iteration, fact.hook_id))
+        task = _task(plan.document, fact.iteration, fact.hook_id)
         if word == SPAWNED and task is None:
             tasks = plan.document.get("hook-tasks")
             if not isinstance(tasks, list):
@@ -174,7 +187,7 @@ def _evolves(word: str) -> Callable[[Plan, Any, str], None]:
         task["pid"] = getattr(fact, "pid", None)
         if word == SPAWNED:
             task["transcript"] = fact.transcript
-        plan.say(_key(fact.iteration, fact.hook_id), fact)
+        plan.say(_key(fact.hook_id), fact)
 
     return evolve
 
