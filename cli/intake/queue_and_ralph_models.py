@@ -55,6 +55,7 @@ class Ralph(Open):
     """Settings of Ralph mode (R53)."""
 
     idle_threshold: Count = 3
+    min_iterations: Count | None = None
 
 
 class Hook(Open):
@@ -63,6 +64,7 @@ class Hook(Open):
     id: Identity
     workflow: Text | None = None
     prompt: Text | None = None
+    command: Text | None = None
     parallel: Flag | None = None
     enabled: Flag | None = None
 

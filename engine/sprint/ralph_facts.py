@@ -13,7 +13,7 @@ class GoalSet(Fact, frozen=True):
     idle_threshold: int | None = None
     """Iterations without progress before reflection starts."""
     min_iterations: int | None = None
-    """A claim before the end of this iteration is recorded and not obeyed."""
+    """A claim in an earlier iteration than this one is recorded and not obeyed."""
     max_iterations: int | None = None
 
 

@@ -50,7 +50,7 @@ def idle_threshold(document: Data) -> int:
 
 
 def min_iterations(document: Data) -> int:
-    """Return before the end of which iteration the goal cannot be reached."""
+    """Return the first iteration in which the goal can be reached; 0 for any."""
     given = _setting(document, "min-iterations")
     return given if type(given) is int and given > 0 else 0
 
