@@ -84,7 +84,7 @@ class GoalRunner(Driver):
         if not plan.is_ralph:
             return
         hooks = {hook.id: hook for hook in hooks_of(plan.document)}
-        for hook in hooks.values():
+        for hook in hooks.values() if plan.status != COMPLETED else ():
             self._with_command(run_of(hook, 1))
         if plan.status not in (IN_PROGRESS, INTERRUPTED, COMPLETED):
             return

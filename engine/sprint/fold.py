@@ -19,7 +19,7 @@ from . import (
     ralph,
     reflection,
     rollback,
-    work,
+    spent,
 )
 from .facts import (
     AgentRan,
@@ -87,7 +87,7 @@ RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     RolledBack: rollback.record_rollback,
     IterationStarted: loop.record_started,
     DynamicStepAdded: dynamic_steps.record_added,
-    AgentRan: work.record_spent,
+    AgentRan: spent.record_spent,
     PhaseInjected: injection.record_injected,
     StepInjected: injection.record_injected,
     SprintImported: _record_imported,

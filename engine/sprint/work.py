@@ -6,7 +6,7 @@ from .facts import AgentRan
 from .lifecycle import need_human
 from .loop import start_iteration
 from .phases import complete_phase, end_work, fail_phase, start_phase
-from .state import Record, Spent, Sprint
+from .state import Sprint
 from .transitions import check_goal, find_leaf, find_node
 from .tree import gate_is_open
 from .words import COMPLETED, FAILED, IN_PROGRESS
@@ -52,16 +52,3 @@ def record_run(sprint: Sprint, *, ran: AgentRan) -> list[Fact]:
     else:
         check_goal(sprint, "record a run for the goal")
     return [ran]
-
-
-def record_spent(record: Record, fact: AgentRan, version: int) -> None:
-    """Add what a run took to what all of them took."""
-    spent, used = record.spent, fact.usage
-    spent.runs += 1
-    spent.duration_ms += fact.duration_ms or 0
-    for name in _COUNTED if used is not None else ():
-        total = getattr(spent, name) + (getattr(used, name) or 0)
-        setattr(spent, name, total)
-
-
-_COUNTED = [n for n in Spent.__struct_fields__ if n not in ("runs", "duration_ms")]
