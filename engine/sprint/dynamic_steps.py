@@ -152,9 +152,7 @@ def _check_prompt(prompt: str) -> None:
 
 
 def _added(sprint: Sprint, prompt: str, identity: str) -> Fact:
-    stats = sprint.plan.document.get("stats")
-    number = stats.get("current-iteration") if isinstance(stats, dict) else None
-    return DynamicStepAdded(identity, prompt, number if type(number) is int else 0)
+    return DynamicStepAdded(identity, prompt, sprint.plan.iteration)
 
 
 def _changed(

@@ -130,9 +130,8 @@ def _say(
 
 def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Data | None]:
     check_exists(sprint)
-    stats = sprint.plan.document.get("stats") or {}
-    number = stats.get("current-iteration") if iteration is None else iteration
-    if type(number) is not int or number < 1:
+    number = sprint.plan.iteration if iteration is None else iteration
+    if number < 1:
         raise RefusedError(
             f"hook {hook_id}: no iteration has begun", field="iteration", hook=hook_id
         )

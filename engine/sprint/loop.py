@@ -52,7 +52,7 @@ def end_iteration(
     current = open_iteration(sprint.plan)
     given = current if number is None else number
     if given is None:
-        given = _current(sprint.plan)
+        given = sprint.plan.iteration or None
     if given is not None and sprint.plan.was_said(_SAID, IterationEnded(given, summary)):
         return []
     if given is None or given != current:
@@ -72,13 +72,7 @@ def open_iteration(plan: Plan) -> int | None:
     """Return the number of the iteration that is under way, None between two of them."""
     said = plan.said.get(_SAID)
     tag = said[0] if isinstance(said, tuple) else said.type if said else None
-    return None if tag == IterationEnded.type else _current(plan)
-
-
-def _current(plan: Plan) -> int | None:
-    stats = plan.document.get("stats")
-    number = stats.get("current-iteration") if isinstance(stats, dict) else None
-    return number if type(number) is int and number > 0 else None
+    return None if tag == IterationEnded.type else plan.iteration or None
 
 
 def _evolve_started(plan: Plan, fact: IterationStarted, at: str) -> None:

@@ -55,7 +55,7 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
     if leaf.status in FINISHED:
         return _gate(find_gate(sprint, None))
     if leaf.status == PENDING:
-        return used_up(plan.stats) or _work(leaf)
+        return used_up(plan.given_stats) or _work(leaf)
     if leaf.status != IN_PROGRESS:
         return _after_failure(leaf, now)
     return _in_progress(sprint, leaf)

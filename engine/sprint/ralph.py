@@ -50,9 +50,8 @@ def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
     plan = sprint.plan
     check_exists(sprint)
     if plan.status == COMPLETED:
-        stats = plan.document.get("stats") or {}
-        number = stats.get("current-iteration", 0)
-        if plan.was_said("", GoalCompleted(number, summary, open_steps(sprint))):
+        again = GoalCompleted(plan.iteration, summary, open_steps(sprint))
+        if plan.was_said("", again):
             return []
     check_goal(sprint, "complete the goal")
     found = reach_goal(sprint, summary=summary)
@@ -71,8 +70,7 @@ def reach_goal(
     """
     complete_sprint(sprint)
     plan = sprint.plan
-    number = (plan.document.get("stats") or {}).get("current-iteration") or 0
-    minimum = least(plan.document)
+    number, minimum = plan.iteration, least(plan.document)
     if number < minimum:
         reason = f"iteration {number} of at least {minimum}"
         return GoalClaimed(number, reason, summary)
@@ -117,7 +115,7 @@ def fail_iteration(
 
 
 def _is_set(plan: Plan, fact: GoalSet) -> bool:
-    document, stats = plan.document, plan.document.get("stats") or {}
+    document, stats = plan.document, plan.given_stats
     ralph = document.get("ralph")
     settings = ralph if isinstance(ralph, dict) else {}
     given = (

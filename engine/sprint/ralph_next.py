@@ -30,7 +30,7 @@ def run_of(hook: Hook, number: int) -> HookRun:
 def work_on_goal(sprint: Sprint, now: str) -> Action:
     """Return the iteration that is to be run, or why none is."""
     plan, turns = sprint.plan, sprint.plan.turns
-    if not turns.number and (stop := used_up(plan.stats)):
+    if not turns.number and (stop := used_up(plan.given_stats)):
         return stop
     number = turns.number or sprint.record.iteration_max + 1
     if turns.due is not None and not is_over(turns.due, now):

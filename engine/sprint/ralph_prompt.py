@@ -33,7 +33,7 @@ def prompt_of(plan: Plan, *, number: int, reflects: bool) -> str:
     """Return the prompt of an iteration."""
     document = plan.document
     steps = steps_of(document)
-    most = plan.stats.get("max-iterations")
+    most = plan.given_stats.get("max-iterations")
     of = f" of at most {most}" if type(most) is int else ""
     parts = [f"# Goal\n\n{_text(document, 'goal')}", f"# Iteration {number}{of}"]
     if reflects:

@@ -75,6 +75,18 @@ class Plan:
         return self.is_ralph and self.tree.open_leaf() is None
 
     @property
+    def iteration(self) -> int:
+        """Return the number of the latest iteration, 0 without one."""
+        number = self.given_stats.get("current-iteration")
+        return number if type(number) is int and number > 0 else 0
+
+    @property
+    def given_stats(self) -> Data:
+        """Return the document's figures as they stand there; reading makes none."""
+        stats = self.document.get("stats")
+        return stats if isinstance(stats, dict) else {}
+
+    @property
     def stats(self) -> Data:
         """Return the document's figures; missing ones are made."""
         stats = self.document.get("stats")
@@ -155,8 +167,7 @@ class Plan:
         return {"phase": phase, "step": step, "sub-phase": sub_phase}
 
     def _figures(self) -> Data:
-        tree, given = self.tree, self.document.get("stats")
-        figures: Data = dict(given) if isinstance(given, dict) else {}
+        tree, figures = self.tree, dict(self.given_stats)
         figures["total-phases"] = sum(tree.phases.values())
         figures["completed-phases"] = tree.phases[COMPLETED]
         steps = sum(tree.steps.values())

@@ -1,13 +1,16 @@
 """`run` towards a goal: iterations, what is recorded, shown and asked for."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .conftest import Run
-from .goals import HOOK, Make, said
+from .goals import AGENT, HOOK, Make, said
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "definitions"
 
 
 def test_reaches_a_goal(
@@ -54,6 +57,21 @@ def test_adds_up_what_agents_took(run: Run, goal_agent: Make, done: Run) -> None
     assert "3 runs" in done("status").out
     assert "$0.30" in done("status").out
     assert done("status", "--at", "iter:2", "--json").json["spent"]["cost_usd"] == 0.2
+
+
+def test_a_definition_is_worked_on(folder: Path, run: Run, done: Run, state: Any) -> None:
+    """A SPRINT.yaml in Ralph mode goes the same way: its prompts, hooks and minimum."""
+    definition = FIXTURES / "ralph"
+    (folder / "agent.py").write_text(AGENT % "")
+    done("init")
+    words = ["--workflows", FIXTURES / "workflows", "--sprint-dir", "."]
+    done("compile", definition, *words)
+    done("sprint", "start")
+    assert "Split the goal into steps." in done("next", "--prompt").out
+    assert run("run", "--hook-command", "true", "--", sys.executable, "agent.py").code == 0
+    document = state()
+    assert document["ralph-exit"]["iteration"] == 3
+    assert [t["hook-id"] for t in document["hook-tasks"]] == ["learn", "docs"] * 3
 
 
 def test_masks_what_comes_in(run: Run, goal_agent: Make, done: Run) -> None:
