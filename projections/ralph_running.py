@@ -104,13 +104,10 @@ class GoalRunner(Driver):
         return structs.replace(hook, command=command)
 
     def _make_hooks(self) -> Hooks:
-        place, location = (
-            self._workspace.sprint(self._id).plan.place,
-            self._workspace.location,
-        )
-        is_here = place is not None and place.worktree == location.worktree
+        location = self._workspace.location
+        place = self._workspace.sprint(self._id).plan.place
         directory: Path | None = None
-        if place is not None and is_here:
+        if place is not None and place.worktree == location.worktree:
             directory = (location.root / place.path).parent
         names = {"SPRINT_ID": self._id, "SPRINTLOG_SPRINT": self._id}
         around = Surroundings(
