@@ -8,6 +8,8 @@ import re
 from functools import cache
 from typing import Any
 
+from msgspec import Struct, structs
+
 FORMS: dict[str, tuple[tuple[str, ...], str]] = {
     "github-token": (("gh",), r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})"),
     "gitlab-token": (("glpat-",), r"\bglpat-[\w-]{20,}"),
@@ -29,8 +31,9 @@ FORMS: dict[str, tuple[tuple[str, ...], str]] = {
 """Name of each form, words without which it cannot be there, and its pattern."""
 
 TEXTS = frozenset(
-    {"summary", "error", "reason", "details", "why", "text", "output", "errors"}
-    | {"goal", "prompt"}
+    {"summary", "error", "reason", "details", "why", "done", "text", "output", "errors"}
+    | {"title", "description", "reasoning", "rejection_reason", "goal", "prompt"}
+    | {"context", "injection", "requests"}
 )
 """The fields of facts that hold text of agents and people."""
 
@@ -65,13 +68,16 @@ def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def mask_all(value: Any) -> Any:
-    """Return a JSON value with every text in it masked."""
+    """Return a JSON value, or a part of a fact, with every text in it masked."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, list):
         return [mask_all(item) for item in value]
     if isinstance(value, dict):
         return {key: mask_all(item) for key, item in value.items()}
+    if isinstance(value, Struct):
+        fields = {name: mask_all(field) for name, field in structs.asdict(value).items()}
+        return structs.replace(value, **fields)
     return value
 
 

@@ -38,6 +38,8 @@ def _lines(action: Action) -> list[str]:
     lines = [first, f"  {ACTIONS[action.do]}"]
     if action.why:
         lines.append(f"  why: {action.why}")
+    if action.details:
+        lines.append(f"  details: {action.details}")
     if action.hint:
         lines.append(f"  hint: {action.hint}")
     lines += [f"  {hook.id} → {hook.transcript}" for hook in action.hooks]

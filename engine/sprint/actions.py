@@ -69,6 +69,8 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     until: str | None = None
     why: str | None = None
     hint: str | None = None
+    details: str | None = None
+    """What helps a person to decide."""
     iteration: int | None = None
     """In Ralph mode: the number of the iteration that is meant."""
     reflection: bool = False

@@ -33,7 +33,7 @@ def take_plan(
     document = prepare(plan, sprint_id=sprint.id)
     if has_begun(sprint):
         return _added(sprint, document)
-    if not diff(sprint.document, document):
+    if not diff(sprint.plan.settle(), document):
         return []
     # Where the state file is written is not the plan's business any more.
     return [SprintCompiled(document, sprint.plan.place, sources)]
@@ -81,6 +81,7 @@ def has_begun(sprint: Sprint) -> bool:
         or any(leaf.status != PENDING for leaf in tree.leaves)
         or any(node.data.get("injected") is True for node in tree.nodes.values())
         or any(document.get(key) for key in _RECORDED)
+        or bool(sprint.plan.decisions)
     )
 
 

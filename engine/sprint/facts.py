@@ -10,6 +10,7 @@ import msgspec
 
 from ..log.fact import Fact, Kind
 from ..log.port import DOCUMENT_BYTES_MAX
+from .queue_facts import QUEUE_FACTS
 from .ralph_facts import RALPH_FACTS
 
 
@@ -133,6 +134,8 @@ class SprintResumed(Fact, frozen=True):
     type: ClassVar[str] = "sprint-resumed"
     by: str | None = None
     why: str | None = None
+    done: str | None = None
+    """What was done about it."""
 
 
 class SprintCompleted(Fact, frozen=True):
@@ -433,4 +436,5 @@ FACTS: tuple[type[Fact], ...] = (
     EditObserved,
     NoteAdded,
     *RALPH_FACTS,
+    *QUEUE_FACTS,
 )

@@ -16,6 +16,7 @@ from . import (
     loop,
     phases,
     plan,
+    queue,
     ralph,
     reflection,
     rollback,
@@ -26,6 +27,7 @@ from .facts import (
     IterationStarted,
     PhaseInjected,
     RolledBack,
+    SprintCompiled,
     SprintImported,
     StepInjected,
 )
@@ -44,6 +46,7 @@ EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     **dynamic_steps.EVOLVE,
     **ralph.EVOLVE,
     **hook_tasks.EVOLVE,
+    **queue.EVOLVE,
 }
 """How each execution fact changes the Plan."""
 
@@ -71,6 +74,8 @@ def fold(
         if evolve is not None and (live is None or rollback.lies_on(live, version)):
             if kind is not SprintImported:
                 plan.touched = True
+            else:
+                plan.imported_at = version
             evolve(plan, fact, at)
             # Last: a patch was made against the document as the fact before left it.
             plan.last_at = at
@@ -81,6 +86,11 @@ def fold(
 def _record_imported(record: Record, fact: SprintImported, version: int) -> None:
     record.iteration_max = max(record.iteration_max, fact.iteration)
     record.imported_at = version
+    queue.record_ids(record, fact)
+
+
+def _record_compiled(record: Record, fact: SprintCompiled, version: int) -> None:
+    queue.record_ids(record, fact)
 
 
 RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
@@ -90,6 +100,8 @@ RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     AgentRan: spent.record_spent,
     PhaseInjected: injection.record_injected,
     StepInjected: injection.record_injected,
+    SprintCompiled: _record_compiled,
     SprintImported: _record_imported,
+    **queue.RECORD,
 }
 """What the Record keeps of a fact, whatever was rolled back since."""

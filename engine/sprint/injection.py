@@ -28,16 +28,18 @@ def inject_phases(
     position: InjectionPosition,
     id_prefix: str | None = None,
     sources: tuple[Source, ...] = (),
+    is_new: bool = False,
 ) -> list[Fact]:
     """Put phases into the plan, all of them or none, beside one another in their order.
 
     `nodes` have the shape of PROGRESS.yaml. Where they come to stand beside steps they
     are steps. With `id_prefix` their ids are `id_prefix-0`, `-1` …, counted on for ever.
+    The same wish again changes nothing, unless it is known that it `is_new`.
     Raise `RefusedError` when the place is not there, takes no such node, or has the id.
     """
     check_exists(sprint)
     spot = spot_of_phases(sprint, position, is_for_each=any("steps" in n for n in nodes))
-    return _inject(sprint, spot, nodes, position, id_prefix, sources)
+    return _inject(sprint, spot, nodes, position, id_prefix, sources, is_new=is_new)
 
 
 def inject_steps(
@@ -79,13 +81,16 @@ def _inject(
     position: InjectionPosition,
     id_prefix: str | None,
     sources: tuple[Source, ...],
+    *,
+    is_new: bool = False,
 ) -> list[Fact]:
     if not nodes:
         raise RefusedError("nodes: there is nothing to inject", field="nodes")
     for named in _named(sprint, nodes, id_prefix):
         wish = _wish(spot, named, position, id_prefix)
         # Saying the same thing twice changes nothing: agents retry (P33).
-        if all(sprint.plan.was_said(a, said) for a, said in _said(wish, spot.into)):
+        said_before = (sprint.plan.was_said(a, x) for a, x in _said(wish, spot.into))
+        if not is_new and all(said_before):
             return []
     check_growing(sprint)
     _check_free(sprint.plan, wish, spot)

@@ -21,7 +21,7 @@ from .ralph_settings import NOT_LEFT
 from .state import Plan, Sprint
 from .times import parse
 from .transitions import check_exists, check_phase, check_sprint, find_leaf
-from .tree import put
+from .tree import Data, Node, put
 from .words import (
     BLOCKED,
     COMPLETED,
@@ -82,14 +82,33 @@ def need_human(
     return [fact]
 
 
+def need_of(leaf: Node) -> Data | None:
+    """Return what a blocked leaf needs a person for, reason and details."""
+    needed = leaf.data.get("human-needed")
+    return needed if leaf.status == BLOCKED and isinstance(needed, dict) else None
+
+
+def leaf_in_need(plan: Plan) -> Node | None:
+    """Return the leaf that a person is needed for, the one said last of several."""
+    leaves = [leaf for leaf in plan.tree.leaves if need_of(leaf) is not None]
+    said = plan.said.get("")
+    last = said[1].get("phase") if isinstance(said, tuple) else getattr(said, "phase", "")
+    named = (leaf for leaf in leaves if leaf.address == last)
+    return next(named, leaves[0] if leaves else None)
+
+
 def resume_sprint(
-    sprint: Sprint, *, by: str | None = None, why: str | None = None
+    sprint: Sprint,
+    *,
+    by: str | None = None,
+    why: str | None = None,
+    done: str | None = None,
 ) -> list[Fact]:
     """Go on; after `blocked` and `needs-human` somebody says who resolved it and why.
 
     After a breakpoint on the last phase nothing is left to do and the sprint completes.
     """
-    fact = SprintResumed(by, why)
+    fact = SprintResumed(by, why, done)
     if sprint.plan.status == IN_PROGRESS and sprint.plan.was_said("", fact):
         return []
     check_sprint(sprint, "resume")

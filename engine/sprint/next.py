@@ -20,7 +20,9 @@ from .actions import (
     used_up,
 )
 from .gates import find_gate, gate_of, next_attempt, repair_prompt
+from .lifecycle import leaf_in_need
 from .phases import done_work
+from .queue import came_back
 from .ralph_next import run_hooks, work_on_goal
 from .state import Plan, Sprint
 from .transitions import check_exists
@@ -50,6 +52,8 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
     if plan.status != IN_PROGRESS:
         return _of_sprint(plan)
     leaf = plan.tree.open_leaf()
+    if leaf is None and not plan.is_ralph and (waiting := came_back(sprint)):
+        return _decide_first(waiting)
     if leaf is None:
         return work_on_goal(sprint, now) if plan.is_ralph else Action(COMPLETE)
     if leaf.status in FINISHED:
@@ -77,17 +81,32 @@ def _of_sprint(plan: Plan) -> Action:
     if status in _ALONE:
         return _ALONE[status]
     leaf = None if plan.is_at_goal else plan.pointed()
-    why = f"the sprint is {status}"
+    if status == NEEDS_HUMAN:
+        leaf = leaf_in_need(plan) or leaf
+    why, details = f"the sprint is {status}", None
     if status in (BLOCKED, NEEDS_HUMAN):
         data = plan.document if leaf is None else leaf.data
         needed = data.get("human-needed")
-        said = needed.get("reason") if isinstance(needed, dict) else None
+        needed = needed if isinstance(needed, dict) else {}
         error = plan.turns.error if leaf is None else leaf.data.get("error")
-        why = _text(said) or _text(error) or why
+        why = _text(needed.get("reason")) or _text(error) or why
+        details = _text(needed.get("details"))
     hint = _HINTS.get(status)
     if leaf is None and hint == _RESOLVED:
         hint = _RESOLVED.partition(", and ")[0]
-    return Action(STOP, phase=leaf.address if leaf else None, why=why, hint=hint)
+    phase = leaf.address if leaf else None
+    return Action(STOP, phase=phase, why=why, hint=hint, details=details)
+
+
+def _decide_first(waiting: list[str]) -> Action:
+    """Return a stop before the end, for what was put off until then."""
+    said = ", ".join(waiting[:5]) + (" …" if len(waiting) > 5 else "")
+    return Action(
+        STOP,
+        why=f"everything is finished; put off and back for a decision: {said}",
+        hint="`sprintlog queue list --status pending`, decide, then go on; `sprintlog "
+        "sprint complete` leaves them pending",
+    )
 
 
 _ALONE = {

@@ -234,7 +234,7 @@ def _blocked(plan: Plan, node: Node, fact: PhaseBlocked, at: str) -> str:
 
 
 def _skipped(plan: Plan, node: Node, fact: PhaseSkipped, at: str) -> str:
-    _drop(node, "next-retry-at")
+    _drop(node, "next-retry-at", "human-needed")
     return SKIPPED
 
 

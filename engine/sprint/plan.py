@@ -59,9 +59,10 @@ def import_document(
     iteration = _iteration_of(document)
     if not sprint.exists:
         return [SprintImported(source, document=document, iteration=iteration, place=place)]
-    operations = diff(sprint.document, document)
-    if not operations:
+    if not diff(sprint.document, document):
         return []
+    # The patch is made against the Plan alone, which is what it is applied to.
+    operations = diff(sprint.plan.settle(), document)
     return [SprintImported(source, patch=operations, iteration=iteration)]
 
 

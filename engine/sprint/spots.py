@@ -19,6 +19,12 @@ TOP, STEP, SUB_PHASE = 1, 2, 3
 """The levels of a plan, counted as `Node.level` does."""
 
 
+def parse_position(text: str) -> InjectionPosition | None:
+    """Return the position that a text names, like `after:build`; None when it is none."""
+    kind, _, ref = text.partition(":")
+    return InjectionPosition(kind, ref or None) if kind in POSITIONS else None
+
+
 class Spot(NamedTuple):
     """A spot in the plan: beside a node, or at the end of what `into` holds."""
 

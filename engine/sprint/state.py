@@ -10,6 +10,9 @@ import msgspec
 
 from ..log.fact import Fact
 from .facts import Place
+from .queue_view import Decided, queue_of, with_queue
+from .record import Record as Record
+from .record import Spent as Spent
 from .times import elapsed
 from .tree import Data, Node, Tree
 from .turns import Turns
@@ -23,7 +26,7 @@ class Plan:
     """Execution facts on the path, as a document."""
 
     __slots__ = (
-        *("_held", "_tree", "document", "last_at"),
+        *("_held", "_tree", "decisions", "document", "imported_at", "last_at"),
         *("place", "said", "touched", "turns"),
     )
 
@@ -37,6 +40,10 @@ class Plan:
         self.touched = False
         """Whether facts of our own came after the last imported document."""
         self.turns = Turns()
+        self.imported_at = 0
+        """The version of the imported document that it began with."""
+        self.decisions: dict[str, Decided] = {}
+        """What was decided last of requests in the operator queue, since then."""
         self._tree: Tree | None = None
         self._held: str | None = None
 
@@ -99,6 +106,8 @@ class Plan:
         self.document = document
         self.touched = False
         self.held = None
+        # What its queue says stands for all that was decided before.
+        self.decisions.clear()
 
     def grow(
         self, owner: Node, siblings: list[Any], index: int, nodes: list[Data], at: str
@@ -180,38 +189,6 @@ class Plan:
         return figures
 
 
-class Spent(msgspec.Struct, array_like=True):
-    """What all runs of agents took together, as far as they said."""
-
-    runs: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_creation_tokens: int = 0
-    turns: int = 0
-    duration_ms: int = 0
-    cost_usd: float = 0.0
-
-
-class Record(msgspec.Struct):
-    """Knowledge and counters: never voided by a rollback."""
-
-    rollbacks: list[tuple[int, int]] = []
-    """Every rollback so far: its version and its target."""
-    iterations: list[tuple[int, int]] = []
-    """Every iteration ever started: its number and the version that started it."""
-    iteration_max: int = 0
-    """The highest iteration number ever given, imported ones included."""
-    imported_at: int = 0
-    """The version of the newest imported document."""
-    undone: list[int] = []
-    """Versions of the rollbacks that were taken back."""
-    allotted: dict[str, int] = {}
-    """How many numbers were ever given to ids of each prefix."""
-    spent: Spent = msgspec.field(default_factory=Spent)
-    """By agents, also in runs that a rollback took back."""
-
-
 class Sprint:
     """One sprint as it is at a version of its stream."""
 
@@ -231,7 +208,14 @@ class Sprint:
     @property
     def document(self) -> Data:
         """Return PROGRESS.yaml as data, settled."""
-        return self.plan.settle()
+        return with_queue(self.plan.settle(), self.queue)
+
+    @property
+    def queue(self) -> list[Any]:
+        """Return the operator queue as PROGRESS.yaml shows it."""
+        plan = self.plan
+        requests = self.record.requests
+        return queue_of(plan.document, plan.decisions, requests, since=plan.imported_at)
 
     @property
     def is_running(self) -> bool:
@@ -250,6 +234,8 @@ class _Saved(msgspec.Struct, array_like=True):
     last_at: str | None
     touched: bool
     held: str | None
+    imported_at: int
+    decisions: dict[str, Decided]
     record: Record
     turns: Turns
 
@@ -278,6 +264,8 @@ def pack(sprint: Sprint) -> bytes:
             plan.last_at,
             plan.touched,
             plan.held,
+            plan.imported_at,
+            plan.decisions,
             sprint.record,
             plan.turns,
         )
@@ -294,4 +282,5 @@ def unpack(saved: bytes) -> Sprint:
     plan.document, plan.place, plan.said = state.document, state.place, dict(state.said)
     plan.last_at, plan.touched, plan.held = state.last_at, state.touched, state.held
     plan.turns = state.turns
+    plan.imported_at, plan.decisions = state.imported_at, state.decisions
     return sprint

@@ -12,12 +12,15 @@ from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
 from . import dynamic_steps, hook_tasks, lifecycle, notes, phases, ralph
 from . import facts as f
+from . import queue_facts as q
 from . import ralph_facts as r
 from .gate_checks import record_gate
 from .gates import GateResult
 from .injection import inject_phases, inject_steps
 from .loop import end_iteration, start_iteration
 from .plan import create_sprint, import_document
+from .queue import wish_request
+from .queue_decisions import decide_request
 from .rollback import roll_back
 from .state import Sprint
 from .transitions import check_exists
@@ -29,6 +32,7 @@ _STRUCTURAL = (
     f.Injection,
     f.RolledBack,
     f.EditObserved,
+    q.RequestQueued,
 )
 
 BY_TAG = {fact.type: fact for fact in f.FACTS}
@@ -43,6 +47,7 @@ _ONLY_CAUSED = {
     f.RolledBack.type: "`sprintlog undo` takes back a rollback",
     r.ReflectionStarted.type: "`iteration-started` causes it after idle iterations",
     r.GoalClaimed.type: "`goal-completed` causes it where that cannot count yet",
+    q.RequestReturned.type: "the end of what a request was deferred to causes it",
 }
 
 
@@ -82,6 +87,9 @@ def to_fact(tag: str, data: object) -> Fact:
                     f"data.{name}: follows from the position; leave it out",
                     field=f"data.{name}",
                 )
+    if isinstance(fact, q.RequestDecided) and fact.phase is not None:
+        problem = "follows from the decision; leave it out"
+        raise RefusedError(f"data.phase: {problem}", field="data.phase")
     # A patch that does not fit would make the stream unreadable; ours always fit.
     if isinstance(fact, f.SprintImported) and (fact.document is None or fact.patch):
         raise RefusedError(
@@ -157,6 +165,10 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             return hook_tasks.spawn_hook(
                 sprint, hook_id=fact.hook_id, iteration=fact.iteration, pid=fact.pid
             )
+        case q.RequestQueued():
+            return wish_request(sprint, fact=fact, at=at)
+        case q.RequestDecided():
+            return decide_request(sprint, fact=fact)
         case f.PhaseFailed():
             return phases.fail_phase(sprint, at=at, **given)
         case _ if command := _COMMANDS.get(type(fact)):
@@ -182,6 +194,9 @@ _LEFT_OUT: dict[type[Fact], dict[str, Any]] = {
     r.DynamicStepAdded: {"id": ""},
     r.GoalCompleted: {"iteration": 0},
     r.HookTaskSpawned: {"transcript": ""},
+    q.RequestQueued: dict.fromkeys(
+        ("request", "description", "created_at", "discovered_in"), ""
+    ),
 }
 """What a wish may leave to the command, and what stands for that until then."""
 

@@ -12,6 +12,7 @@ INTERRUPTED = "interrupted"
 PENDING = "pending"
 SKIPPED = "skipped"
 FAILED = "failed"
+DEFERRED = "deferred"
 
 SPAWNED = "spawned"
 RUNNING = "running"

@@ -7,6 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import queue_facts as q
 from sprintlog.engine.sprint.tree import Tree
 from sprintlog.projections.yaml_reader import load
 
@@ -62,6 +63,8 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
         tuple[str, ...]: (EVIL,),
         f.Usage: f.Usage(input_tokens=1),
         f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
+        q.RequestInjection: q.RequestInjection(EVIL, EVIL, prompt=EVIL, model=EVIL),
+        q.RequestOrigin: q.RequestOrigin(EVIL, EVIL),
     }
     given = {}
     for name, hint in get_type_hints(kind).items():
@@ -83,6 +86,10 @@ def history() -> Iterator[Fact]:
             yield fact(kind)
         if kind is f.RolledBack:
             known["to"] = 2
+        if kind is q.RequestDecided:
+            yield fact(kind)
+            known["decision"] = "defer"
+            known["deferred_until"] = "next-sprint"
         if issubclass(kind, f.Injection):
             yield fact(kind)
             known["into"] = ""

@@ -12,15 +12,25 @@ from sprintlog.engine.sprint.gate_checks import record_gate, start_gate
 from sprintlog.engine.sprint.gates import GATE_RETRIES, GateResult
 from sprintlog.engine.sprint.hook_tasks import TASK_FROM
 from sprintlog.engine.sprint.injection import inject_phases
+from sprintlog.engine.sprint.queue_decisions import (
+    END_OF_PHASE,
+    approve_request,
+    backlog_request,
+    defer_request,
+    reject_request,
+)
+from sprintlog.engine.sprint.queue_view import QUEUE
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import PHASE_FROM, SPRINT_FROM
 from sprintlog.engine.sprint.tree import gate_status
 from sprintlog.engine.sprint.words import (
     COMPLETED,
+    DECISIONS,
     HOOK_TASK_STATUSES,
     IN_PROGRESS,
     PENDING,
     PHASE_STATUSES,
+    REQUEST_STATUSES,
     SPAWNED,
     SPRINT_STATUSES,
 )
@@ -99,6 +109,20 @@ content again is accepted and records nothing.
 - Steps towards a goal (`step update`) may go from each of `pending`, `in-progress`,
   `completed` and `blocked` to each other one.
 
+## A request of the operator queue
+
+{request}
+
+- Every decision needs its reasoning. `approve` injects in the same append, so it is
+  refused where `phase inject` is.
+- A deferral to `end-of-phase` or `end-of-sprint` is refused when nothing is left that
+  could end.
+- A deferred request is pending again (`request-returned`) in the same append as the fact
+  that reaches what it was deferred to: the end of the top phase that the pointer was in,
+  or that nothing is left to do (in Ralph mode, that the sprint is completed). What was
+  deferred to `next-sprint` stays so; the next sprint of the log that starts queues it anew.
+- `sprint complete` is not refused because of requests that are pending: they stay so.
+
 ## Phases and steps that come in
 
 {injection}
@@ -162,6 +186,26 @@ def phase_table() -> str:
     )
 
 
+def request_table() -> str:
+    """Return what every decision on a request is allowed from, and leads to."""
+    decisions: dict[str, Command] = {
+        "approve": lambda x: approve_request(x, request="r", reasoning="w"),
+        "reject": lambda x: reject_request(x, request="r", reasoning="w"),
+        "defer": lambda x: defer_request(x, request="r", reasoning="w", until=END_OF_PHASE),
+        "backlog": lambda x: backlog_request(x, request="r", reasoning="w"),
+    }
+    assert tuple(decisions) == DECISIONS
+    rows: dict[str, dict[str, str]] = {}
+    for name, command in decisions.items():
+        found = rows[f"queue {name}"] = {}
+        for status in REQUEST_STATUSES:
+            queue = {QUEUE: [{"id": "r", "title": "t", "status": status}]}
+            sprint = _after(command, sprint=IN_PROGRESS, leaf=IN_PROGRESS, beside=queue)
+            if sprint is not None:
+                found[status] = sprint.queue[0]["status"]
+    return _table(rows)
+
+
 def injection_table() -> str:
     """Return in which status of the sprint something may come in."""
 
@@ -201,7 +245,12 @@ def hook_table() -> str:
 
 
 def _after(
-    command: Command, *, sprint: str, leaf: str, more: dict[str, Any] | None = None
+    command: Command,
+    *,
+    sprint: str,
+    leaf: str,
+    more: dict[str, Any] | None = None,
+    beside: dict[str, Any] | None = None,
 ) -> Sprint | None:
     """Return the sprint after a command, or None when it was refused."""
     state = Sprint("tried")
@@ -210,6 +259,7 @@ def _after(
         {
             "status": sprint,
             "phases": [{"id": "a", "prompt": "p", "status": leaf, **(more or {})}],
+            **(beside or {}),
         }
     )
     try:
@@ -231,4 +281,5 @@ def transitions_page(note: str) -> str:
     """Return the page of what each command may be given from, and where it leads."""
     tables = {"sprint": sprint_table(), "phase": phase_table(), "gate": gate_table()}
     tables |= {"injection": injection_table(), "hook": hook_table()}
+    tables["request"] = request_table()
     return TRANSITIONS.format(note=note, **tables)

@@ -18,14 +18,20 @@ from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import gate_checks, lifecycle, loop, notes, phases, plan
 from sprintlog.engine.sprint.fold import Event, fold
 from sprintlog.engine.sprint.gates import GateResult, find_gate
+from sprintlog.engine.sprint.queue_returns import with_returns
 from sprintlog.engine.sprint.rollback import path, roll_back, undo_rollback
 from sprintlog.engine.sprint.state import Sprint, pack
 from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import PHASE_FROM
-from sprintlog.engine.sprint.words import PHASE_STATUSES, SPRINT_STATUSES
+from sprintlog.engine.sprint.words import (
+    PHASE_STATUSES,
+    REQUEST_STATUSES,
+    SPRINT_STATUSES,
+)
 
 from .goals import goal_command
 from .injections import inject, injection
+from .queue_moves import move_queue
 
 Data = dict[str, Any]
 Move = tuple[str, int, int]
@@ -76,7 +82,8 @@ class World:
         answers: list[list[Fact] | str] = []
         for _ in range(2):
             try:
-                answers.append(command(self.sprint, **arguments))
+                facts = command(self.sprint, **arguments)
+                answers.append(with_returns(self.sprint, facts, at=self.time))
             except RefusedError as error:
                 answers.append(error.message)
         assert answers[0] == answers[1]
@@ -155,14 +162,19 @@ class World:
                 self.act(roll_back, to=to, is_inside_append=False)
             case "undo":
                 self.act(undo_rollback)
+            case "queue":
+                self.act(move_queue, i=i, j=j, at=self.time)
             case "inject":
                 self.act(inject, wish=injection(self.sprint, i, j))
             case "import":
-                theirs = mutated(copied(self.sprint.document), i, j)
-                if self.act(plan.import_document, document=theirs, source="x"):
-                    assert written(self.sprint) == msgspec.json.encode(theirs)
+                self.take_in(mutated(copied(self.sprint.document), i, j))
             case _:
                 assert kind == "phase"
+
+    def take_in(self, theirs: Data) -> None:
+        """Import a document: it stands there as it came."""
+        if self.act(plan.import_document, document=theirs, source="x"):
+            assert written(self.sprint) == msgspec.json.encode(theirs)
 
     def work_on_goal(self, i: int) -> None:
         """Do something for the goal, as far as there is one."""
@@ -225,6 +237,11 @@ def mutated(document: Data, i: int, j: int) -> Data:
             document = dict(reversed(document.items()))
         case _:
             document["status"] = SPRINT_STATUSES[j % 8]
+    if queue := document.get("operator-queue"):
+        entry = queue[j % len(queue)]
+        entry["status"] = REQUEST_STATUSES[j % 5]
+        if i % 2:
+            queue.remove(entry)
     return document
 
 

@@ -25,13 +25,14 @@ laws = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 place = st.integers(0, 10**6)
+EVERYTHING = ("import", "inject", "inject", "queue", "queue", "queue", "back", "undo")
 
 Leaf = tuple[tuple[int, int | None, int | None], bool]
 """Where a leaf is, and whether the pointer may pass it."""
 
 
 @laws
-@given(worlds("import", "inject", "inject", "back", "undo"), place)
+@given(worlds(*EVERYTHING), place)
 def test_continues_where_a_fold_stopped(world: World, k: int) -> None:
     """fold(a + b) = continue(fold(a), b), where b holds no rollback."""
     rollbacks = [v for v, _, fact in world.events if isinstance(fact, f.RolledBack)]
@@ -42,16 +43,14 @@ def test_continues_where_a_fold_stopped(world: World, k: int) -> None:
 
 
 @laws
-@given(worlds("import", "inject", "inject", "back", "undo"))
+@given(worlds(*EVERYTHING))
 def test_rebuilds_to_what_was_carried_along(world: World) -> None:
     """A rebuild from nothing is the state that was caught up event by event."""
     assert saved(world.rebuilt()) == saved(world.sprint)
 
 
 @laws
-@given(
-    worlds("import", "inject", "inject", "back", "undo"), st.sets(place, max_size=6), place
-)
+@given(worlds(*EVERYTHING), st.sets(place, max_size=6), place)
 def test_reads_any_version_through_checkpoints(
     world: World, kept: set[int], k: int
 ) -> None:
@@ -66,7 +65,7 @@ def test_reads_any_version_through_checkpoints(
 
 
 @laws
-@given(worlds("import", "inject", "inject", "back", "undo"), place)
+@given(worlds(*EVERYTHING), place)
 def test_undoes_a_rollback_to_before(world: World, k: int) -> None:
     """undo(rollback) = before: all of the Plan, and the document's bytes."""
     before, plan = written(world.sprint), saved_plan(world.sprint)
@@ -79,19 +78,24 @@ def test_undoes_a_rollback_to_before(world: World, k: int) -> None:
 
 
 @laws
-@given(worlds("import", "inject", "inject", "back", "undo"), place)
+@given(worlds(*EVERYTHING), place)
 def test_goes_back_to_what_was_seen(world: World, k: int) -> None:
-    """After a rollback the document is the one its target had, wherever that lies."""
+    """After a rollback the document is its target's, and requests made since stay."""
     to = world.ends[1 + k % (len(world.ends) - 1)]
-    seen = written(world.rebuilt(to))
+    seen = world.rebuilt(to)
     rolled = f.RolledBack(to)
     if to < len(world.events):
         world.append([rolled])
-    assert written(world.sprint) == seen
+    queue, before = world.sprint.queue, seen.queue
+    assert queue[: len(before)] == before
+    assert all(entry["status"] == "pending" for entry in queue[len(before) :])
+    assert world.sprint.plan.settle() == seen.plan.settle()
+    if queue == before:
+        assert written(world.sprint) == written(seen)
 
 
 @laws
-@given(worlds("import", "inject", "back"), st.sets(place))
+@given(worlds("import", "inject", "queue", "back"), st.sets(place))
 def test_changes_nothing_by_reading(world: World, looks: set[int]) -> None:
     """Whoever reads the document, and when, makes no difference to later bytes."""
     seen_at = {look % (len(world.events) + 1) for look in looks}
@@ -104,7 +108,7 @@ def test_changes_nothing_by_reading(world: World, looks: set[int]) -> None:
 
 
 @laws
-@given(worlds("import", "inject", "back"), st.sets(place))
+@given(worlds("import", "inject", "queue", "back"), st.sets(place))
 def test_changes_nothing_by_saving(world: World, saves: set[int]) -> None:
     """Packing and unpacking at any point is the same as not doing it."""
     saved_at = {save % (len(world.events) + 1) for save in saves}
@@ -146,7 +150,7 @@ def test_derives_as_a_naive_reader_would(world: World) -> None:
 
 
 @laws
-@given(worlds("import", "inject", "inject", "back", "undo"))
+@given(worlds(*EVERYTHING))
 def test_counts_as_a_naive_reader_would(world: World) -> None:
     """Figures count what stands in the document, once facts of our own came."""
     document = world.sprint.document
@@ -161,7 +165,7 @@ def test_counts_as_a_naive_reader_would(world: World) -> None:
 
 
 @laws
-@given(worlds("import", "inject", "inject", "back", "undo"))
+@given(worlds(*EVERYTHING))
 def test_always_points_into_the_document(world: World) -> None:
     """The pointer leads to a node that is there, also in imported documents."""
     if not world.sprint.plan.touched:
@@ -223,6 +227,8 @@ def saved_plan(sprint: Sprint) -> list[Any]:
         plan.place,
         plan.last_at,
         plan.touched,
+        dict(plan.decisions),
+        plan.imported_at,
     ]
 
 

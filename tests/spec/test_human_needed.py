@@ -4,6 +4,8 @@ from typing import Any
 
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import lifecycle, phases
+from sprintlog.engine.sprint.next import next_action
+from sprintlog.engine.sprint.state import pack, unpack
 
 from .conftest import Scenario, for_each, simple
 
@@ -79,3 +81,38 @@ def test_goes_on_when_somebody_resolved_it(running: Any) -> None:
         "prompt": "Do a",
         "retry-count": 1,
     }
+
+
+def test_next_says_where_and_why(running: Any) -> None:
+    """Whoever asks what is to be done is told phase, reason and details."""
+    scenario: Scenario = running({"phases": [for_each("p", x=("i", "j"))]})
+    scenario.do(lifecycle.need_human, reason="r", details="d", phase="p/x/j")
+    action = next_action(scenario.sprint, now="2026-01-15T09:00:00Z")
+    assert (action.do, action.phase) == ("stop", "p/x/j")
+    assert (action.why, action.details) == ("r", "d")
+
+
+def test_names_the_leaf_said_last(running: Any) -> None:
+    """Of several leaves that wait for a person the last one said is the one; saved too."""
+    scenario: Scenario = running(simple("a", "b", "c"))
+    for phase in ("c", "b"):
+        scenario.do(lifecycle.need_human, reason=f"about {phase}", phase=phase)
+        action = next_action(unpack(pack(scenario.sprint)), now="2026-01-15T09:00:00Z")
+        assert (action.phase, action.why) == (phase, f"about {phase}")
+        scenario.do(lifecycle.resume_sprint, by="Ada", why="known")
+
+
+def test_keeps_who_why_and_what(running: Any) -> None:
+    """Going on records who resolved it, why, and what was done about it."""
+    scenario: Scenario = running(simple("a")).do(lifecycle.need_human, reason="r")
+    resolved = {"by": "Ada", "why": "pinned foo", "done": "changed the lock file"}
+    scenario.when(lifecycle.resume_sprint, **resolved)
+    scenario.then(f.SprintResumed("Ada", "pinned foo", "changed the lock file"))
+
+
+def test_skipped_leaf_needs_nobody(running: Any) -> None:
+    """A leaf that is left out does not wait for a person any more; its error stays."""
+    scenario: Scenario = running(simple("a", "b")).do(lifecycle.need_human, reason="r")
+    scenario.do(lifecycle.resume_sprint, by="Ada", why="known").do(phases.skip_phase)
+    assert scenario.node("a")["error"] == "r"
+    assert "human-needed" not in scenario.node("a")

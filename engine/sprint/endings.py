@@ -1,0 +1,23 @@
+"""What has ended: top phases of a plan, and the sprint."""
+
+from .state import Plan
+from .tree import gate_is_open
+from .words import COMPLETED, SKIPPED
+
+
+def has_ended(plan: Plan) -> bool:
+    """Tell whether nothing is left to do; in Ralph mode the goal says so, not phases."""
+    if plan.status == COMPLETED:
+        return True
+    tree = plan.tree
+    return bool(tree.leaves) and not plan.is_ralph and tree.open_leaf() is None
+
+
+def finished_phases(plan: Plan) -> set[str]:
+    """Return the addresses of the top phases that nothing is left of."""
+    return {
+        phase.address
+        for phase in plan.tree.root.children
+        if phase.status == SKIPPED
+        or (phase.status == COMPLETED and not gate_is_open(phase.data))
+    }

@@ -1,0 +1,89 @@
+"""The facts of the operator queue: what was found, what was decided, what came back."""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from ..log.fact import Fact, Kind
+
+
+class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an approval puts into the plan, as it was asked for (R131, P41)."""
+
+    position: str
+    """Where: a `type` of [position](#position)."""
+    ref: str | None = None
+    """The address that the position is seen from."""
+    prompt: str | None = None
+    """What is to be done."""
+    workflow: str | None = None
+    """The workflow whose phases came in, in place of a prompt."""
+    id_prefix: str | None = None
+    """What the ids were made from, with numbers from 0 that are never given again."""
+    model: str | None = None
+
+
+class RequestOrigin(msgspec.Struct, frozen=True):
+    """The request of an earlier sprint that was deferred to the next one."""
+
+    sprint: str
+    """The sprint that deferred it."""
+    request: str
+    """Its id there."""
+
+
+class RequestQueued(Fact, frozen=True):
+    """Something was found that waits for a decision (R134)."""
+
+    type: ClassVar[str] = "request-queued"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    request: str
+    title: str
+    """What it is, in a few words."""
+    description: str
+    """All that is known of it."""
+    priority: str
+    """`critical`, `high`, `medium` or `low`."""
+    request_type: str
+    """`bug`, `improvement`, `refactor`, `test`, `docs` or `security`."""
+    created_at: str
+    """When it was made, ISO 8601 in UTC."""
+    discovered_in: str
+    """Where it was found: ids from the top, joined by ` > `."""
+    context: dict[str, Any] | None = None
+    """Whatever helps to understand it, as it was given."""
+    origin: RequestOrigin | None = None
+    """The request that this one goes on with."""
+
+
+class RequestDecided(Fact, frozen=True):
+    """A request was approved, rejected, deferred, or put into the backlog (R129)."""
+
+    type: ClassVar[str] = "request-decided"
+    request: str
+    decision: str
+    """`approve`, `reject`, `defer` or `backlog`."""
+    reasoning: str
+    """Why it was decided so."""
+    rule: str | None = None
+    """The automatic rule that decided; null when a person did."""
+    injection: RequestInjection | None = None
+    """What an approval puts into the plan; the injection itself follows it."""
+    rejection_reason: str | None = None
+    """Why it was rejected."""
+    deferred_until: str | None = None
+    """`end-of-phase`, `end-of-sprint` or `next-sprint`."""
+    phase: str | None = None
+    """Resolved: the top phase at whose end it comes back."""
+
+
+class RequestReturned(Fact, frozen=True):
+    """What a request was deferred to was reached: it is pending again."""
+
+    type: ClassVar[str] = "request-returned"
+    request: str
+    until: str
+    """What it was deferred to."""
+
+
+QUEUE_FACTS: tuple[type[Fact], ...] = (RequestQueued, RequestDecided, RequestReturned)

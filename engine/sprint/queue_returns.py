@@ -1,0 +1,80 @@
+"""What brings back requests that were put off: the end of a phase, or of the sprint.
+
+Whatever fact reaches such an end, the returns are appended with it, so that each
+deferral comes back exactly once. What goes to the next sprint is taken over there.
+"""
+
+from collections.abc import Sequence
+
+from ..log.fact import Fact
+from .endings import finished_phases, has_ended
+from .facts import RolledBack, SprintCompiled, SprintImported
+from .fold import fold
+from .queue_facts import RequestDecided, RequestReturned
+from .queue_view import Data, deferrals, takes_part
+from .state import Sprint, pack, unpack
+from .words import DEFERRALS, DEFERRED
+
+END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
+_ANOTHER_STATE = (RolledBack, SprintCompiled, SprintImported)
+"""They put another state in place of this one, and it knows itself what came back."""
+
+
+def with_returns(sprint: Sprint, facts: list[Fact], *, at: str) -> list[Fact]:
+    """Return facts that were decided on, and the returns of what they bring back."""
+    waiting = _waiting(sprint)
+    if not waiting or not facts or any(isinstance(x, _ANOTHER_STATE) for x in facts):
+        return facts
+    after = copied(sprint)
+    fold(after, [(sprint.version + n, at, fact) for n, fact in enumerate(facts, start=1)])
+    ended = has_ended(after.plan) and not has_ended(sprint.plan)
+    phases = finished_phases(after.plan)
+    news = phases - finished_phases(sprint.plan)
+    still = _waiting(after)
+    return [
+        *facts,
+        *(
+            RequestReturned(identity, said.deferred_until or "")
+            for identity, said in waiting.items()
+            if identity in still and _is_due(said, phases, news, ended=ended)
+        ),
+    ]
+
+
+def for_the_next_sprint(sprint: Sprint) -> list[Data]:
+    """Return the requests that the next sprint takes over, as the document shows them."""
+    return [
+        entry
+        for entry in sprint.queue
+        if takes_part(entry)
+        and entry["status"] == DEFERRED
+        and entry.get("deferred-until") == NEXT_SPRINT
+    ]
+
+
+def copied(sprint: Sprint) -> Sprint:
+    """Return a sprint that may be folded on without changing this one."""
+    return unpack(pack(sprint))
+
+
+def _waiting(sprint: Sprint) -> dict[str, RequestDecided]:
+    """Return the deferrals that this sprint itself brings back."""
+    plan = sprint.plan
+    found = deferrals(plan.document, plan.decisions)
+    if not found:
+        return {}
+    there = {entry["id"] for entry in sprint.queue if takes_part(entry)}
+    return {
+        identity: said
+        for identity, said in found.items()
+        if said.deferred_until != NEXT_SPRINT and identity in there
+    }
+
+
+def _is_due(
+    said: RequestDecided, phases: set[str], news: Sequence[str] | set[str], *, ended: bool
+) -> bool:
+    if ended or said.deferred_until == END_OF_SPRINT:
+        return ended
+    # Of a deferral that came with a document nobody knows the phase: the next one is it.
+    return said.phase in phases if said.phase is not None else bool(news)

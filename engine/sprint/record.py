@@ -1,0 +1,41 @@
+"""The Record of a sprint: what was learned on the way, never voided by a rollback."""
+
+import msgspec
+
+from .queue_facts import RequestQueued
+
+
+class Spent(msgspec.Struct, array_like=True):
+    """What all runs of agents took together, as far as they said."""
+
+    runs: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_creation_tokens: int = 0
+    turns: int = 0
+    duration_ms: int = 0
+    cost_usd: float = 0.0
+
+
+class Record(msgspec.Struct):
+    """Knowledge and counters: never voided by a rollback."""
+
+    rollbacks: list[tuple[int, int]] = []
+    """Every rollback so far: its version and its target."""
+    iterations: list[tuple[int, int]] = []
+    """Every iteration ever started: its number and the version that started it."""
+    iteration_max: int = 0
+    """The highest iteration number ever given, imported ones included."""
+    imported_at: int = 0
+    """The version of the newest imported document."""
+    undone: list[int] = []
+    """Versions of the rollbacks that were taken back."""
+    allotted: dict[str, int] = {}
+    """How many numbers were ever given to ids of each prefix."""
+    spent: Spent = msgspec.field(default_factory=Spent)
+    """By agents, also in runs that a rollback took back."""
+    requests: dict[str, tuple[int, RequestQueued]] = {}
+    """Every request ever queued, with the version that did it, in recording order."""
+    request_ids: list[str] = []
+    """The ids of requests in documents that came in."""

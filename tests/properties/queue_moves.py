@@ -1,0 +1,44 @@
+"""Random requests for the operator queue, and random decisions on them."""
+
+from typing import Any
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import queue_decisions as decisions
+from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.queue import Asked, queue_requests
+from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, decide_by_rules
+from sprintlog.engine.sprint.queue_view import takes_part
+from sprintlog.engine.sprint.spots import AFTER_CURRENT, POSITIONS
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.words import DEFERRALS, PRIORITIES, REQUEST_TYPES
+
+KINDS = ("approve", "reject", "defer", "defer", "defer", "backlog")
+
+
+def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Fact]:
+    """Decide on a move in the queue that two numbers choose."""
+    ids = [entry["id"] for entry in sprint.queue if takes_part(entry)]
+    if i % 4 == 0 or not ids:
+        identity = f"r{j % 7}" if j % 3 == 0 else None
+        priority, kind = PRIORITIES[j % 4], REQUEST_TYPES[i % 6]
+        asked = Asked(f"x{j}", priority, kind, request=identity, context={"j": j})
+        return queue_requests(
+            sprint, requests=[asked] * (1 if identity else 1 + j % 2), at=at
+        )
+    if i % 23 == 22:
+        rulings = decide_by_rules(sprint, rules=DEFAULT_RULES[: 1 + j % 3], at=at)
+        return [fact for ruling in rulings for fact in ruling.facts]
+    said: dict[str, Any] = {"request": ids[j % len(ids)], "reasoning": f"w{j % 2}"}
+    match KINDS[i % len(KINDS)]:
+        case "approve":
+            position = POSITIONS[j % len(POSITIONS)]
+            is_alone = position in (AFTER_CURRENT, "end-of-phase", "end-of-workflow")
+            said["position"] = InjectionPosition(position if is_alone else AFTER_CURRENT)
+            said["id_prefix"] = None if j % 2 else "fix"
+            return decisions.approve_request(sprint, **said)
+        case "reject":
+            return decisions.reject_request(sprint, **said)
+        case "defer":
+            return decisions.defer_request(sprint, **said, until=DEFERRALS[j % 3])
+        case _:
+            return decisions.backlog_request(sprint, **said)

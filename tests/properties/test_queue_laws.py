@@ -1,0 +1,140 @@
+"""Laws of the operator queue: whatever is queued, done, rolled back and undone."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import lifecycle, phases
+from sprintlog.engine.sprint.facts import Injection
+from sprintlog.engine.sprint.gate_checks import record_gate
+from sprintlog.engine.sprint.gates import GateResult
+from sprintlog.engine.sprint.injection import addresses
+from sprintlog.engine.sprint.queue_facts import (
+    RequestDecided,
+    RequestQueued,
+    RequestReturned,
+)
+from sprintlog.engine.sprint.rollback import lies_on
+from sprintlog.engine.sprint.words import REQUEST_STATUSES
+
+from .sprint_histories import Data, World, plans, worlds
+from .test_sprint_laws import laws, naive_leaves
+
+MOVES = ("queue",) * 8 + ("back", "undo")
+STEADY = ("queue",) * 4 + ("work",) * 6 + ("back", "undo", "complete")
+
+
+@st.composite
+def steady(draw: st.DrawFn) -> World:
+    """Return a sprint whose work is done step by step while the queue is used."""
+    world = World(draw(plans()))
+    kind, number = st.sampled_from(STEADY), st.integers(0, 59)
+    for _ in range(draw(st.sampled_from([10, 20, 40]))):
+        move = draw(kind), draw(number), draw(number)
+        if move[0] == "work":
+            work(world)
+        elif move[0] == "complete":
+            world.act(lifecycle.complete_sprint)
+        else:
+            world.move(move)
+    return world
+
+
+def work(world: World) -> None:
+    """Do the work that the pointer is on, and let its gate pass."""
+    world.move(("wake", 0, 0))
+    for command in (phases.start_phase, phases.complete_phase):
+        leaf = world.sprint.plan.pointed()
+        if leaf is not None and leaf.status in ("pending", "in-progress"):
+            world.act(command, phase=leaf.address)
+    world.act(record_gate, result=GateResult(0))
+    if (leaf := world.sprint.plan.pointed()) is not None and leaf.status == "in-progress":
+        world.act(phases.complete_phase, phase=leaf.address)
+
+
+@laws
+@given(worlds(*MOVES, "inject"))
+def test_every_request_stands_there_once(world: World) -> None:
+    """Each request has one documented status, in recording order, and is never lost."""
+    for version in world.ends[1:]:
+        facts = [fact for _, _, fact in world.events[:version]]
+        queued = [fact.request for fact in facts if isinstance(fact, RequestQueued)]
+        queue = world.rebuilt(version).queue
+        assert [entry["id"] for entry in queue] == queued
+        assert len(set(queued)) == len(queued)
+        assert all(entry["status"] in REQUEST_STATUSES for entry in queue)
+        assert all(("decision" in e) == (e["status"] != "pending") for e in queue)
+
+
+@laws
+@given(worlds(*MOVES, "import", "import"))
+def test_every_request_has_one_status_in_any_document(world: World) -> None:
+    """Also where documents came in and changed the queue, ids stay one request each."""
+    ids = [entry["id"] for entry in world.sprint.queue]
+    assert len(set(ids)) == len(ids)
+    assert all(entry["status"] in REQUEST_STATUSES for entry in world.sprint.queue)
+
+
+@laws
+@given(st.one_of(worlds(*MOVES, "inject"), steady()))
+def test_every_approval_has_its_phases(world: World) -> None:
+    """What an approval injected is in the plan exactly as long as the approval counts."""
+    for version in world.ends[1:]:
+        sprint, live = world.rebuilt(version), world.live(version)
+        approved = set()
+        for at, _, fact in world.events[:version]:
+            if not isinstance(fact, RequestDecided) or fact.decision != "approve":
+                continue
+            came = world.events[at][2]
+            assert isinstance(came, Injection)
+            counts = lies_on(live, at)
+            there = [sprint.plan.tree.find(a) is not None for a in addresses(came)]
+            assert there == [counts] * len(there)
+            approved |= {fact.request} if counts else set()
+        shown = {e["id"] for e in sprint.queue if e["status"] == "approved"}
+        assert shown == approved
+
+
+@laws
+@given(st.one_of(worlds(*MOVES), steady(), steady(), steady()))
+def test_every_deferral_comes_back_once(world: World) -> None:
+    """A deferral comes back in the append that reaches its end, once; else it waits."""
+    version = len(world.events)
+    live = world.live(version)
+    path = [(at, fact) for at, _, fact in world.events if lies_on(live, at)]
+    ends = [end for end in world.ends[1:] if lies_on(live, end)]
+    documents = {end: world.rebuilt(end).document for end in ends}
+    for place, (at, fact) in enumerate(path):
+        after = [(v, x) for v, x in path[place + 1 :] if about(x) == about(fact)]
+        if isinstance(fact, RequestReturned):
+            before = [x for v, x in path[:place] if about(x) == fact.request]
+            assert isinstance(before[-1], RequestDecided)
+            assert before[-1].deferred_until == fact.until
+        if not isinstance(fact, RequestDecided) or fact.deferred_until is None:
+            continue
+        reached = [end for end in ends if end >= at and is_reached(fact, documents[end])]
+        if not reached or fact.deferred_until == "next-sprint":
+            assert after == []
+            continue
+        returned, what = after[0]
+        assert isinstance(what, RequestReturned)
+        assert returned <= reached[0]
+        assert not [end for end in ends if returned <= end < reached[0]]
+
+
+def about(fact: Fact) -> str | None:
+    """Return the request that a decision or a return is about."""
+    return fact.request if isinstance(fact, RequestDecided | RequestReturned) else None
+
+
+def is_reached(fact: RequestDecided, document: Data) -> bool:
+    """Tell as a naive reader would whether what a request was put off to is there."""
+    leaves = naive_leaves(document)
+    words = [passed for _, passed in leaves]
+    if document["status"] == "completed" or (words and all(words)):
+        return True
+    ids: list[Any] = [phase["id"] for phase in document["phases"]]
+    inside = [passed for where, passed in leaves if ids[where[0]] == fact.phase]
+    return fact.deferred_until == "end-of-phase" and all(inside)

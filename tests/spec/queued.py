@@ -1,0 +1,60 @@
+"""Requests, and commands as a workspace gives them: with what they bring back."""
+
+from typing import Any
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.queue import Asked, queue_requests
+from sprintlog.engine.sprint.queue_decisions import defer_request
+from sprintlog.engine.sprint.queue_facts import RequestQueued
+from sprintlog.engine.sprint.queue_returns import with_returns
+from sprintlog.engine.sprint.state import Sprint
+
+from .conftest import Command, Data, Scenario
+
+AT = "2026-01-20T10:30:00Z"
+BUG = Asked("Crash", "high", "bug", request="r")
+
+
+def found(identity: str = "r", **keys: Any) -> RequestQueued:
+    """Return the fact that a request was queued."""
+    given: Data = {
+        "title": "Crash",
+        "description": "It crashes",
+        "priority": "high",
+        "request_type": "bug",
+        "created_at": AT,
+        "discovered_in": "a",
+        **keys,
+    }
+    return RequestQueued(identity, **given)
+
+
+def queue(scenario: Scenario, *requests: Asked) -> Scenario:
+    """Queue requests at the scenario's time."""
+    return scenario.do(queue_requests, requests=requests, at=scenario.now)
+
+
+def entry(scenario: Scenario, identity: str = "r") -> Data:
+    """Return a request as PROGRESS.yaml shows it."""
+    (one,) = [e for e in scenario.document["operator-queue"] if e["id"] == identity]
+    return dict(one)
+
+
+def status(scenario: Scenario, identity: str = "r") -> str:
+    """Return a request's status."""
+    return str(entry(scenario, identity)["status"])
+
+
+def settled(command: Command) -> Command:
+    """Return a command that also decides what its facts bring back."""
+
+    def whole(sprint: Sprint, **arguments: Any) -> list[Fact]:
+        return with_returns(sprint, command(sprint, **arguments), at=AT)
+
+    return whole
+
+
+def deferred(scenario: Scenario, until: str, identity: str = "r") -> Scenario:
+    """Put a request off."""
+    scenario.given(found(identity))
+    return scenario.do(defer_request, request=identity, reasoning="Later", until=until)

@@ -1,0 +1,125 @@
+"""The operator queue of documents that other tools wrote, and of plans."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import phases
+from sprintlog.engine.sprint import queue_decisions as d
+from sprintlog.engine.sprint.compiling import has_begun, take_plan
+from sprintlog.engine.sprint.notes import add_note
+from sprintlog.engine.sprint.plan import import_document
+from sprintlog.engine.sprint.queue import Asked
+from sprintlog.engine.sprint.queue_facts import RequestReturned
+from sprintlog.engine.sprint.rollback import roll_back
+
+from .conftest import Data, Scenario, simple
+from .queued import BUG, entry, found, queue, settled, status
+
+WHY: Data = {"request": "x", "reasoning": "So"}
+skip = settled(phases.skip_phase)
+
+
+def imported(*requests: Any) -> Scenario:
+    """Return a sprint that came with a document and its queue."""
+    document = {
+        "sprint-id": "s",
+        "status": "in-progress",
+        "phases": [{**phase, "status": "pending"} for phase in simple("a", "b")["phases"]],
+        "operator-queue": [*requests],
+        "last-activity": "2026-01-15T09:00:00Z",
+    }
+    return Scenario().do(import_document, document=document, source="x")
+
+
+def theirs(**keys: Any) -> Data:
+    """Return a request as another tool wrote it."""
+    return {"id": "x", "title": "T", "status": "pending", "own": 1, **keys}
+
+
+def test_document_stays_as_it_came() -> None:
+    """A queue that nobody touched is what was imported, unknown keys included."""
+    requests = [theirs(), {"title": "no id"}, 7, theirs(title="twice")]
+    assert imported(*requests).document["operator-queue"] == requests
+
+
+def test_imported_requests_are_decided() -> None:
+    """An imported request goes on under our rules; what it says besides stays."""
+    scenario = imported(theirs()).do(d.approve_request, **WHY)
+    shown = entry(scenario, "x")
+    assert (shown["status"], shown["own"]) == ("approved", 1)
+    assert scenario.node("fix-x-0")["prompt"] == "T"
+    scenario.when(d.reject_request, **WHY).then_refused(state="approved")
+
+
+@pytest.mark.parametrize("word", ["approved", "rejected", "deferred", "backlog"])
+def test_imported_decisions_stand(word: str) -> None:
+    """What another tool decided is not decided anew."""
+    scenario = imported(theirs(status=word))
+    scenario.when(d.backlog_request, **WHY).then_refused(state=word)
+
+
+def test_our_requests_follow_theirs() -> None:
+    """The queue shows theirs first and ours behind, in recording order."""
+    scenario = queue(imported(theirs()), BUG)
+    assert [e["id"] for e in scenario.document["operator-queue"]] == ["x", "r"]
+    assert list(scenario.document)[-1] == "last-activity"
+
+
+def test_imported_deferral_comes_back() -> None:
+    """Nobody knows its phase: the next top phase that ends brings it back, once."""
+    scenario = imported(theirs(status="deferred", **{"deferred-until": "end-of-phase"}))
+    scenario.when(skip).then(f.PhaseSkipped("a"), RequestReturned("x", "end-of-phase"))
+    assert status(scenario, "x") == "pending"
+    scenario.when(skip).then(f.PhaseSkipped("b"))
+
+
+def test_imported_deferral_to_the_end_comes_back() -> None:
+    """One that was put off to the end of the sprint waits for that."""
+    until = {"deferred-until": "end-of-sprint"}
+    scenario = imported(theirs(status="deferred", **until))
+    scenario.when(skip).then(f.PhaseSkipped("a"))
+    scenario.when(skip).then(f.PhaseSkipped("b"), RequestReturned("x", "end-of-sprint"))
+
+
+def test_import_of_our_own_document_records_nothing(running: Any) -> None:
+    """What we wrote is what we know: requests and decisions are no difference."""
+    scenario = queue(running(simple("a")), BUG)
+    scenario.do(d.defer_request, request="r", reasoning="So", until="end-of-phase")
+    scenario.when(import_document, document=scenario.document, source="x").then_nothing()
+
+
+def test_edited_document_stands_for_the_queue(running: Any) -> None:
+    """Where another tool changed our document, its queue is what counts from then on."""
+    scenario = queue(running(simple("a")), BUG).given(found("q"))
+    document = scenario.document
+    document["operator-queue"][0]["title"] = "Other"
+    document["operator-queue"][0]["status"] = "backlog"
+    del document["operator-queue"][1]
+    scenario.do(import_document, document=document, source="x")
+    assert scenario.document == document
+    shown = queue(scenario, Asked("New", "low", "docs")).document["operator-queue"]
+    assert [e["id"] for e in shown] == ["r", "req-1"]
+    scenario.do(roll_back, to=4, is_inside_append=False)
+    ids = [e["id"] for e in scenario.document["operator-queue"]]
+    assert ids == ["r", "q", "req-1"]
+
+
+def test_plan_compiled_again_keeps_requests(given: Any) -> None:
+    """Requests are knowledge, so another plan leaves them; a decision is a beginning."""
+    scenario: Scenario = queue(given(simple("a")), BUG)
+    scenario.when(take_plan, plan=simple("a")).then_nothing()
+    scenario.do(take_plan, plan=simple("b"))
+    assert status(scenario) == "pending"
+    scenario.do(d.backlog_request, request="r", reasoning="So")
+    assert has_begun(scenario.sprint)
+
+
+def test_completed_document_is_left_alone() -> None:
+    """What a document says of a sprint that is over is not changed by a remark on it."""
+    scenario = imported(theirs(status="deferred"))
+    document = {**scenario.document, "status": "completed"}
+    scenario.do(import_document, document=document, source="x")
+    scenario.when(settled(add_note), text="hello").then(f.NoteAdded("hello"))
+    assert status(scenario, "x") == "deferred"

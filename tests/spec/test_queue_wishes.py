@@ -1,0 +1,89 @@
+"""What `append` decides for the facts of the operator queue."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint import queue
+from sprintlog.engine.sprint import queue_decisions as decisions
+from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.queue_facts import RequestQueued
+from sprintlog.engine.sprint.wishes import observe, to_fact
+
+from .conftest import Command, Data, Scenario, simple
+from .test_wishes import AT, wish
+
+FOUND = RequestQueued("r", "Find", "x", "high", "bug", AT, "a")
+WHY: Data = {"request": "r", "reasoning": "so"}
+ASKED = {"position": "after", "ref": "a", "prompt": "y", "model": "opus"}
+CASES: list[tuple[str, Data, Command, Data]] = [
+    (
+        "request-queued",
+        {"title": "x", "priority": "low", "request_type": "docs", "context": {}},
+        queue.queue_requests,
+        {"requests": [queue.Asked("x", "low", "docs", context={})], "at": AT},
+    ),
+    (
+        "request-decided",
+        {**WHY, "decision": "approve", "rule": "z"},
+        decisions.approve_request,
+        {**WHY, "rule": "z"},
+    ),
+    (
+        "request-decided",
+        {**WHY, "decision": "approve", "injection": ASKED},
+        decisions.approve_request,
+        {**WHY, **ASKED, "position": InjectionPosition("after", "a")},
+    ),
+    (
+        "request-decided",
+        {**WHY, "decision": "reject", "rejection_reason": "no"},
+        decisions.reject_request,
+        {**WHY, "reason": "no"},
+    ),
+    (
+        "request-decided",
+        {**WHY, "decision": "defer", "deferred_until": "end-of-sprint"},
+        decisions.defer_request,
+        {**WHY, "until": "end-of-sprint"},
+    ),
+    ("request-decided", {**WHY, "decision": "backlog"}, decisions.backlog_request, WHY),
+]
+
+
+@pytest.mark.parametrize(("tag", "data", "command", "arguments"), CASES)
+def test_decides_what_the_command_decides(
+    given: Any, tag: str, data: Data, command: Command, arguments: Data
+) -> None:
+    """A request or a decision wished for by its type gives the facts of its command."""
+    said = {name: value for name, value in arguments.items() if name != "ref"}
+    scenario: Scenario = given(simple("a"), FOUND)
+    expected = scenario.when(command, **said).decided
+    assert expected
+    wish(scenario, tag, data).then(*expected)
+
+
+def test_takes_no_resolved_phase() -> None:
+    """At whose end a request comes back follows from when it is deferred."""
+    data = {"request": "r", "decision": "defer", "reasoning": "so", "phase": "a"}
+    with pytest.raises(RefusedError, match="leave it out"):
+        to_fact("request-decided", data)
+
+
+def test_takes_no_workflow_without_its_phases(given: Any) -> None:
+    """A workflow is read by the command; a fact alone holds none of its phases."""
+    data = {**WHY, "decision": "approve", "injection": {**ASKED, "workflow": "w"}}
+    scenario: Scenario = given(simple("a"), FOUND)
+    wish(scenario, "request-decided", data).then_refused(field="workflow")
+
+
+def test_observed_requests_obey_the_rules(given: Any) -> None:
+    """A request needs its id and its words, whoever says that it was queued."""
+
+    def command(sprint: Any) -> Any:
+        data = {"title": "x", "priority": "urgent", "request_type": "bug"}
+        fact = to_fact("request-queued", data)
+        return observe(sprint, fact, AT, is_inside_append=False)
+
+    given(simple("a")).when(command).then_refused(containing="'urgent' is unknown")
