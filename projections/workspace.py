@@ -21,12 +21,15 @@ from sprintlog.engine.log.port import Clock, Entropy, Expected
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.engine.sprint.facts import EditObserved, RolledBack
 from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.queue_facts import RequestReturned
+from sprintlog.engine.sprint.queue_returns import with_returns
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import normalise
 
 from . import location as locations
 from .catalogue import CODEC, draft, masked, sprint_stream
 from .refreshing import Refreshed, Refresher
+from .taking_over import is_start, take_over_all
 from .workspace_reading import WorkspaceReading
 
 TRIES_MAX = 1000
@@ -124,7 +127,8 @@ class Workspace(WorkspaceReading):
 
         With `expect` the caller decides on what it knows: a sprint that is elsewhere is
         a `ConflictError`. A key seen before answers with the first result. Tokens in
-        free texts are masked unless `masks` is off; whole documents never are.
+        free texts are masked unless `masks` is off; whole documents never are. What the
+        facts bring back of the operator queue is appended with them.
         """
         moment = self.now() if at is None else normalise(at)
         stream = sprint_stream(sprint_id)
@@ -134,9 +138,15 @@ class Workspace(WorkspaceReading):
             sprint = self.sprint(sprint_id)
             if expect is not None:
                 check_expected(stream, expect=expect, actual=sprint.version)
-            facts = decide(sprint, moment)
+            facts = with_returns(sprint, decide(sprint, moment), at=moment)
             if not facts:
                 return Outcome(sprint, [])
+            if is_start(facts):
+                taken = take_over_all(self, sprint_id, at=moment, actor=actor)
+                if taken and isinstance(expect, int):
+                    expect += taken
+                if taken:
+                    continue
             for fact in facts:
                 self.check_place(sprint_id, getattr(fact, "place", None))
             drafts = [
@@ -144,7 +154,7 @@ class Workspace(WorkspaceReading):
                     masked(fact) if masks else fact,
                     at=moment,
                     actor=actor,
-                    observed=observed,
+                    observed=observed and not isinstance(fact, RequestReturned),
                     correlation_id=correlation_id,
                     causation_id=causation_id,
                 )

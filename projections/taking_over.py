@@ -1,0 +1,66 @@
+"""What earlier sprints deferred to the next one: the sprint that starts takes it over.
+
+Each request is an append of its own under a key of its own, before the start itself. So
+it comes over exactly once, however many sprints start at a time and whoever is killed:
+who starts again finds the key.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from typing import Any, Protocol
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import SprintStarted
+from sprintlog.engine.sprint.queue import take_over
+from sprintlog.engine.sprint.queue_facts import RequestOrigin
+from sprintlog.engine.sprint.queue_returns import for_the_next_sprint
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.tree import Data
+
+
+class Acting(Protocol):
+    """What of a workspace is needed here."""
+
+    @property
+    def act(self) -> Callable[..., Any]:
+        """Return what lets a sprint decide and appends it."""
+        ...
+
+    def sprints(self) -> dict[str, int]:
+        """Return the sprints of the log."""
+        ...
+
+    def sprint(self, sprint_id: str) -> Sprint:
+        """Return a sprint as it is."""
+        ...
+
+
+def is_start(facts: list[Fact]) -> bool:
+    """Tell whether a sprint is about to start."""
+    return any(isinstance(fact, SprintStarted) for fact in facts)
+
+
+def take_over_all(workspace: Acting, sprint_id: str, *, at: str, actor: str) -> int:
+    """Let a sprint take over what waits for the next one; return how much was appended."""
+    taken = 0
+    for other in workspace.sprints():
+        if other == sprint_id:
+            continue
+        for entry in for_the_next_sprint(workspace.sprint(other)):
+            origin = RequestOrigin(other, entry["id"])
+            digest = sha256(f"{origin.sprint}\n{origin.request}".encode()).digest()
+            outcome = workspace.act(
+                sprint_id,
+                partial(_taken, entry=entry, origin=origin),
+                actor=actor,
+                at=at,
+                key=f"next-sprint/{digest.hex()}",
+                key_digest=digest,
+            )
+            taken += 0 if outcome.duplicate else len(outcome.events)
+    return taken
+
+
+def _taken(sprint: Sprint, at: str, *, entry: Data, origin: RequestOrigin) -> list[Fact]:
+    return take_over(sprint, entry=entry, origin=origin, at=at)
