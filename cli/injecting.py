@@ -9,7 +9,7 @@ import click
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.facts import InjectionPosition
-from sprintlog.engine.sprint.spots import AFTER_CURRENT, POSITIONS
+from sprintlog.engine.sprint.spots import AFTER_CURRENT, POSITIONS, parse_position
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import MODELS
 
@@ -40,6 +40,30 @@ class Coming(NamedTuple):
     read: Sequence[tuple[Path, bytes]] = ()
 
 
+def with_position(function: Function) -> Function:
+    """Add where in the plan something comes in."""
+    return click.option(
+        "--position",
+        default=AFTER_CURRENT,
+        metavar="WHERE",
+        callback=_position,
+        help="after-current, before:ADDRESS, after:ADDRESS, end-of-phase[:ADDRESS] or "
+        "end-of-workflow. [after-current]",
+    )(function)
+
+
+def with_workflow(function: Function) -> Function:
+    """Add a whole workflow, and where it is looked for."""
+    function = click.option(
+        "--workflows",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Where the workflows are. [the nearest .claude/workflows upwards]",
+    )(function)
+    name = click.option("--workflow", metavar="NAME", help="All phases of a workflow.")
+    return name(function)
+
+
 def with_injection(*more: Decorator) -> Decorator:
     """Return what adds the options of an injection, some more among them."""
     options: list[Decorator] = [
@@ -60,14 +84,7 @@ def with_injection(*more: Decorator) -> Decorator:
             metavar="TEXT",
             help=f"Make ids from it: TEXT-0, TEXT-1 …, never twice. [{ID_PREFIX}]",
         ),
-        click.option(
-            "--position",
-            default=AFTER_CURRENT,
-            metavar="WHERE",
-            callback=_position,
-            help="after-current, before:ADDRESS, after:ADDRESS, end-of-phase[:ADDRESS] or "
-            "end-of-workflow. [after-current]",
-        ),
+        with_position,
     ]
 
     def decorate(function: Function) -> Function:
@@ -82,10 +99,9 @@ def with_injection(*more: Decorator) -> Decorator:
 def _position(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> InjectionPosition:
-    kind, _, ref = value.partition(":")
-    if kind not in POSITIONS:
+    if (position := parse_position(value)) is None:
         raise click.BadParameter(f"{value[:60]!r} is none of {', '.join(POSITIONS)}")
-    return InjectionPosition(kind, ref or None)
+    return position
 
 
 def inject(command: str, given: Chosen, rule: Rule, *, key: str) -> None:
@@ -109,7 +125,7 @@ def inject(command: str, given: Chosen, rule: Rule, *, key: str) -> None:
             try:
                 return rule(sprint, **wish, sources=sources)
             except RefusedError as error:
-                raise _named(error, coming, key) from error
+                raise named(error, coming, key) from error
 
         outcome = act(workspace, sprint_id, command, decide, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
@@ -133,7 +149,7 @@ def _check_usage(given: Chosen, key: str) -> None:
 def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
     """Return what comes in, read from wherever the options say."""
     if (workflow := given.get("workflow")) is not None:
-        return _of_workflow(workflow, given["workflows"], sprint_id)
+        return of_workflow(workflow, given["workflows"], sprint_id)
     if (file := given["file"]) is not None:
         from .intake.progress import read_nodes
 
@@ -151,7 +167,8 @@ def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
     return Coming([said])
 
 
-def _of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
+def of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
+    """Return the phases of a workflow; what is doubtful in it is told."""
     from .intake.definition import as_fields, compile_workflow
 
     compiled = compile_workflow(workflow, sprint_id=sprint_id, workflows=folder)
@@ -159,7 +176,7 @@ def _of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
     return Coming(compiled.plan["phases"], workflow, compiled.read)
 
 
-def _named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
+def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
     """Return a refusal that names the option or the file's field instead of a node."""
     field = str(error.fields.get("field") or "")
     if not field.startswith("nodes"):

@@ -36,6 +36,7 @@ COMMANDS = {
     "sprint": "Create a sprint and lead it through its life.",
     "phase": "Record what happens to a phase, step or sub-phase.",
     "step": "Add steps to the plan, and record those towards a goal.",
+    "queue": "Keep what was found on the way, and decide on it.",
     "gate": "Run a phase's gate, or record how it went elsewhere.",
     "iteration": "Record the iterations of the loop.",
     "goal": "Set a goal, and say that it is reached.",

@@ -15,6 +15,7 @@ from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.sprint.facts import Injection, PhaseInjected, StepInjected
 from sprintlog.engine.sprint.injection import addresses
+from sprintlog.engine.sprint.queue_facts import QUEUE_FACTS
 from sprintlog.engine.sprint.ralph_facts import DynamicStepAdded
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import CODEC
@@ -26,6 +27,7 @@ from .wiring import diagnose, open_workspace
 Rule = Callable[..., list[Fact]]
 
 INJECTIONS = (PhaseInjected.type, StepInjected.type)
+OF_QUEUE = frozenset(fact.type for fact in QUEUE_FACTS)
 ACTORS = ("agent:", "operator:", "import:")
 
 
@@ -76,8 +78,8 @@ def record(
     arguments: Mapping[str, Any],
     *,
     takes_time: bool = False,
-) -> None:
-    """Run one recording command from its options to its answer.
+) -> Sprint:
+    """Run one recording command from its options to its answer; return the sprint.
 
     `rule` is the engine's command, called with the sprint and the arguments, and with
     `at` when it `takes_time`.
@@ -92,6 +94,7 @@ def record(
         sprint_id = workspace.choose(options.sprint_id)
         outcome = act(workspace, sprint_id, command, decide, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        return outcome.sprint
 
 
 def answer_and_refresh(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> None:
@@ -170,7 +173,7 @@ def _described(event: Recorded) -> str:
     data = msgspec.json.decode(payload) if payload else {}
     if came := injected(event):
         return f"{event.type} {', '.join(came)}"
-    for field in ("phase", "number", "to", "next_retry_at", "id", "hook_id"):
+    for field in ("request", "phase", "number", "to", "next_retry_at", "id", "hook_id"):
         if data.get(field):
             return f"{event.type} {data[field]}"
     return event.type
@@ -200,12 +203,14 @@ def answer_of(outcome: Outcome) -> Any:
 
 
 def _named(event: Recorded) -> dict[str, Any]:
-    """Return what a caller cannot know before: where things came in, a step's id."""
+    """Return what a caller cannot know before: where things came in, an id."""
     if came := injected(event):
         return {"addresses": came}
-    if event.type != DynamicStepAdded.type:
+    if event.type != DynamicStepAdded.type and event.type not in OF_QUEUE:
         return {}
     fact = CODEC.decode(event)
+    if request := getattr(fact, "request", None):
+        return {"request": request}
     return {"step": fact.id} if isinstance(fact, DynamicStepAdded) else {}
 
 

@@ -1,7 +1,6 @@
 """`sprintlog phase …`: record what happens to a leaf."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -10,7 +9,7 @@ from sprintlog.engine.sprint import phases
 from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.words import FAILURE_CATEGORIES, MODELS
 
-from ..injecting import inject, with_injection
+from ..injecting import inject, with_injection, with_workflow
 from ..recording import record
 from ..wiring import with_recording
 
@@ -119,13 +118,7 @@ def reopen(phase: str, reason: str | None, **given: Any) -> None:
 )
 @with_injection(
     click.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
-    click.option("--workflow", metavar="NAME", help="All phases of a workflow."),
-    click.option(
-        "--workflows",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="Where the workflows are. [the nearest .claude/workflows upwards]",
-    ),
+    with_workflow,
 )
 def inject_(**given: Any) -> None:
     """Put phases into the plan while it is carried out; the pointer stays on its work.

@@ -9,12 +9,13 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.queue_view import counts
 from sprintlog.engine.sprint.ralph_settings import ralph_fields
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.words import MODES
+from sprintlog.engine.sprint.words import MODES, PENDING
 
 from ..hooking import hook_from
-from ..output import print_json, print_text, table
+from ..output import counted, print_json, print_text, table, warn
 from ..placing import place_in, source_of
 from ..recording import Options, act, answer_and_refresh, record
 from ..wiring import open_workspace, with_envelope, with_json, with_recording
@@ -163,15 +164,17 @@ def interrupt(reason: str | None, **given: Any) -> None:
 @command.command(epilog="Example: sprintlog sprint resume --by ana --why 'pinned foo'")
 @click.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
 @click.option("--why", metavar="TEXT", help="Why it can go on.")
+@click.option("--done", metavar="TEXT", help="What was done about it.")
 @with_recording
-def resume(by: str | None, why: str | None, **given: Any) -> None:
+def resume(by: str | None, why: str | None, done: str | None, **given: Any) -> None:
     """Go on after a pause, a breakpoint, an interruption or a block.
 
     After `blocked` and `needs-human` somebody says who resolved it (--by) and why.
     """
     actor = str(given["actor"])
     who = by or (actor.removeprefix("operator:") if actor.startswith("operator:") else None)
-    record("sprint resume", given, lifecycle.resume_sprint, {"by": who, "why": why})
+    wish = {"by": who, "why": why, "done": done}
+    record("sprint resume", given, lifecycle.resume_sprint, wish)
 
 
 @command.command(epilog="Example: sprintlog sprint block --reason 'no credentials'")
@@ -206,8 +209,17 @@ def needs_human(
 @click.option("--summary", metavar="TEXT", help="What was reached.")
 @with_recording
 def complete(summary: str | None, **given: Any) -> None:
-    """Close the sprint once every leaf is completed or skipped."""
-    record("sprint complete", given, lifecycle.complete_sprint, {"summary": summary})
+    """Close the sprint once every leaf is completed or skipped.
+
+    Requests that nobody has decided stay pending in its operator queue.
+    """
+    wish = {"summary": summary}
+    sprint = record("sprint complete", given, lifecycle.complete_sprint, wish)
+    if waiting := counts(sprint.queue).get(PENDING):
+        warn(
+            f"{counted(waiting, 'request')} of its operator queue without a decision: "
+            "`sprintlog queue defer ID --until next-sprint` hands one on"
+        )
 
 
 @command.command(epilog="Example: sprintlog sprint reopen --sprint auth")

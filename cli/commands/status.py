@@ -7,7 +7,8 @@ import click
 
 from sprintlog.engine.sprint.gate_checks import run_of
 from sprintlog.engine.sprint.gates import attempts_of, gate_of
-from sprintlog.engine.sprint.lifecycle import is_stale
+from sprintlog.engine.sprint.lifecycle import is_stale, need_of
+from sprintlog.engine.sprint.queue_view import counts
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import check_exists
@@ -70,6 +71,8 @@ def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
         "last_activity": document.get("last-activity"),
         **goal_answer(sprint),
         **spent_answer(sprint),
+        "human_needed": _needs(sprint),
+        "queue": counts(sprint.queue),
         "phases": [
             {
                 "address": node.address,
@@ -96,16 +99,39 @@ def _lines(sprint: Sprint, stale: bool) -> list[str]:
     lines.extend(goal_lines(sprint))
     lines.extend(spent_lines(sprint))
     lines.extend(_lost_runs(sprint))
-    for node in plan.tree.leaves:
-        if needed := node.data.get("human-needed"):
-            reason, details = needed.get("reason"), needed.get("details")
-            lines.append(visible(f"needs a person at {node.address}: {reason}"))
-            if details:
-                lines.append(visible(f"  {details}"))
+    for needed in _needs(sprint):
+        if needed["phase"] is None:
+            continue
+        lines.append(visible(f"needs a person at {needed['phase']}: {needed['reason']}"))
+        if needed["details"]:
+            lines.append(visible(f"  {needed['details']}"))
+    if found := counts(sprint.queue):
+        said = ", ".join(f"{number} {word}" for word, number in found.items())
+        lines.append(f"queue: {said}  (`sprintlog queue list`)")
     finished = plan.tree.leaves and plan.tree.open_leaf() is None
     if sprint.is_running and finished and not plan.is_ralph:
         lines.append("everything is finished: `sprintlog sprint complete` closes it")
     return lines
+
+
+def _needs(sprint: Sprint) -> list[dict[str, Any]]:
+    """Return what persons are needed for; without a phase it is the goal."""
+    found = [
+        (leaf.address, needed, leaf.data.get("error"))
+        for leaf in sprint.plan.tree.leaves
+        if (needed := need_of(leaf)) is not None
+    ]
+    whole = sprint.plan.document.get("human-needed")
+    goal = [(None, whole, None)] if isinstance(whole, dict) else []
+    return [
+        {
+            "phase": phase,
+            "reason": needed.get("reason"),
+            "details": needed.get("details"),
+            "error": error,
+        }
+        for phase, needed, error in [*found, *goal]
+    ]
 
 
 def _gate_answer(node: Node) -> dict[str, Any]:

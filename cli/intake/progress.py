@@ -42,7 +42,7 @@ def read_nodes(content: bytes, *, file: str, key: str) -> list[Document]:
 
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
     """Raise `InvalidInputError` unless these have the shape of phases or of steps."""
-    _validate(Phases if key == "phases" else Steps, {key: nodes}, file)
+    check_shape(Phases if key == "phases" else Steps, {key: nodes}, file)
 
 
 def check_progress(document: Document, *, file: str) -> None:
@@ -54,14 +54,14 @@ def check_progress(document: Document, *, file: str) -> None:
             field="sprint-id" if "sprint-id" not in document else "status",
             hint="another schema of the same file name cannot be imported",
         )
-    _validate(Progress, document, file)
+    check_shape(Progress, document, file)
     _check_ids(document, file)
     _check_pointer(document, file)
 
 
 def check_plan(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
-    _validate(Plan, document, file)
+    check_shape(Plan, document, file)
     _check_ids(document, file)
 
 
@@ -72,13 +72,16 @@ def _mapping(content: bytes, file: str) -> Document:
     return document
 
 
-def _validate(model: type[Open], document: Document, file: str) -> None:
+def check_shape(
+    model: type[Open], document: object, file: str, *, line: int | None = None
+) -> None:
+    """Raise `InvalidInputError` naming the first field that is not what it should be."""
     try:
         model.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise InvalidInputError(
-            str(first["msg"]), file=file, field=_path(first["loc"])
+            str(first["msg"]), file=file, line=line, field=_path(first["loc"]) or None
         ) from error
 
 

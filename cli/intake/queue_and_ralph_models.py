@@ -1,8 +1,9 @@
 """The operator queue and Ralph mode in PROGRESS.yaml."""
 
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from .fields import (
     Count,
@@ -11,6 +12,7 @@ from .fields import (
     Flag,
     HookTaskStatus,
     Identity,
+    Model,
     Moment,
     Open,
     PhaseStatus,
@@ -49,6 +51,79 @@ class Request(Open):
     rejection_reason: Text | None = None
     deferred_until: Deferral | None = None
     context: dict[str, Any] | None = None
+
+
+class NewRequest(Open):
+    """A request that is handed in: what nobody can know of it yet is left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Identity | None = None
+    title: Text
+    description: Text | None = None
+    priority: Priority
+    type: RequestType
+    status: Literal["pending"] | None = None
+    created_at: Moment = None
+    discovered_in: Text | None = None
+    context: dict[str, Any] | None = None
+
+
+class NewRequests(Open):
+    """Several requests that are handed in together."""
+
+    requests: list[NewRequest]
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+_BELONGS_TO = {
+    "position": "approve",
+    "model": "approve",
+    "deferred_until": "defer",
+    "rejection_reason": "reject",
+}
+
+
+class QueueRule(Open):
+    """A rule of `queue decide --auto`: what it decides, of which requests."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Identity
+    decision: DecisionWord
+    priority: Annotated[list[Priority], BeforeValidator(_listed)] | None = None
+    type: Annotated[list[RequestType], BeforeValidator(_listed)] | None = None
+    reasoning: Annotated[str, Field(strict=True, min_length=1)] | None = None
+    position: Text | None = None
+    model: Model | None = None
+    deferred_until: Deferral | None = None
+    rejection_reason: Text | None = None
+
+    @model_validator(mode="after")
+    def _belongs(self) -> Self:
+        for field, decision in _BELONGS_TO.items():
+            if getattr(self, field) is not None and self.decision != decision:
+                raise PydanticCustomError(
+                    "belongs",
+                    "{field} belongs to {decision}, this rule says {said}",
+                    {
+                        "field": field.replace("_", "-"),
+                        "decision": decision,
+                        "said": self.decision,
+                    },
+                )
+        return self
+
+
+class QueueRules(Open):
+    """The rules of `queue decide --auto`; the first that fits decides."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rules: Annotated[list[QueueRule], Field(min_length=1)]
 
 
 class Ralph(Open):

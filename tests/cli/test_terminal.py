@@ -48,9 +48,16 @@ NEEDED = {
     "prompt": EVIL,
     "step": EVIL,
     "hook_id": EVIL,
+    "request": EVIL,
+    "reasoning": EVIL,
+    "until": "next-sprint",
+    "title": EVIL,
+    "priority": "high",
+    "type": "bug",
+    "auto": "",
 }
 """A value for every argument and option that a command cannot do without."""
-ONE_OF_SEVERAL = {"prompt", "plan"}
+ONE_OF_SEVERAL = {"prompt", "plan", "priority", "type", "auto"}
 """Options that a command can do without only if it gets another one."""
 FLAGS = {"-f": ["-f", "--limit=1"]}
 """What is given for a flag that never comes to an end alone."""
@@ -87,14 +94,15 @@ def words(
         for parameter in needed
         if parameter.required
         or isinstance(parameter, click.Argument)
-        or parameter.name in ONE_OF_SEVERAL
+        or (parameter.name in ONE_OF_SEVERAL and not parameter.multiple)
     ]
 
 
 def given(parameter: click.Parameter, value: str) -> str:
     """Return the word of a command line that gives a parameter a value."""
-    is_option = isinstance(parameter, click.Option)
-    return f"{parameter.opts[0]}={value}" if is_option else value
+    if not isinstance(parameter, click.Option):
+        return value
+    return parameter.opts[0] if parameter.is_flag else f"{parameter.opts[0]}={value}"
 
 
 def check(result: Result, line: list[str]) -> None:

@@ -1,0 +1,123 @@
+"""What a sprint defers to the next one is taken over where the next one starts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.projections import Workspace
+
+WHY = ("--reasoning", "So")
+
+
+@pytest.fixture
+def waiting(sprint: Path, done: Any) -> Path:
+    """Return a log whose sprint put two requests off, and one that has not begun."""
+    for name in ("one", "two"):
+        words = ("--id", name, "--description", f"All of {name}", "--context", '{"n": 1}')
+        done("queue", "add", name, *words, "--priority", "low", "--type", "docs",
+             "--at", "2026-01-15T09:30:00Z")  # fmt: skip
+        done("queue", "defer", name, *WHY, "--until", "next-sprint")
+    create(done, "b")
+    return sprint
+
+
+def create(done: Any, *names: str) -> None:
+    """Make sprints that have not begun."""
+    for name in names:
+        done("sprint", "create", name, "--plan", "plan.yaml", "--sprint-dir", name)
+
+
+def queue(done: Any, sprint: str) -> list[Any]:
+    """Return the queue of a sprint."""
+    found: list[Any] = done("queue", "list", "--sprint", sprint, "--json").json
+    return found
+
+
+def taken(done: Any, *sprints: str) -> list[tuple[str, Any]]:
+    """Return which sprint took over which request, in order of the sprints."""
+    return [(s, r["taken_over_from"]["request"]) for s in sprints for r in queue(done, s)]
+
+
+def test_is_taken_over_with_its_origin(waiting: Path, done: Any) -> None:
+    """It is pending in the new sprint, as it was found; here it stays deferred."""
+    done("sprint", "start", "--sprint", "b")
+    one, two = queue(done, "b")
+    assert (one["id"], one["status"], two["id"]) == ("one", "pending", "two")
+    assert one["taken_over_from"] == {"sprint": "auth", "request": "one"}
+    assert one["created_at"] == "2026-01-15T09:30:00Z"
+    assert (one["discovered_in"], one["context"]) == ("setup", {"n": 1})
+    assert (one["title"], one["description"]) == ("one", "All of one")
+    assert [request["status"] for request in queue(done, "auth")] == ["deferred"] * 2
+    done("queue", "approve", "one", *WHY, "--sprint", "b")
+    done("verify")
+
+
+def test_is_taken_over_once(waiting: Path, done: Any) -> None:
+    """Only the first sprint that starts takes it, also when it starts anew."""
+    create(done, "c")
+    done("sprint", "start", "--sprint", "b")
+    done("sprint", "start", "--sprint", "c")
+    done("rollback", "--sprint", "b", "--to", "version:1")
+    done("sprint", "start", "--sprint", "b")
+    assert taken(done, "b", "c") == [("b", "one"), ("b", "two")]
+
+
+def test_goes_on_from_sprint_to_sprint(waiting: Path, done: Any) -> None:
+    """What was taken over can be put off again, and names where it came from last."""
+    done("sprint", "start", "--sprint", "b")
+    done("queue", "defer", "two", *WHY, "--until", "next-sprint", "--sprint", "b")
+    create(done, "c")
+    done("sprint", "start", "--sprint", "c")
+    (request,) = queue(done, "c")
+    assert request["taken_over_from"] == {"sprint": "b", "request": "two"}
+
+
+def test_keeps_ids_apart(waiting: Path, done: Any) -> None:
+    """Where an id is taken already the request gets the next number."""
+    done("queue", "add", "x", "--id", "one", "--priority", "low", "--type", "docs",
+         "--sprint", "b")  # fmt: skip
+    done("sprint", "start", "--sprint", "b")
+    assert [r["id"] for r in queue(done, "b")] == ["one", "req-1", "two"]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        ["sprint", "start", "--expect", "1"],
+        ["sprint", "start", "--key", "k"],
+        ["append", "sprint-started"],
+        ["append", "sprint-started", "--observed"],
+    ],
+)
+def test_whoever_starts_takes_over(waiting: Path, done: Any, start: list[str]) -> None:
+    """Every way to start a sprint takes over, and answers with its own fact alone."""
+    assert "b: sprint-started  [" in done(*start, "--sprint", "b").out
+    assert taken(done, "b") == [("b", "one"), ("b", "two")]
+
+
+def test_a_loop_that_starts_takes_over(waiting: Path, run: Any, done: Any) -> None:
+    """So does `run`, whatever becomes of its agent."""
+    run("run", "--sprint", "b", "--", "true")
+    assert taken(done, "b") == [("b", "one"), ("b", "two")]
+
+
+def test_who_expects_something_else_takes_nothing(
+    waiting: Path, run: Any, done: Any
+) -> None:
+    """A start that is refused or comes too late changes no queue."""
+    assert run("sprint", "start", "--sprint", "b", "--expect", "7").code == 5
+    assert run("sprint", "complete", "--sprint", "b").code == 1
+    assert run("sprint", "resume", "--sprint", "b").code == 1
+    assert queue(done, "b") == []
+    done("sprint", "start", "--sprint", "b")
+    assert "nothing to record" in done("sprint", "start", "--sprint", "b").out
+
+
+def test_state_files_show_it(waiting: Path, done: Any) -> None:
+    """The new sprint's PROGRESS.yaml names the origin; nothing differs from the log."""
+    done("sprint", "start", "--sprint", "b")
+    assert "taken-over-from:" in (waiting / "b" / "PROGRESS.yaml").read_text()
+    done("rebuild", "--check")
+    with Workspace.open(waiting) as workspace:
+        assert workspace.reader.from_nothing("b").queue == workspace.sprint("b").queue
