@@ -2,7 +2,7 @@
 
 from .state import Plan
 from .tree import gate_is_open
-from .words import COMPLETED, SKIPPED
+from .words import COMPLETED, FINISHED, SKIPPED
 
 
 def has_ended(plan: Plan) -> bool:
@@ -14,10 +14,14 @@ def has_ended(plan: Plan) -> bool:
 
 
 def finished_phases(plan: Plan) -> set[str]:
-    """Return the addresses of the top phases that nothing is left of."""
+    """Return the addresses of the top phases that nothing is left of.
+
+    One without any step never was anything.
+    """
     return {
         phase.address
         for phase in plan.tree.root.children
-        if phase.status == SKIPPED
-        or (phase.status == COMPLETED and not gate_is_open(phase.data))
+        if not phase.is_empty
+        and phase.status in FINISHED
+        and (phase.status == SKIPPED or not gate_is_open(phase.data))
     }

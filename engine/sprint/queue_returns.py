@@ -4,11 +4,16 @@ Whatever fact reaches such an end, the returns are appended with it, so that eac
 deferral comes back exactly once. What goes to the next sprint is taken over there.
 """
 
-from collections.abc import Sequence
-
-from ..log.fact import Fact
+from ..log.fact import Fact, Kind
 from .endings import finished_phases, has_ended
-from .facts import RolledBack, SprintCompiled, SprintImported
+from .facts import (
+    ActivitySeen,
+    IterationStarted,
+    PhaseStarted,
+    RolledBack,
+    SprintCompiled,
+    SprintImported,
+)
 from .fold import fold
 from .queue_facts import RequestDecided, RequestReturned
 from .queue_view import Data, deferrals, takes_part
@@ -18,12 +23,16 @@ from .words import DEFERRALS, DEFERRED
 END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
 _ANOTHER_STATE = (RolledBack, SprintCompiled, SprintImported)
 """They put another state in place of this one, and it knows itself what came back."""
+_END_NOTHING = (ActivitySeen, IterationStarted, PhaseStarted)
+"""They come often and end nothing, so no state is copied for them."""
 
 
 def with_returns(sprint: Sprint, facts: list[Fact], *, at: str) -> list[Fact]:
     """Return facts that were decided on, and the returns of what they bring back."""
+    if all(x.kind is Kind.KNOWLEDGE or isinstance(x, _END_NOTHING) for x in facts):
+        return facts
     waiting = _waiting(sprint)
-    if not waiting or not facts or any(isinstance(x, _ANOTHER_STATE) for x in facts):
+    if not waiting or any(isinstance(x, _ANOTHER_STATE) for x in facts):
         return facts
     after = copied(sprint)
     fold(after, [(sprint.version + n, at, fact) for n, fact in enumerate(facts, start=1)])
@@ -71,9 +80,7 @@ def _waiting(sprint: Sprint) -> dict[str, RequestDecided]:
     }
 
 
-def _is_due(
-    said: RequestDecided, phases: set[str], news: Sequence[str] | set[str], *, ended: bool
-) -> bool:
+def _is_due(said: RequestDecided, phases: set[str], news: set[str], *, ended: bool) -> bool:
     if ended or said.deferred_until == END_OF_SPRINT:
         return ended
     # Of a deferral that came with a document nobody knows the phase: the next one is it.

@@ -39,7 +39,7 @@ def work_on_goal(sprint: Sprint, now: str) -> Action:
     return Action(
         ITERATE,
         iteration=number,
-        prompt=prompt_of(plan, number=number, reflects=reflects),
+        prompt=prompt_of(sprint, number=number, reflects=reflects),
         model=_model(plan),
         attempt=turns.failures + 1,
         resumed=turns.number > 0,

@@ -1,8 +1,10 @@
 """What an agent is told in an iteration: a pure function of the goal and its steps."""
 
+from typing import Any
+
 from .dynamic_steps import steps_of
 from .ralph_settings import min_iterations
-from .state import Plan
+from .state import Plan, Sprint
 from .tree import Data
 from .words import BLOCKED, COMPLETED, IN_PROGRESS
 
@@ -29,8 +31,9 @@ else is to be done, each a text or an object with "prompt" and an "id"; and "sum
 what this iteration reached."""
 
 
-def prompt_of(plan: Plan, *, number: int, reflects: bool) -> str:
+def prompt_of(sprint: Sprint, *, number: int, reflects: bool) -> str:
     """Return the prompt of an iteration."""
+    plan = sprint.plan
     document = plan.document
     steps = steps_of(document)
     most = plan.given_stats.get("max-iterations")
@@ -44,7 +47,7 @@ def prompt_of(plan: Plan, *, number: int, reflects: bool) -> str:
     else:
         parts.append(STEP_PROMPT)
     parts += _step_parts(steps)
-    if waiting := _decisions(document):
+    if waiting := _decisions(sprint.queue):
         parts.append(f"# A person has yet to decide about\n\n{waiting}")
     if claimed := plan.turns.claimed:
         least = min_iterations(document)
@@ -90,11 +93,10 @@ def _first_line(step: Data) -> str:
     return line if len(line) <= _LINE_CHARS_MAX else f"{line[:_LINE_CHARS_MAX]}…"
 
 
-def _decisions(document: Data) -> str:
-    queue = document.get("operator-queue")
+def _decisions(queue: list[Any]) -> str:
     return "\n".join(
         f"- {_text(request, 'title')}"
-        for request in (queue if isinstance(queue, list) else ())
+        for request in queue
         if isinstance(request, dict) and request.get("status") == "pending"
     )
 

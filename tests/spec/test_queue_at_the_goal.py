@@ -1,0 +1,60 @@
+"""The operator queue of a sprint that works towards a goal."""
+
+from sprintlog.engine.sprint import queue_decisions as d
+from sprintlog.engine.sprint.next import next_action
+from sprintlog.engine.sprint.phases import skip_phase
+from sprintlog.engine.sprint.queue import Asked
+from sprintlog.engine.sprint.queue_facts import RequestDecided, RequestReturned
+from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, decide_by_rules
+from sprintlog.engine.sprint.ralph import complete_goal
+from sprintlog.engine.sprint.ralph_facts import GoalCompleted
+
+from .goals import begun
+from .queued import AT, BUG, deferred, queue, settled, status
+
+ENDS = ("end-of-phase", "end-of-sprint")
+
+
+def test_agent_is_told_what_waits() -> None:
+    """What a person has yet to decide is in the prompt, what is decided is not."""
+    scenario = queue(begun(), BUG, Asked("Slow", "low", "docs", request="q"))
+    scenario.do(d.backlog_request, request="q", reasoning="So")
+    told = str(next_action(scenario.sprint, now=AT).prompt)
+    assert "# A person has yet to decide about\n\n- Crash\n\n" in told
+    assert "Slow" not in told
+
+
+def test_approval_comes_before_the_goal() -> None:
+    """An approved request is a phase, and phases are worked on first."""
+    scenario = queue(begun(), BUG).do(d.approve_request, request="r", reasoning="So")
+    action = next_action(scenario.sprint, now=AT)
+    assert (action.do, action.phase) == ("work", "fix-r-0")
+    assert status(scenario) == "approved"
+
+
+def test_both_ends_are_that_of_the_goal() -> None:
+    """Without a phase that is open both ends wait for the goal, and come back with it."""
+    for until in ENDS:
+        scenario = deferred(begun(), until)
+        assert next_action(scenario.sprint, now=AT).do == "iterate"
+        facts = scenario.when(settled(complete_goal)).decided or []
+        assert isinstance(facts[0], GoalCompleted)
+        assert facts[1:] == [RequestReturned("r", until)]
+        assert status(scenario.go()) == "pending"
+
+
+def test_what_came_back_does_not_hold_the_goal() -> None:
+    """A loop towards a goal goes on although somebody has to decide."""
+    scenario = queue(begun(), BUG).do(d.approve_request, request="r", reasoning="So")
+    deferred(scenario, "end-of-phase", "q").do(settled(skip_phase))
+    assert status(scenario, "q") == "pending"
+    assert next_action(scenario.sprint, now=AT).do == "iterate"
+
+
+def test_rules_put_off_towards_the_goal() -> None:
+    """The rest is deferred to the end of the phase, here without a phase."""
+    scenario = queue(begun(), Asked("x", "medium", "test", request="r"))
+    (ruling,) = decide_by_rules(scenario.sprint, rules=DEFAULT_RULES, at=AT)
+    (fact,) = ruling.facts
+    assert isinstance(fact, RequestDecided)
+    assert (fact.deferred_until, fact.phase) == ("end-of-phase", None)
