@@ -39,15 +39,12 @@ def with_returns(sprint: Sprint, facts: list[Fact], *, at: str) -> list[Fact]:
     ended = has_ended(after.plan) and not has_ended(sprint.plan)
     phases = finished_phases(after.plan)
     news = phases - finished_phases(sprint.plan)
-    still = _waiting(after)
-    return [
-        *facts,
-        *(
-            RequestReturned(identity, said.deferred_until or "")
-            for identity, said in waiting.items()
-            if identity in still and _is_due(said, phases, news, ended=ended)
-        ),
+    due = [
+        RequestReturned(identity, said.deferred_until or END_OF_PHASE)
+        for identity, said in waiting.items()
+        if _is_due(said, phases, news, ended=ended)
     ]
+    return [*facts, *due]
 
 
 def for_the_next_sprint(sprint: Sprint) -> list[Data]:
