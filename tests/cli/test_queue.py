@@ -222,3 +222,11 @@ def test_texts_are_masked(sprint: Path, done: Any) -> None:
     assert token not in done("log", "--json").out
     done("queue", "add", token, *URGENT, "--no-mask")
     assert token in done("log", "--json").out
+
+
+def test_every_field_is_documented(queue: Path, done: Any) -> None:
+    """What scripts get of a request stands on the page of the queue."""
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "decide-on-the-queue.md"
+    rows = page.read_text().partition("## What scripts get")[2]
+    fields = done("queue", "show", "doc", "--json").json
+    assert [name for name in fields if f"`{name}`" not in rows] == []
