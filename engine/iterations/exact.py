@@ -1,0 +1,32 @@
+"""Exact numbers: what a number says as a fraction, and how one is printed."""
+
+from fractions import Fraction
+
+Number = Fraction | int
+
+
+def exact(number: float) -> Fraction:
+    """Return a number as the decimal that was written, not as its nearest binary one."""
+    return Fraction(repr(number))
+
+
+def rounded(number: Number, places: int) -> Fraction:
+    """Return a number with so many decimals, halves away from zero."""
+    scale = 10**places
+    whole = (abs(number) * scale * 2 + 1) // 2
+    return Fraction(whole if number >= 0 else -whole, scale)
+
+
+def shown(number: Number, places: int, *, signed: bool = False) -> str:
+    """Return a number as people read it: halves away from zero, zero without a sign."""
+    value = rounded(number, places)
+    text = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
+    whole, decimals = (text[:-places], f".{text[-places:]}") if places else (text, "")
+    sign = "-" if value < 0 else "+" if signed and value > 0 else ""
+    return f"{sign}{whole}{decimals}"
+
+
+def short(number: Number, places: int = 1) -> str:
+    """Return a number without decimals that are zero: 75, not 75.0."""
+    text = shown(number, places)
+    return text.rstrip("0").rstrip(".") if places else text

@@ -1,0 +1,177 @@
+"""The judgement of an iteration: its score, class and alerts, by the chain it was built on.
+
+A judgement depends on nothing that happened after the iteration was measured.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..errors import NotFoundError
+from ..log.fact import Fact
+from .alerts import Alert, alerts
+from .classify import BASELINE, STALL_LENGTH, STALLED, classify, stalled
+from .deltas import Deltas, deltas
+from .facts import BaselineCaptured, IterationMeasured, Metrics
+from .loops import WINDOW, Loop, find_loop, signature
+from .metrics import Figures, figures
+from .score import Score, score
+from .tracker import BASELINE_NUMBER, Entry, Tracker
+
+Fetch = Callable[[int], tuple[str, Fact]]
+"""Answers when the event at a version happened, and its fact."""
+
+
+class Judgement(NamedTuple):
+    """Everything that follows from the measurement of one iteration."""
+
+    number: int
+    version: int
+    at: str
+    metrics: Metrics
+    figures: Figures
+    score: Score
+    classification: str | None
+    """None where there is nothing before it to compare it with."""
+    reasons: tuple[str, ...]
+    """Why it is of this class."""
+    alerts: tuple[Alert, ...] = ()
+    previous: int | None = None
+    from_previous: Deltas | None = None
+    from_baseline: Deltas | None = None
+    is_incomplete: bool = False
+    loop: Loop | None = None
+
+
+class _Measured(NamedTuple):
+    """A measurement with what follows from it alone."""
+
+    entry: Entry
+    at: str
+    metrics: Metrics
+    figures: Figures
+    score: Score
+
+
+class Judge:
+    """Judges iterations of one loop; each is read and scored once."""
+
+    def __init__(self, tracker: Tracker, fetch: Fetch) -> None:
+        self._tracker = tracker
+        self._fetch = fetch
+        self._known: dict[int, _Measured] = {}
+        self._entries: dict[int, Entry] = {}
+
+    def all(self) -> list[Judgement]:
+        """Return the judgement of every measured iteration, by number."""
+        self._entries = {entry.number: entry for entry in self._tracker.measured}
+        return [self.judge(number) for number in sorted(self._entries)]
+
+    def baseline(self) -> Judgement | None:
+        """Return what was measured before any change, None where nothing was."""
+        if self._tracker.baseline is None:
+            return None
+        known = self._measured(BASELINE_NUMBER)
+        return Judgement(
+            number=BASELINE_NUMBER,
+            version=known.entry.version,
+            at=known.at,
+            metrics=known.metrics,
+            figures=known.figures,
+            score=known.score,
+            classification=BASELINE,
+            reasons=("before any change",),
+        )
+
+    def judge(self, number: int) -> Judgement:
+        """Return the judgement of an iteration; `NotFoundError` if it was not measured."""
+        if number == BASELINE_NUMBER and (found := self.baseline()):
+            return found
+        chain = self._chain(number)
+        now = chain[0]
+        limits = self._tracker.rules_at(now.entry.version).thresholds
+        change, found_alerts, word, reasons = self._compare(chain, 0)
+        why = stalled(
+            [self._compare(chain, back)[2] for back in range(STALL_LENGTH)][::-1],
+            [one.score.value for one in chain[:STALL_LENGTH]][::-1],
+            limits,
+        )
+        # The baseline is no turn of the loop.
+        turns = [one for one in chain if one.entry.number != BASELINE_NUMBER]
+        loop = find_loop(
+            number,
+            [signature(one.figures) for one in turns[:WINDOW]][::-1],
+            after=limits.loop_after,
+        )
+        base = self._tracker.baseline_at(now.entry.version)
+        return Judgement(
+            number=number,
+            version=now.entry.version,
+            at=now.at,
+            metrics=now.metrics,
+            figures=now.figures,
+            score=now.score,
+            classification=STALLED if why else word,
+            reasons=(*reasons, why) if why else reasons,
+            alerts=found_alerts,
+            previous=now.entry.previous,
+            from_previous=change,
+            from_baseline=deltas(now.figures, figures(base.metrics)) if base else None,
+            is_incomplete=now.entry.is_incomplete,
+            loop=loop,
+        )
+
+    def _compare(
+        self, chain: list[_Measured], back: int
+    ) -> tuple[Deltas | None, tuple[Alert, ...], str | None, tuple[str, ...]]:
+        """Return deltas, alerts, class and reasons of one of a chain, by itself."""
+        if back + 1 >= len(chain):
+            return None, (), None, ("nothing before it was measured",)
+        now, then = chain[back], chain[back + 1]
+        limits = self._tracker.rules_at(now.entry.version).thresholds
+        change = deltas(now.figures, then.figures)
+        found = alerts(now.entry.number, now.figures, then.figures, change, limits)
+        return change, found, *classify(change, found)
+
+    def _chain(self, number: int) -> list[_Measured]:
+        """Return an iteration and those it was built on, as far back as is looked at."""
+        chain = [self._measured(number)]
+        while len(chain) < max(WINDOW, STALL_LENGTH + 1):
+            previous = chain[-1].entry.previous
+            if previous is None or not self._is_measured(previous):
+                break
+            chain.append(self._measured(previous))
+            if chain[-1].entry.number == BASELINE_NUMBER:
+                break
+        return chain
+
+    def _is_measured(self, number: int) -> bool:
+        if number == BASELINE_NUMBER:
+            return self._tracker.baseline is not None
+        return self._entry(number) is not None
+
+    def _entry(self, number: int) -> Entry | None:
+        return self._entries.get(number) or self._tracker.entry(number)
+
+    def _measured(self, number: int) -> _Measured:
+        if number not in self._known:
+            self._known[number] = self._read(number)
+        return self._known[number]
+
+    def _read(self, number: int) -> _Measured:
+        if number == BASELINE_NUMBER and self._tracker.baseline is not None:
+            entry = Entry(number, self._tracker.baseline_version, None, False)
+        else:
+            found = self._entry(number)
+            if found is None:
+                raise NotFoundError(
+                    f"iteration {number} was not measured", iteration=number
+                )
+            entry = found
+        at, fact = self._fetch(entry.version)
+        assert isinstance(fact, BaselineCaptured | IterationMeasured)
+        given = fact.score if isinstance(fact, IterationMeasured) else None
+        now = figures(fact.metrics)
+        base = self._tracker.baseline_at(entry.version)
+        weights = self._tracker.rules_at(entry.version).weights
+        scored = score(now, figures(base.metrics) if base else None, weights, given)
+        return _Measured(entry, at, fact.metrics, now, scored)

@@ -1,0 +1,206 @@
+"""What to do after an iteration: continue, stop, roll back or ask a person, and why."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import NamedTuple
+
+from .alerts import CRITICAL, HIGH, MEDIUM
+from .classify import FORWARD, STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
+from .deltas import improved
+from .exact import exact, shown
+from .facts import RecommendationGiven, RulesSet
+from .judging import Judgement
+from .loops import MESSAGE as LOOP_MESSAGE
+from .tracker import Best
+
+CONTINUE, STOP, ROLLBACK, ESCALATE = "continue", "stop", "rollback", "escalate"
+ACTIONS = (CONTINUE, STOP, ROLLBACK, ESCALATE)
+
+WEIGHTS = {CRITICAL: Fraction(8, 10), HIGH: Fraction(5, 10), MEDIUM: Fraction(2, 10)}
+"""How sure an alert makes its recommendation."""
+SURE, LIKELY, UNSURE = WEIGHTS.values()
+
+
+class Reason(NamedTuple):
+    """One reason of an action, and how sure it makes."""
+
+    text: str
+    weight: Fraction
+
+
+class Recommendation(NamedTuple):
+    """What to do after an iteration."""
+
+    number: int
+    action: str
+    reason: str
+    message: str
+    """The same in a few words, as it is said to a loop."""
+    reasons: tuple[Reason, ...]
+    target: int | None = None
+    alternatives: tuple[str, ...] = ()
+
+    @property
+    def confidence(self) -> Fraction:
+        """Return how sure it is: 1 less the doubts of all reasons, multiplied."""
+        if not self.reasons:
+            return UNSURE
+        doubt = Fraction(1)
+        for reason in self.reasons:
+            doubt *= 1 - reason.weight
+        return 1 - doubt
+
+    @property
+    def derivation(self) -> str:
+        """Return how the confidence comes about."""
+        if not self.reasons:
+            return f"{shown(UNSURE, 2)}, without a reason"
+        doubts = " · ".join(f"(1 - {shown(r.weight, 1)})" for r in self.reasons)
+        return f"1 - {doubts} = {shown(self.confidence, 2)}"
+
+    @property
+    def fact(self) -> RecommendationGiven:
+        """Return the fact that this was answered."""
+        return RecommendationGiven(
+            number=self.number,
+            action=self.action,
+            reason=self.reason,
+            confidence=float(self.confidence),
+            target=self.target,
+            because=tuple(reason.text for reason in self.reasons),
+        )
+
+
+def recommend(
+    judged: Judgement, best: Best | None, rules: RulesSet, *, max_iterations: int | None
+) -> Recommendation:
+    """Return what to do after the iteration; the first rule that applies decides."""
+    stops = _stops(judged, rules, max_iterations)
+    if judged.loop is not None and judged.loop.is_infinite:
+        why = Reason(f"{LOOP_MESSAGE} ({judged.loop.why})", SURE)
+        reasons = [why, *(reason for _, reason in stops)]
+        return _stop(judged, "infinite loop", LOOP_MESSAGE, reasons)
+    if judged.loop is not None:
+        why = Reason(f"metrics cycling ({judged.loop.why})", SURE)
+        return _escalate(judged, "metric cycling", "Metric cycling", [why])
+    limit = exact(rules.thresholds.measured_share)
+    if judged.score.share < limit and not judged.score.is_given:
+        share = shown(judged.score.share * 100, 0)
+        why = Reason(f"only {share}% of the score's weight was measured", UNSURE)
+        return _escalate(judged, "high uncertainty", "Too little measured", [why])
+    if back := _rollback(judged, best, rules):
+        return back
+    if stops:
+        return _stop(judged, *_STOPS[stops[0][0]], [why for _, why in stops])
+    return _continue(judged)
+
+
+_STOPS = {
+    "stalled": (f"stall: {STALL_MESSAGE}", STALL_MESSAGE),
+    "target": ("target quality reached", "Target quality reached"),
+    "maximum": ("maximum iterations reached", "Maximum iterations reached"),
+}
+
+
+def _stops(
+    judged: Judgement, rules: RulesSet, max_iterations: int | None
+) -> list[tuple[str, Reason]]:
+    """Return what asks for an end although nothing got worse."""
+    found = []
+    if judged.classification == STALLED:
+        found.append(("stalled", Reason(STALL_MESSAGE, SURE)))
+    target, value = rules.thresholds.target, judged.score.value
+    if target is not None and value is not None and value >= exact(target):
+        text = f"score {shown(value, 2)} reached the target {shown(exact(target), 2)}"
+        found.append(("target", Reason(text, LIKELY)))
+    if max_iterations is not None and judged.number >= max_iterations:
+        text = f"iteration {judged.number} of at most {max_iterations}"
+        found.append(("maximum", Reason(text, LIKELY)))
+    return found
+
+
+def _stop(
+    judged: Judgement, why: str, said: str, reasons: Iterable[Reason]
+) -> Recommendation:
+    is_stalled = judged.classification == STALLED
+    return Recommendation(
+        number=judged.number,
+        action=STOP,
+        reason=f"Loop should terminate due to {why}",
+        message=f"{_alarm(said)}, recommend stop",
+        reasons=tuple(reasons),
+        alternatives=STALL_ALTERNATIVES if is_stalled else (),
+    )
+
+
+def _alarm(said: str) -> str:
+    quiet = {_STOPS["target"][1], _STOPS["maximum"][1]}
+    return said if said in quiet else f"ALERT: {said}"
+
+
+def _escalate(
+    judged: Judgement, issue: str, said: str, reasons: list[Reason]
+) -> Recommendation:
+    return Recommendation(
+        number=judged.number,
+        action=ESCALATE,
+        reason=f"Escalate to human - {issue} detected",
+        message=f"ALERT: {said}, recommend asking a person",
+        reasons=tuple(reasons),
+    )
+
+
+def _rollback(
+    judged: Judgement, best: Best | None, rules: RulesSet
+) -> Recommendation | None:
+    """Return the advice to go back where the iteration lost what was won before."""
+    value = judged.score.value
+    behind = best.value - value if best is not None and value is not None else Fraction(0)
+    limit = exact(rules.thresholds.below_best)
+    severities = {alert.severity for alert in judged.alerts}
+    if not (
+        CRITICAL in severities or (HIGH in severities and behind > 0) or behind > limit
+    ):
+        return None
+    # Who is best itself goes back to what it was built on.
+    is_best = best is None or best.number == judged.number
+    target = judged.previous if is_best or best is None else best.number
+    reasons = [Reason(alert.message, WEIGHTS[alert.severity]) for alert in judged.alerts]
+    if behind > limit:
+        text = f"score is {shown(behind, 2)} below the best, more than {shown(limit, 2)}"
+        reasons.append(Reason(text, LIKELY))
+    serious = [a.type for a in judged.alerts if a.severity in (CRITICAL, HIGH)]
+    said = serious[0].replace("_", " ").capitalize() if serious else "Quality below best"
+    return Recommendation(
+        number=judged.number,
+        action=ROLLBACK,
+        reason=f"Rollback to iteration {target} due to regression",
+        message=f"ALERT: {said}, recommend rollback",
+        reasons=tuple(reasons),
+        target=target,
+    )
+
+
+def _continue(judged: Judgement) -> Recommendation:
+    change = judged.from_previous
+    better = improved(change) if change is not None else []
+    if judged.classification == FORWARD:
+        reason, message = (
+            "Continue - forward progress detected",
+            "Forward progress detected",
+        )
+    elif judged.classification is None:
+        reason, message = "Continue - nothing to compare with yet", "First measurement"
+    elif judged.alerts:
+        worst = judged.alerts[0].type.replace("_", " ")
+        reason = f"Continue - {worst} is no reason to go back"
+        message = worst.capitalize()
+    else:
+        reason, message = "Continue - metrics are stable", "Metrics are stable"
+    return Recommendation(
+        number=judged.number,
+        action=CONTINUE,
+        reason=reason,
+        message=f"{message}, continue",
+        reasons=tuple(Reason(f"{name} improved", LIKELY) for name in better),
+    )

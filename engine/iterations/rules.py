@@ -1,0 +1,103 @@
+"""The rules in force: weights, limits and policies, and what they may be."""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from msgspec import structs
+
+from ..errors import RefusedError
+from .exact import exact
+from .facts import RulesSet, Thresholds, Weights
+
+DEFAULTS = RulesSet()
+"""The document's own values."""
+
+COUNTS = ("error_increase", "loop_after")
+RANGES: dict[str, tuple[float, float]] = {
+    "acceptance": (0, 1),
+    "coverage_drop": (0, 100),
+    "error_increase": (0, 10**9),
+    "complexity_growth": (0, 10**6),
+    "below_best": (0, 1),
+    "stall_variance": (0, 1),
+    "loop_after": (0, 10**9),
+    "measured_share": (0, 1),
+    "target": (0, 1),
+}
+"""Between which numbers a limit lies."""
+
+
+def change_rules(
+    rules: RulesSet,
+    *,
+    weights: Mapping[str, float],
+    thresholds: Mapping[str, float | None],
+    verification_required: bool | None = None,
+) -> RulesSet:
+    """Return rules with some values replaced; raise `RefusedError` for senseless ones."""
+    _check_names(weights, Weights, "weight")
+    _check_names(thresholds, Thresholds, "threshold")
+    changed = structs.replace(
+        rules,
+        weights=structs.replace(
+            rules.weights, **{name: float(weight) for name, weight in weights.items()}
+        ),
+        thresholds=structs.replace(rules.thresholds, **_whole(thresholds)),
+    )
+    if verification_required is not None:
+        changed = structs.replace(changed, verification_required=verification_required)
+    check_rules(changed)
+    return changed
+
+
+def check_rules(rules: RulesSet) -> None:
+    """Raise `RefusedError` for weights that are not 1 together and limits out of range."""
+    weights: dict[str, float] = structs.asdict(rules.weights)
+    for name, weight in weights.items():
+        if not 0 <= weight <= 1:
+            raise RefusedError(
+                f"weight {name} {weight} is out of range: 0 to 1", field=name
+            )
+    total = sum(map(exact, weights.values()), Fraction(0))
+    if total != 1:
+        said = ", ".join(f"{name} {weight}" for name, weight in weights.items())
+        raise RefusedError(
+            f"the weights are {float(total):g} together, not 1: {said}", field="weights"
+        )
+    for name, (lowest, highest) in RANGES.items():
+        value = getattr(rules.thresholds, name)
+        if value is None and name == "target":
+            continue
+        if value is None or not lowest <= value <= highest:
+            raise RefusedError(
+                f"threshold {name} {value} is out of range: {lowest} to {highest}",
+                field=name,
+            )
+
+
+def _whole(thresholds: Mapping[str, float | None]) -> dict[str, Any]:
+    """Return limits as they are stored: counts as integers, the others as decimals."""
+    return {name: _limit(name, value) for name, value in thresholds.items()}
+
+
+def _limit(name: str, value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return value
+    if name not in COUNTS:
+        return float(value)
+    if value != int(value):
+        raise RefusedError(f"threshold {name} {value} is not a whole number", field=name)
+    return int(value)
+
+
+def _check_names(given: Mapping[str, object], kind: type, word: str) -> None:
+    allowed = kind.__struct_fields__  # type: ignore[attr-defined]
+    for name in given:
+        if name not in allowed:
+            raise RefusedError(
+                f"there is no {word} {name[:40]!r}; known: {', '.join(allowed)}",
+                field=name[:40],
+                allowed=list(allowed),
+            )

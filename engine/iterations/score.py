@@ -1,0 +1,164 @@
+"""The quality score: five dimensions, each the mean of its components, weighed.
+
+A component that cannot be measured is left out of its dimension's mean, a dimension
+without components leaves its weight out, and the rest is renormalised.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from .exact import Number, exact
+from .facts import Weights
+from .metrics import SUCCESS, Figures
+
+Points = Number | None
+Measure = Callable[[Figures, Figures], Points]
+
+LOC_NEAR, LOC_FAR = Fraction(20, 100), Fraction(50, 100)
+"""Within the first part of the baseline's size all points, beyond the second half."""
+
+
+class Component(NamedTuple):
+    """One measured part of a dimension; None where it could not be measured."""
+
+    name: str
+    points: Fraction | None
+
+
+class Dimension(NamedTuple):
+    """One part of the score."""
+
+    name: str
+    weight: Fraction
+    components: tuple[Component, ...]
+    points: Fraction | None
+    """The mean of the components that were measured, 0 to 100."""
+    contribution: Fraction | None
+    """What it adds to the score, after the weights were renormalised."""
+
+
+class Score(NamedTuple):
+    """A quality score with everything that it was made from."""
+
+    value: Fraction | None
+    """0 to 1; None when nothing of it could be measured."""
+    share: Fraction
+    """How much of the formula's weight was measured."""
+    dimensions: tuple[Dimension, ...]
+    is_given: bool = False
+    """True for a judgement from elsewhere, which stands for the formula's."""
+
+    @property
+    def components(self) -> frozenset[str]:
+        """Return the names of the components that were measured."""
+        return frozenset(
+            component.name
+            for dimension in self.dimensions
+            for component in dimension.components
+            if component.points is not None
+        )
+
+
+def score(
+    now: Figures, baseline: Figures | None, weights: Weights, given: float | None = None
+) -> Score:
+    """Return the score of an iteration; `given` is a judgement from elsewhere."""
+    base = baseline or Figures()
+    measured = [(name, _measure(name, now, base)) for name in DIMENSIONS]
+    means = {name: _mean(components) for name, components in measured}
+    weight = {name: exact(getattr(weights, name)) for name in DIMENSIONS}
+    share = sum((weight[n] for n, mean in means.items() if mean is not None), Fraction(0))
+    dimensions = []
+    total = Fraction(0)
+    for name, components in measured:
+        mean = means[name]
+        part = None if mean is None or not share else mean * weight[name] / share / 100
+        total += part or 0
+        dimensions.append(Dimension(name, weight[name], components, mean, part))
+    value = total if share else None
+    if given is not None:
+        value = exact(given)
+    return Score(value, share, tuple(dimensions), given is not None)
+
+
+def _measure(name: str, now: Figures, base: Figures) -> tuple[Component, ...]:
+    return tuple(
+        Component(part, _clamped(measure(now, base)))
+        for part, measure in DIMENSIONS[name].items()
+    )
+
+
+def _clamped(points: Points) -> Fraction | None:
+    return None if points is None else Fraction(min(max(points, 0), 100))
+
+
+def _mean(components: tuple[Component, ...]) -> Fraction | None:
+    known = [c.points for c in components if c.points is not None]
+    return sum(known, Fraction(0)) / len(known) if known else None
+
+
+def _build_success(now: Figures, base: Figures) -> Points:
+    if now.build_status is None:
+        return None
+    return 100 if now.build_status == SUCCESS else 0
+
+
+def _against_baseline(now: Figures, base: Figures) -> Points:
+    if now.test_count is None or not base.test_count:
+        return None
+    return Fraction(100 * now.test_count, base.test_count)
+
+
+def _growth(now: Figures, base: Figures) -> Fraction | None:
+    """Return by which part of the baseline's lines the code grew."""
+    if now.loc_total is None or not base.loc_total:
+        return None
+    return Fraction(now.loc_total, base.loc_total) - 1
+
+
+def _loc_appropriate(now: Figures, base: Figures) -> Points:
+    growth = _growth(now, base)
+    if growth is None:
+        return None
+    beyond = min(max(abs(growth), LOC_NEAR), LOC_FAR) - LOC_NEAR
+    return 100 - 50 * beyond / (LOC_FAR - LOC_NEAR)
+
+
+def _no_code_bloat(now: Figures, base: Figures) -> Points:
+    growth = _growth(now, base)
+    if growth is None:
+        return None
+    return 50 if growth > LOC_FAR else 100
+
+
+def _less(each: int, number: Number | None) -> Points:
+    """Return 100 points less so many for each."""
+    return None if number is None else 100 - each * number
+
+
+DIMENSIONS: dict[str, dict[str, Measure]] = {
+    "validation": {
+        # Passed of all in percent is 100 if all pass.
+        "all_tests_pass": lambda now, base: now.pass_rate,
+        "build_success": _build_success,
+        "no_lint_errors": lambda now, base: _less(5, now.lint_errors),
+    },
+    "completeness": {
+        "coverage_percentage": lambda now, base: now.coverage,
+        "test_count_vs_baseline": _against_baseline,
+    },
+    "correctness": {
+        "pass_rate": lambda now, base: now.pass_rate,
+        "error_count_inverted": lambda now, base: _less(2, now.error_count),
+    },
+    "readability": {
+        "lint_warnings_inverted": lambda now, base: _less(3, now.lint_warnings),
+        "complexity_reasonable": lambda now, base: _less(5, now.complexity),
+    },
+    "efficiency": {
+        "loc_appropriate": _loc_appropriate,
+        "no_code_bloat": _no_code_bloat,
+    },
+}
+"""Every dimension with its components: what each of them gives, before it is limited."""

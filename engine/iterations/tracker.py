@@ -1,0 +1,181 @@
+"""The tracker: what is kept of all iterations so that the next one can be judged.
+
+It grows by a few bytes an iteration; whatever else is asked of an earlier one is
+read from its event again. Facts change it in the order of the stream, whatever was
+rolled back since.
+"""
+
+from collections.abc import Callable, Iterator
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from ..log.fact import Fact
+from .facts import (
+    ArtifactsApplied,
+    BaselineCaptured,
+    BestSelected,
+    IterationMeasured,
+    RecommendationGiven,
+    RulesSet,
+)
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+BASELINE_NUMBER = 0
+NUMBER_MAX = 1_000_000_000
+"""As high as iterations are counted; what another tool says beyond it is left out."""
+
+_ENTRY = Struct("<IQI?")
+"""Number, version, one more than what it was built on, and whether it is incomplete."""
+
+
+class Entry(NamedTuple):
+    """A measured iteration, and where its event stands."""
+
+    number: int
+    version: int
+    previous: int | None
+    is_incomplete: bool
+    """True when a component is missing that the baseline or the best one had then."""
+
+
+class Best(msgspec.Struct, frozen=True, array_like=True):
+    """The iteration with the highest score so far."""
+
+    number: int
+    score: str
+    """Exactly, as a fraction."""
+    components: tuple[str, ...]
+    """What its score was made from."""
+
+    @property
+    def value(self) -> "Fraction":
+        """Return its score."""
+        from fractions import Fraction
+
+        return Fraction(self.score)
+
+
+class Tracker(msgspec.Struct, omit_defaults=True):
+    """What was measured, judged and chosen, as far as the stream goes."""
+
+    ledger: bytearray = msgspec.field(default_factory=bytearray)
+    """Every measured iteration in the order of the events, each in `_ENTRY`'s few bytes:
+    a checkpoint of 10,000 is read as fast as one of 10."""
+    best: Best | None = None
+    """The tracker starts empty: iteration 0 is never best."""
+    last: IterationMeasured | None = None
+    """The newest measurement, to know the same wish again."""
+    highest: int = 0
+    """The highest number that was measured."""
+    baseline: BaselineCaptured | None = None
+    baseline_version: int = 0
+    """The version that captured it."""
+    rules: list[tuple[int, RulesSet]] = []
+    """Each set of rules with the version that it is in force from."""
+    recommended: RecommendationGiven | None = None
+    """What was answered last."""
+    selected: BestSelected | None = None
+    """What was selected last."""
+    selected_at: int = 0
+    """The version that selected it."""
+    applied: list[ArtifactsApplied] = []
+    """What was put in place since."""
+
+    @property
+    def measured(self) -> list[Entry]:
+        """Return every measured iteration, in the order of the events."""
+        return list(self.newest_first())[::-1]
+
+    def newest_first(self) -> Iterator[Entry]:
+        """Yield every measured iteration, beginning with the last one."""
+        for place in range(len(self.ledger) - _ENTRY.size, -1, -_ENTRY.size):
+            number, version, built_on, is_incomplete = _ENTRY.unpack_from(
+                self.ledger, place
+            )
+            yield Entry(number, version, built_on - 1 if built_on else None, is_incomplete)
+
+    def keep(self, entry: Entry) -> None:
+        """Add a measured iteration."""
+        built_on = 0 if entry.previous is None else entry.previous + 1
+        self.ledger += _ENTRY.pack(
+            entry.number, entry.version, built_on, entry.is_incomplete
+        )
+
+    def entry(self, number: int) -> Entry | None:
+        """Return the measurement of an iteration, None where there is none."""
+        if number > self.highest:
+            return None
+        return next((e for e in self.newest_first() if e.number == number), None)
+
+    def baseline_at(self, version: int) -> BaselineCaptured | None:
+        """Return the baseline that an event at this version is judged by."""
+        return self.baseline if self.baseline_version <= version else None
+
+    def rules_at(self, version: int) -> RulesSet:
+        """Return the rules in force at a version."""
+        return next((r for at, r in reversed(self.rules) if at <= version), RulesSet())
+
+
+def _take_baseline(tracker: Tracker, fact: BaselineCaptured, version: int) -> None:
+    # What was measured is never measured anew, whatever another tool says.
+    if tracker.baseline is None:
+        tracker.baseline, tracker.baseline_version = fact, version
+
+
+def _take_rules(tracker: Tracker, fact: RulesSet, version: int) -> None:
+    tracker.rules.append((version, fact))
+
+
+def _take_measured(tracker: Tracker, fact: IterationMeasured, version: int) -> None:
+    # Imported here: exact numbers would cost every recording command their import.
+    from .metrics import figures
+    from .score import score
+
+    if not 0 < fact.number <= NUMBER_MAX or tracker.entry(fact.number):
+        return
+    tracker.last, tracker.highest = fact, max(tracker.highest, fact.number)
+    base = tracker.baseline_at(version)
+    base_figures = figures(base.metrics) if base else None
+    weights = tracker.rules_at(version).weights
+    found = score(figures(fact.metrics), base_figures, weights, fact.score)
+    needed = set(tracker.best.components if tracker.best else ())
+    if base_figures is not None:
+        needed |= score(base_figures, base_figures, weights).components
+    is_incomplete = not found.is_given and not needed <= found.components
+    built_on = fact.previous
+    if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
+        built_on = None
+    tracker.keep(Entry(fact.number, version, built_on, is_incomplete))
+    if found.value is None or is_incomplete:
+        return
+    # A tie keeps the earlier one; the tracker starts at a score of 0.
+    if found.value > (tracker.best.value if tracker.best else 0):
+        components = tuple(sorted(found.components))
+        tracker.best = Best(fact.number, str(found.value), components)
+
+
+def _take_recommended(tracker: Tracker, fact: RecommendationGiven, version: int) -> None:
+    tracker.recommended = fact
+
+
+def _take_selected(tracker: Tracker, fact: BestSelected, version: int) -> None:
+    tracker.selected, tracker.selected_at, tracker.applied = fact, version, []
+
+
+def _take_applied(tracker: Tracker, fact: ArtifactsApplied, version: int) -> None:
+    tracker.applied.append(fact)
+
+
+TAKE: dict[type[Fact], Callable[[Tracker, Any, int], None]] = {
+    BaselineCaptured: _take_baseline,
+    IterationMeasured: _take_measured,
+    RulesSet: _take_rules,
+    RecommendationGiven: _take_recommended,
+    BestSelected: _take_selected,
+    ArtifactsApplied: _take_applied,
+}
+"""How each fact changes the tracker."""

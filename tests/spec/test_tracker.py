@@ -1,0 +1,129 @@
+"""The best-iteration tracker, as facts change it (R326-R332, P2, P14)."""
+
+import msgspec
+import pytest
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.iterations.facts import BaselineCaptured, IterationMeasured, Metrics
+from sprintlog.engine.iterations.tracker import Tracker
+
+from .measured import (
+    BASELINE_OF_PEAK,
+    BASELINE_OF_REGRESSION,
+    PEAK,
+    REGRESSION,
+    Measured,
+    loop,
+    metrics,
+)
+
+TESTS = Metrics(10, 9)
+MORE = Metrics(10, 9, coverage_percentage=80.0)
+
+
+def best_of(found: Measured) -> int | None:
+    """Return the number of the best iteration."""
+    return found.tracker.best.number if found.tracker.best else None
+
+
+def test_starts_empty() -> None:
+    """The tracker starts without a best iteration, and the baseline is never best."""
+    assert best_of(Measured()) is None
+    assert best_of(Measured(BASELINE_OF_REGRESSION)) is None
+
+
+def test_follows_the_highest_score() -> None:
+    """The best iteration of each worked loop is the one that is printed."""
+    assert best_of(loop(BASELINE_OF_REGRESSION, REGRESSION)) == 2
+    found = Measured(BASELINE_OF_PEAK)
+    seen = []
+    for row in PEAK:
+        found.measure(row)
+        seen.append(best_of(found))
+    assert seen == [1, 2, 3, 3, 3]
+    assert found.tracker.best is not None
+    assert found.tracker.best.value == found.judge(3).score.value
+
+
+def test_needs_no_verification() -> None:
+    """An iteration with failing tests is best where its score is the highest."""
+    found = Measured()
+    found.measure(Metrics(10, 1))
+    assert best_of(found) == 1
+
+
+def test_keeps_the_earlier_one_of_equals() -> None:
+    """Only a higher score takes the place of the best one; 0 is not above the start."""
+    found = Measured()
+    found.measure(TESTS, score=0.0)
+    assert best_of(found) is None
+    for score, best in ((0.5, 2), (0.5, 2), (0.5001, 4)):
+        found.measure(TESTS, score=score)
+        assert best_of(found) == best
+
+
+@pytest.mark.parametrize("baseline", [None, TESTS, MORE])
+def test_an_incomplete_iteration_is_never_best(baseline: Metrics | None) -> None:
+    """What lacks a component of the baseline or of the best one cannot become best."""
+    found = Measured(baseline)
+    found.measure(MORE)
+    assert best_of(found) == 1
+    less = found.measure(Metrics(10, 10))
+    assert less.is_incomplete
+    assert best_of(found) == 1
+    assert not found.measure(MORE).is_incomplete
+
+
+def test_is_incomplete_against_the_baseline_alone() -> None:
+    """Before there is a best one the baseline says what is needed."""
+    found = Measured(MORE)
+    assert found.measure(TESTS).is_incomplete
+    assert best_of(found) is None
+
+
+def test_a_given_score_needs_no_metrics() -> None:
+    """A judgement from elsewhere is never incomplete."""
+    found = Measured(MORE)
+    assert not found.measure(Metrics(), score=0.9).is_incomplete
+    assert best_of(found) == 1
+
+
+def test_never_measures_anew() -> None:
+    """What another tool says was measured again changes nothing that was judged."""
+    found = Measured(BASELINE_OF_PEAK)
+    found.measure(PEAK[0])
+    before = msgspec.json.encode(found.tracker)
+    found.take(IterationMeasured(1, metrics(PEAK[2]), 0))
+    found.take(IterationMeasured(0, metrics(PEAK[2]), None))
+    found.take(BaselineCaptured(metrics(PEAK[2])))
+    assert msgspec.json.encode(found.tracker) == before
+
+
+def test_copes_with_what_cannot_be() -> None:
+    """Folding never fails, whatever another tool says it measured."""
+    found = Measured(Metrics(-5, 0, loc_total=-1, coverage_percentage=-3.5))
+    odd = Metrics(0, 7, -3, pass_rate=1e300, complexity_score=-1e-300, build_status="?")
+    found.take(IterationMeasured(3, odd, 3, 7.5))
+    found.take(IterationMeasured(2, Metrics(1, 2, loc_total=0), 9))
+    assert [one.number for one in found.all()] == [2, 3]
+
+
+def test_knows_what_was_measured() -> None:
+    """An iteration that was not measured is not found."""
+    found = Measured()
+    assert found.tracker.entry(1) is None
+    for number in (0, 1):
+        with pytest.raises(NotFoundError, match=f"iteration {number} was not measured"):
+            found.judge(number)
+
+
+def test_stays_small() -> None:
+    """An iteration adds a few small values, whatever was measured."""
+    found = loop(BASELINE_OF_PEAK, PEAK * 20)
+    size = len(msgspec.msgpack.encode(found.tracker))
+    for row in PEAK * 20:
+        found.measure(row)
+    grown = len(msgspec.msgpack.encode(found.tracker)) - size
+    assert grown < 20 * 100
+    again = msgspec.msgpack.decode(msgspec.msgpack.encode(found.tracker), type=Tracker)
+    assert again == found.tracker
