@@ -38,9 +38,13 @@ COMMANDS = {
     "step": "Add steps to the plan, and record those towards a goal.",
     "queue": "Keep what was found on the way, and decide on it.",
     "gate": "Run a phase's gate, or record how it went elsewhere.",
-    "iteration": "Record the iterations of the loop.",
     "goal": "Set a goal, and say that it is reached.",
     "hook-task": "Record what is run beside the iterations.",
+    "iteration": "Record, measure and compare the iterations of the loop.",
+    "best": "Show the best iteration so far.",
+    "alerts": "Show what got worse.",
+    "decide": "Say what to do after an iteration: continue, stop, roll back, ask.",
+    "rules": "Show or change by which rules iterations are judged.",
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its one line; the module of the same name holds it."""

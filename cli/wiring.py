@@ -85,7 +85,7 @@ def with_point(function: Function) -> Function:
     return click.option(
         "--at",
         metavar="POINT",
-        help="As of position:N, version:N, iter:N, start, an ISO time, or '2h ago'.",
+        help="As of position:N, version:N, iter:N, best, start, an ISO time, or '2h ago'.",
     )(function)
 
 

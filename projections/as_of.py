@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.rollback import iteration_end
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds, parse
 
-FORMS = "position:N, version:N, iter:N, start, an ISO time, or `2h ago`"
+FORMS = "position:N, version:N, iter:N, best, start, an ISO time, or `2h ago`"
 
 _NUMBERED = re.compile(r"(position|version|iter):(\d{1,18})", re.ASCII)
 _AGO = re.compile(r"(\d{1,6})\s*([smhd])\s+ago", re.ASCII)
@@ -20,7 +20,7 @@ class Point(NamedTuple):
     """A point in a log as it was asked for."""
 
     form: str
-    """`position`, `version`, `iter` or `time`."""
+    """`position`, `version`, `iter`, `best` or `time`."""
     number: int = 0
     time: str = ""
 
@@ -32,6 +32,8 @@ def parse_point(text: str, *, now: int) -> Point:
     """
     if text == "start":
         return Point("version", 1)
+    if text == "best":
+        return Point("best")
     if match := _NUMBERED.fullmatch(text):
         return Point(match[1], int(match[2]))
     if match := _AGO.fullmatch(text):
@@ -53,6 +55,15 @@ def version_at(log: Log, stream: str, head: Sprint, point: Point) -> int:
     `NotFoundError` when the stream had nothing then.
     """
     match point.form:
+        case "best":
+            best = head.record.tracker.best
+            if best is None:
+                raise NotFoundError(
+                    f"no iteration of sprint {head.id} is the best one yet",
+                    hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+                    sprint=head.id,
+                )
+            version = iteration_end(head.record, best.number, version=head.version)
         case "version":
             version = point.number if point.number <= head.version else 0
         case "iter":

@@ -1,20 +1,30 @@
-"""`sprintlog iteration …`: record the iterations of the loop."""
+"""`sprintlog iteration …`: record, measure and compare the iterations of the loop."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.measuring import (
+    capture_baseline,
+    end_measured,
+    measure_iteration,
+)
 from sprintlog.engine.sprint.ralph import fail_iteration
+from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import FAILURE_CATEGORIES
 
-from ..recording import record
-from ..wiring import with_recording
+from ..measured import read_metrics, with_metrics, with_score
+from ..output import print_json, print_text
+from ..recording import Options, Rule, act, answer, answer_of, record, refresh
+from ..wiring import open_workspace, with_json, with_point, with_recording, with_sprint
 
 
 @click.group("iteration")
 def command() -> None:
-    """Record the iterations of the loop."""
+    """Record, measure and compare the iterations of the loop."""
 
 
 @command.command(epilog="Example: sprintlog iteration start")
@@ -31,15 +41,32 @@ def start(number: int | None, max_iterations: int | None, **given: Any) -> None:
     )
 
 
-@command.command(epilog="Example: sprintlog iteration end --summary 'login works'")
+@command.command(
+    epilog="Examples: sprintlog iteration end --summary 'login works'\n\n"
+    "sprintlog iteration end --metric test_count=10 --metric tests_passed=9"
+)
 @click.option("--summary", metavar="TEXT", help="What was reached.")
+@with_metrics
+@with_score
 @with_recording
-def end(summary: str | None, **given: Any) -> None:
-    """End the loop iteration that is under way.
+def end(
+    summary: str | None,
+    given_metrics: tuple[str, ...],
+    metrics_file: Path | None,
+    score: float | None,
+    **given: Any,
+) -> None:
+    """End the loop iteration that is under way, and say what it led to where known.
 
-    The start of the next one ends one that was left open.
+    With metrics it is judged: what to do now is said in a few words. The start of the next
+    one ends one that was left open.
     """
-    record("iteration end", given, end_iteration, {"summary": summary})
+    if not given_metrics and metrics_file is None and score is None:
+        record("iteration end", given, end_iteration, {"summary": summary})
+        return
+    metrics = read_metrics(given_metrics, metrics_file)
+    wish = {"summary": summary, "metrics": metrics, "score": score}
+    _record_and_judge("iteration end", given, end_measured, wish)
 
 
 @command.command(
@@ -60,3 +87,146 @@ def fail(error: str, category: str, **given: Any) -> None:
     """
     wish = {"error": error, "category": category}
     record("iteration fail", given, fail_iteration, wish, takes_time=True)
+
+
+@command.command(
+    epilog="Example: sprintlog iteration measure --number 3 --metrics metrics.json"
+)
+@click.option("--number", type=int, help="Which iteration. [the latest one]")
+@with_metrics
+@with_score
+@with_recording
+def measure(
+    number: int | None,
+    given_metrics: tuple[str, ...],
+    metrics_file: Path | None,
+    score: float | None,
+    **given: Any,
+) -> None:
+    """Say what an iteration led to, once, without ending it."""
+    metrics = read_metrics(given_metrics, metrics_file)
+    wish = {"number": number, "metrics": metrics, "score": score}
+    _record_and_judge("iteration measure", given, measure_iteration, wish)
+
+
+@command.command(
+    epilog="Example: sprintlog iteration baseline --metric test_count=8 "
+    "--metric tests_passed=5"
+)
+@click.option(
+    "--loop-id", metavar="ID", help="Names the loop, like ralph-001. [the sprint's id]"
+)
+@with_metrics
+@with_recording
+def baseline(
+    loop_id: str | None,
+    given_metrics: tuple[str, ...],
+    metrics_file: Path | None,
+    **given: Any,
+) -> None:
+    """Measure iteration 0, before any change: what all others are compared with."""
+    metrics = read_metrics(given_metrics, metrics_file)
+    wish = {"metrics": metrics, "loop_id": loop_id}
+    record("iteration baseline", given, capture_baseline, wish)
+
+
+@command.command("list", epilog="Example: sprintlog iteration list --last 5")
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
+@with_point
+@with_sprint
+@with_json
+def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """List what was measured: class, score, tests, coverage, errors and alerts."""
+    from ..judged import judged_at, judgement_answer, list_lines
+
+    with open_workspace() as workspace:
+        judged = judged_at(workspace, sprint_id, at)
+        base = judged.baseline()
+        found = [*([base] if base else []), *judged.all()][-(last or 0) :]
+    if as_json:
+        off_path = judged.off_path()
+        print_json([judgement_answer(judged, one, off_path) for one in found])
+    elif not found:
+        print_text("no iteration was measured")
+    else:
+        print_text(*list_lines(judged, found))
+
+
+@command.command(epilog="Example: sprintlog iteration compare 2 3")
+@click.argument("first", metavar="A", type=click.IntRange(0))
+@click.argument("second", metavar="B", type=click.IntRange(0))
+@with_point
+@with_sprint
+@with_json
+def compare(
+    first: int, second: int, at: str | None, sprint_id: str | None, as_json: bool
+) -> None:
+    """Show what changed between two iterations; 0 is the baseline."""
+    from ..comparing import comparison_answer, comparison_lines
+    from ..judged import judged_at
+
+    with open_workspace() as workspace:
+        judged = judged_at(workspace, sprint_id, at)
+        one, other = judged.one(first), judged.one(second)
+    if as_json:
+        print_json(comparison_answer(one, other))
+    else:
+        print_text(*comparison_lines(one, other))
+
+
+@command.command(epilog="Example: sprintlog iteration select --json")
+@with_recording
+def select(**given: Any) -> None:
+    """Select the loop's result: the best iteration, never blindly the last one.
+
+    The highest score of at least 0.70 whose tests pass, the earlier one of equals; the
+    baseline where nothing beats it.
+    """
+    from sprintlog.engine.sprint.deciding import select_best
+    from sprintlog.projections.best_iteration import selection_data
+    from sprintlog.projections.judging import Judged
+
+    options = Options(given)
+    with open_workspace() as workspace:
+
+        def decide(sprint: Sprint, at: str) -> list[Fact]:
+            selection = Judged(workspace.log, sprint).selection()
+            return select_best(sprint, selected=selection.fact)
+
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome = act(workspace, sprint_id, "iteration select", decide, options, {})
+        judged = Judged(workspace.log, outcome.sprint)
+        selection = judged.selected()
+        if options.as_json:
+            told = selection_data(judged, selection) if selection else None
+            print_json({**answer_of(outcome), "selection": told})
+        elif selection is not None:
+            print_text(selection.message)
+        refresh(workspace, sprint_id)
+
+
+def _record_and_judge(
+    name: str, given: dict[str, Any], rule: Rule, arguments: dict[str, Any]
+) -> None:
+    """Record what was measured, and say to people what follows from it."""
+    from sprintlog.projections.judging import Judged
+
+    options = Options(given)
+    wish = options.masked(arguments)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome = act(
+            workspace,
+            sprint_id,
+            name,
+            lambda sprint, at: rule(sprint, **wish),
+            options,
+            wish,
+        )
+        try:
+            answer(outcome, as_json=options.as_json)
+            judged = Judged(workspace.log, outcome.sprint)
+            if not options.as_json and judged.last is not None:
+                print_text(judged.recommendation().message)
+        finally:
+            refresh(workspace, sprint_id)

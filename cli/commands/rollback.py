@@ -17,7 +17,7 @@ from ..wiring import open_workspace, with_recording
     "--to",
     required=True,
     metavar="POINT",
-    help="version:N, position:N, iter:N (its end), start, an ISO time, or '2h ago'.",
+    help="version:N, position:N, iter:N (its end), best, start, an ISO time, or '2h ago'.",
 )
 @click.option("--reason", metavar="TEXT", help="Why.")
 @with_recording

@@ -7,19 +7,22 @@ from ..output import print_json
 
 @click.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
 @click.argument(
-    "what", type=click.Choice(["progress", "plan", "sprint", "workflow", "events"])
+    "what",
+    type=click.Choice(["progress", "plan", "sprint", "workflow", "metrics", "events"]),
 )
 def command(what: str) -> None:
     """Print the JSON Schema of a file that people write, or of every event's data.
 
-    `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml.
+    `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml,
+    `metrics` what `iteration end --metrics` takes.
     """
     if what == "events":
         print_json(events_schema())
         return
-    from ..intake import definition_models, progress_models
+    from ..intake import definition_models, metrics, progress_models
 
-    module = progress_models if what in ("progress", "plan") else definition_models
+    modules = {"progress": progress_models, "plan": progress_models, "metrics": metrics}
+    module = modules.get(what, definition_models)
     schema = getattr(module, what.capitalize()).model_json_schema()
     print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 

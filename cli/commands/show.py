@@ -31,6 +31,24 @@ def progress(at: str | None, sprint_id: str | None, as_json: bool) -> None:
             print_bytes(render(sprint))
 
 
+@command.command(epilog="Example: sprintlog show best --at iter:3")
+@with_point
+@with_sprint
+@with_json
+def best(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Print all that is known of the iterations: measured, judged, advised, selected."""
+    from sprintlog.projections.best_iteration import render, tracker_data
+    from sprintlog.projections.judging import Judged
+
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        judged = Judged(workspace.log, sprint)
+        if as_json:
+            print_json(tracker_data(judged))
+        else:
+            print_bytes(render(judged))
+
+
 @command.command(epilog="Example: sprintlog show event 7")
 @click.argument("position", type=click.IntRange(1))
 @with_json

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ..iterations.facts import ITERATION_FACTS
 from ..log.fact import Fact, Kind
 from ..log.port import DOCUMENT_BYTES_MAX
 from .queue_facts import QUEUE_FACTS
@@ -437,4 +438,5 @@ FACTS: tuple[type[Fact], ...] = (
     NoteAdded,
     *RALPH_FACTS,
     *QUEUE_FACTS,
+    *ITERATION_FACTS,
 )

@@ -6,6 +6,7 @@ It never raises for what a fact says: the fact has happened.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..iterations.tracker import TAKE, Tracker
 from ..log.fact import Fact
 from . import (
     dynamic_steps,
@@ -93,6 +94,13 @@ def _record_compiled(record: Record, fact: SprintCompiled, version: int) -> None
     queue.record_ids(record, fact)
 
 
+def _tracked(
+    take: Callable[[Tracker, Any, int], None],
+) -> Callable[[Record, Any, int], None]:
+    """Return how a fact about iterations changes the Record: through its tracker."""
+    return lambda record, fact, version: take(record.tracker, fact, version)
+
+
 RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     RolledBack: rollback.record_rollback,
     IterationStarted: loop.record_started,
@@ -103,5 +111,6 @@ RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     SprintCompiled: _record_compiled,
     SprintImported: _record_imported,
     **queue.RECORD,
+    **{fact: _tracked(take) for fact, take in TAKE.items()},
 }
 """What the Record keeps of a fact, whatever was rolled back since."""

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from ..iterations.tracker import Tracker
 from .queue_facts import RequestQueued
 
 
@@ -39,3 +40,5 @@ class Record(msgspec.Struct):
     """Every request ever queued, with the version that did it, in recording order."""
     request_ids: list[str] = []
     """The ids of requests in documents that came in."""
+    tracker: Tracker = msgspec.field(default_factory=Tracker)
+    """What was measured of the iterations, and what was said of them."""

@@ -9,15 +9,18 @@ from typing import Any
 import msgspec
 
 from ..errors import NotFoundError, RefusedError
+from ..iterations import facts as i
 from ..log.fact import Fact
 from . import dynamic_steps, hook_tasks, lifecycle, notes, phases, ralph
 from . import facts as f
 from . import queue_facts as q
 from . import ralph_facts as r
+from .deciding import apply_artifacts, set_rules
 from .gate_checks import record_gate
 from .gates import GateResult
 from .injection import inject_phases, inject_steps
 from .loop import end_iteration, start_iteration
+from .measuring import capture_baseline, measure_iteration
 from .plan import create_sprint, import_document
 from .queue import wish_request
 from .queue_decisions import decide_request
@@ -48,6 +51,8 @@ _ONLY_CAUSED = {
     r.ReflectionStarted.type: "`iteration-started` causes it after idle iterations",
     r.GoalClaimed.type: "`goal-completed` causes it where that cannot count yet",
     q.RequestReturned.type: "the end of what a request was deferred to causes it",
+    i.RecommendationGiven.type: "`sprintlog decide` records what it answers",
+    i.BestSelected.type: "`sprintlog iteration select` records what it selects",
 }
 
 
@@ -90,6 +95,10 @@ def to_fact(tag: str, data: object) -> Fact:
     if isinstance(fact, q.RequestDecided) and fact.phase is not None:
         problem = "follows from the decision; leave it out"
         raise RefusedError(f"data.phase: {problem}", field="data.phase")
+    if isinstance(fact, i.IterationMeasured) and fact.previous is not None:
+        raise RefusedError(
+            "data.previous: follows from the log; leave it out", field="data.previous"
+        )
     # A patch that does not fit would make the stream unreadable; ours always fit.
     if isinstance(fact, f.SprintImported) and (fact.document is None or fact.patch):
         raise RefusedError(
@@ -169,6 +178,13 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             return wish_request(sprint, fact=fact, at=at)
         case q.RequestDecided():
             return decide_request(sprint, fact=fact)
+        case i.IterationMeasured():
+            number, score = fact.number or None, fact.score
+            return measure_iteration(
+                sprint, metrics=fact.metrics, number=number, score=score
+            )
+        case i.RulesSet():
+            return set_rules(sprint, rules=fact)
         case f.PhaseFailed():
             return phases.fail_phase(sprint, at=at, **given)
         case _ if command := _COMMANDS.get(type(fact)):
@@ -197,6 +213,7 @@ _LEFT_OUT: dict[type[Fact], dict[str, Any]] = {
     q.RequestQueued: dict.fromkeys(
         ("request", "description", "created_at", "discovered_in"), ""
     ),
+    i.IterationMeasured: {"number": 0},
 }
 """What a wish may leave to the command, and what stands for that until then."""
 
@@ -225,4 +242,6 @@ _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
     r.HookTaskRunning: hook_tasks.run_hook,
     r.HookTaskCompleted: hook_tasks.complete_hook,
     r.HookTaskFailed: hook_tasks.fail_hook,
+    i.BaselineCaptured: capture_baseline,
+    i.ArtifactsApplied: apply_artifacts,
 }

@@ -14,7 +14,9 @@ from .tree import PACKAGE_PATH, ROOT
 SLOW = {"defusedxml", "lizard", "pydantic", "sqlite_utils", "structlog", "yaml"}
 HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main")
 OTHERS = {
+    "alerts",
     "backup",
+    "best",
     "completion",
     "demo",
     "doctor",

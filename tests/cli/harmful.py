@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from sprintlog.engine.iterations import facts as i
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import queue_facts as q
@@ -65,6 +66,10 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
         f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
         q.RequestInjection: q.RequestInjection(EVIL, EVIL, prompt=EVIL, model=EVIL),
         q.RequestOrigin: q.RequestOrigin(EVIL, EVIL),
+        float: 0.5,
+        i.Metrics: i.Metrics(1, 1, build_status=EVIL),
+        i.Weights: i.Weights(),
+        i.Thresholds: i.Thresholds(),
     }
     given = {}
     for name, hint in get_type_hints(kind).items():

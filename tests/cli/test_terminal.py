@@ -26,7 +26,7 @@ from .conftest import Result, Run
 from .harmful import DOCUMENT, EVIL, NAME, document, fact, harm, history
 
 AT = "2026-03-01T10:00:00Z"
-EXACT = {"sprintlog show progress", "sprintlog append", "sprintlog export"}
+EXACT = {f"sprintlog {name}" for name in ("show progress", "show best", "append", "export")}
 """What they print is a state file, or JSON lines for a program."""
 OWN_WORDS = {"sprintlog completion", "sprintlog schema"}
 NEEDED = {
@@ -55,6 +55,8 @@ NEEDED = {
     "priority": "high",
     "type": "bug",
     "auto": "",
+    "first": "1",
+    "second": "1",
 }
 """A value for every argument and option that a command cannot do without."""
 ONE_OF_SEVERAL = {"prompt", "plan", "priority", "type", "auto"}

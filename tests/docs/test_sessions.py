@@ -13,6 +13,7 @@ PAGES = [
     *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
     ROOT / "docs" / "reference" / "envelope.md",
+    ROOT / "docs" / "reference" / "judging.md",
 ]
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 

@@ -13,9 +13,19 @@ import msgspec
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.iterations.facts import RulesSet, Thresholds
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import (
+    deciding,
+    gate_checks,
+    lifecycle,
+    loop,
+    measuring,
+    notes,
+    phases,
+    plan,
+)
 from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint import gate_checks, lifecycle, loop, notes, phases, plan
 from sprintlog.engine.sprint.fold import Event, fold
 from sprintlog.engine.sprint.gates import GateResult, find_gate
 from sprintlog.engine.sprint.queue_returns import with_returns
@@ -53,6 +63,10 @@ SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
     (loop.start_iteration, {"number": 7, "max_iterations": 9}),
     (notes.add_note, {"text": "x"}),
     (loop.end_iteration, {"summary": "x"}),
+    (measuring.capture_baseline, {"metrics": {"test_count": 9, "tests_passed": 5}}),
+    (measuring.measure_iteration, {"metrics": {"test_count": 9, "tests_passed": 7}}),
+    (measuring.end_measured, {"metrics": {"coverage_percentage": 72.5}, "score": 0.5}),
+    (deciding.set_rules, {"rules": RulesSet(thresholds=Thresholds(target=0.9))}),
 ]
 OWN = ("phase",) * 8 + ("gate",) * 3 + ("goal",) * 3 + ("sprint", "wake")
 

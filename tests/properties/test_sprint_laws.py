@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.state import Sprint, pack, unpack
 from sprintlog.engine.sprint.tree import takes_part
 from sprintlog.engine.sprint.words import FINISHED, PHASE_STATUSES, SPRINT_STATUSES
 
+from .measurements import VALUES
 from .sprint_histories import Data, World, saved, walk, worlds, written
 
 laws = settings(
@@ -198,7 +199,7 @@ observed = st.one_of(
     ),
     *(
         st.builds(kind, **{
-            field.name: st.integers(-5, 99) if field.type is int else texts
+            field.name: VALUES.get(field.type, texts)
             for field in msgspec.structs.fields(kind)
             if field.required
         })

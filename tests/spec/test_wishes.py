@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
 from sprintlog.engine.sprint.work import record_run
 
 from .conftest import Command, Data, Scenario, simple
+from .measuring_wishes import ANSWERS, MEASURING
 
 AT = "2026-01-15T09:00:00Z"
 GO, A = f.SprintStarted(), f.PhaseStarted("a")
@@ -171,6 +172,7 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
         notes.add_note,
         {"text": "x", "phase": "a"},
     ),
+    *MEASURING,
 ]
 """What happened, the fact wished for, and the command it stands for."""
 
@@ -202,6 +204,7 @@ def test_covers_every_fact_that_can_be_wished() -> None:
     """Every fact type is tried here, or is only ever caused by another wish."""
     caused = {"breakpoint-reached", "retry-scheduled", "edit-observed"}
     caused |= {"gate-started", "gate-interrupted", "gate-blocked", "request-returned"}
+    caused |= ANSWERS
     others = {"request-queued", "request-decided"}  # test_queue_wishes.py
     documents = {"sprint-compiled", "sprint-imported"}
     caused |= {fact.type for fact in r.RALPH_FACTS}

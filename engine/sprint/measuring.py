@@ -1,0 +1,128 @@
+"""Measurements: of the baseline before any change, and of what each iteration led to."""
+
+import re
+from collections.abc import Mapping
+
+from ..errors import NotFoundError, RefusedError
+from ..iterations.facts import BaselineCaptured, IterationMeasured, Metrics
+from ..iterations.tracker import BASELINE_NUMBER
+from ..log.fact import Fact
+from .loop import end_iteration
+from .rollback import lies_on, path
+from .state import Record, Sprint
+from .transitions import check_exists
+
+Given = Mapping[str, object] | Metrics
+"""Metrics by their names, or as a fact has them."""
+
+# Files of a loop stand in a folder of this name.
+_LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+
+
+def capture_baseline(
+    sprint: Sprint, *, metrics: Given, loop_id: str | None = None
+) -> list[Fact]:
+    """Measure iteration 0, once, before any other was measured (R265, P44)."""
+    # Imported here: exact numbers would cost every recording command their import.
+    from ..iterations.metrics import check_metrics
+
+    check_exists(sprint)
+    tracker = sprint.record.tracker
+    if loop_id is not None and not _LOOP_ID.fullmatch(loop_id):
+        raise RefusedError(
+            f"loop id {loop_id[:40]!r} is not allowed: letters, digits, `.`, `_` and `-`",
+            field="loop_id",
+        )
+    fact = BaselineCaptured(check_metrics(metrics), loop_id)
+    _check_any(fact.metrics)
+    if tracker.baseline == fact:
+        return []
+    if tracker.baseline is not None or tracker.highest:
+        done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
+        raise RefusedError(
+            f"the baseline cannot be captured: {done} was measured already",
+            hint="it is what everything after it is compared with, so it is never changed",
+            wish="baseline",
+        )
+    return [fact]
+
+
+def measure_iteration(
+    sprint: Sprint, *, metrics: Given, number: int | None = None, score: float | None = None
+) -> list[Fact]:
+    """Measure what an iteration led to, once: the latest one when none is named (P15)."""
+    from ..iterations.metrics import check_metrics
+
+    check_exists(sprint)
+    record = sprint.record
+    given = current_iteration(sprint) if number is None else number
+    if given is None:
+        raise NotFoundError(
+            "there is no iteration to measure: none was started",
+            hint="`sprintlog iteration start` begins one, `iteration baseline` needs none",
+        )
+    began = next((at for n, at in reversed(record.iterations) if n == given), None)
+    if began is None:
+        raise NotFoundError(f"iteration {given} was never started", iteration=given)
+    if score is not None and not 0 <= score <= 1:
+        raise RefusedError(f"score {score} is out of range: 0 to 1", field="score")
+    checked = check_metrics(metrics)
+    fact = IterationMeasured(given, checked, previous_of(record, began), score)
+    if score is None:
+        _check_any(checked)
+    if record.tracker.last == fact:
+        return []
+    if record.tracker.entry(given) is not None:
+        raise RefusedError(
+            f"iteration {given} was measured already; a measurement is never changed",
+            hint="`sprintlog iteration start` begins the next one",
+            iteration=given,
+            wish="measure",
+        )
+    return [fact]
+
+
+def end_measured(
+    sprint: Sprint,
+    *,
+    metrics: Given,
+    summary: str | None = None,
+    score: float | None = None,
+) -> list[Fact]:
+    """End the iteration under way and say what it led to, in one append."""
+    ended = end_iteration(sprint, summary=summary)
+    return [*ended, *measure_iteration(sprint, metrics=metrics, score=score)]
+
+
+def current_iteration(sprint: Sprint) -> int | None:
+    """Return the number of the newest iteration on the path, None without one."""
+    stretches = path(sprint.record.rollbacks, sprint.version)
+    started = reversed(sprint.record.iterations)
+    return next((number for number, at in started if lies_on(stretches, at)), None)
+
+
+def previous_of(record: Record, began: int) -> int | None:
+    """Return what an iteration was built on: the last one measured when it began.
+
+    Without one on its path it is the baseline, if there is one.
+    """
+    last = last_measured(record, began)
+    if last is None and record.tracker.baseline is not None:
+        return BASELINE_NUMBER
+    return last
+
+
+def last_measured(record: Record, version: int) -> int | None:
+    """Return the iteration measured last on the path to a version, None without one."""
+    stretches = path(record.rollbacks, version)
+    entries = record.tracker.newest_first()
+    return next((e.number for e in entries if lies_on(stretches, e.version)), None)
+
+
+def _check_any(metrics: object) -> None:
+    if metrics == type(metrics)():
+        raise RefusedError(
+            "nothing was measured: give at least one metric",
+            hint="--metric NAME=VALUE, --metrics FILE, or --score",
+            wish="measure",
+        )

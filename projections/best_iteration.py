@@ -1,0 +1,246 @@
+"""The best-iteration tracker as data: what it knows at a version, as reports have it.
+
+Numbers are rounded here, halves away from zero (P17): what is computed stays exact.
+"""
+
+from typing import Any
+
+from msgspec.structs import asdict
+
+from sprintlog.engine.iterations.alerts import CRITICAL
+from sprintlog.engine.iterations.classify import STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
+from sprintlog.engine.iterations.deltas import Deltas
+from sprintlog.engine.iterations.exact import Number, exact, rounded, shown
+from sprintlog.engine.iterations.judging import Judgement
+from sprintlog.engine.iterations.loops import MESSAGE as LOOP_MESSAGE
+from sprintlog.engine.iterations.metrics import GROUPS
+from sprintlog.engine.iterations.recommend import Recommendation
+from sprintlog.engine.iterations.score import Score
+from sprintlog.engine.iterations.select import Selection
+
+from .judging import Judged
+from .yaml_writer import dump
+
+Data = dict[str, Any]
+SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2
+
+
+def render(judged: Judged) -> bytes:
+    """Return the tracker as YAML."""
+    return dump(tracker_data(judged)).encode()
+
+
+def tracker_data(judged: Judged) -> Data:
+    """Return everything that the tracker knows, in the order of its documents."""
+    last = judged.last
+    baseline = judged.baseline()
+    data: Data = {}
+    now = baseline if last is None else judged.one(last)
+    if now is not None:
+        data["iteration_metrics"] = iteration_data(judged, now)
+    if last is None:
+        if baseline is not None:
+            data |= {"baseline_stored": True, "next_action": "await_iteration_1"}
+        if not judged.tracker.highest:
+            return data
+    data["best_iteration_tracker"] = _best(judged, now)
+    if last is not None:
+        given = judged.recommendation()
+        data["recommendation"] = recommendation_data(given)
+        data |= _patterns(now)
+    selection = judged.selected()
+    if selection is not None:
+        data["best_output_selection"] = selection_data(judged, selection)
+    return data
+
+
+def iteration_data(judged: Judged, one: Judgement) -> Data:
+    """Return one iteration: metrics, deltas, score, class and alerts."""
+    best = judged.tracker.best
+    data: Data = {
+        "iteration": one.number,
+        "timestamp": one.at,
+        "classification": one.classification,
+        **metrics_data(one),
+    }
+    if one.from_previous is not None or one.from_baseline is not None:
+        data["deltas"] = {}
+        if one.from_previous is not None:
+            data["deltas"]["from_previous"] = _deltas(one.from_previous)
+        if one.from_baseline is not None:
+            data["deltas"]["from_baseline"] = _deltas(one.from_baseline)
+    data |= _score(one.score)
+    if one.is_incomplete:
+        data["is_incomplete"] = True
+    data["is_best_iteration"] = best is not None and best.number == one.number
+    if one.number:
+        data["alerts"] = [
+            {
+                "severity": alert.severity,
+                "type": alert.type,
+                "message": alert.message,
+                "action": alert.action,
+                "triggered_at": _name(alert.triggered_at),
+            }
+            for alert in one.alerts
+        ]
+    return data
+
+
+def metrics_data(one: Judgement) -> Data:
+    """Return what was measured and what follows from it, by its groups."""
+    known: Data = asdict(one.metrics)
+    now = one.figures
+    known["test_count"] = now.test_count
+    known["tests_failed"] = now.tests_failed
+    known["error_count"] = now.error_count
+    for name, value in (
+        ("pass_rate", now.pass_rate),
+        ("coverage_percentage", now.coverage),
+    ):
+        known[name] = _number(value, RATE_PLACES)
+    groups = {
+        group: {name: known[name] for name in names if known[name] is not None}
+        for group, names in GROUPS.items()
+    }
+    return {group: values for group, values in groups.items() if values}
+
+
+def recommendation_data(given: Recommendation) -> Data:
+    """Return what to do, where to and how sure that is."""
+    data: Data = {"action": given.action}
+    if given.target is not None:
+        data["target_iteration"] = given.target
+    data["reason"] = given.reason
+    data["reasons"] = [reason.text for reason in given.reasons]
+    data["confidence"] = _number(given.confidence, SCORE_PLACES)
+    data["confidence_derivation"] = given.derivation
+    if given.alternatives:
+        data["alternatives"] = list(given.alternatives)
+    return data
+
+
+def selection_data(judged: Judged, selection: Selection) -> Data:
+    """Return which output was selected, with everything that speaks for it."""
+    tracker = judged.tracker
+    rules = tracker.rules_at(tracker.selected_at or judged.sprint.version)
+    chosen, compared = selection.selected, selection.comparison
+    until = tracker.selected_at or judged.sprint.version
+    measured = [one for one in judged.all() if one.version <= until]
+    data: Data = {
+        "loop_id": judged.loop_id,
+        "total_iterations": len(measured),
+        "selected_iteration": chosen.number,
+        "final_iteration": selection.final.number,
+        "quality_trajectory": _trajectory(measured),
+        "selection_criteria": {
+            "primary": "highest_quality_score",
+            "threshold": _number(exact(rules.thresholds.acceptance), SCORE_PLACES),
+            "verification_required": rules.verification_required,
+        },
+        "selected_iteration_details": {
+            "iteration": chosen.number,
+            **_score(chosen.score),
+            "is_verified": selection.is_verified,
+            "timestamp": chosen.at,
+            **metrics_data(chosen),
+            "artifacts_path": artifacts_path(judged.loop_id, chosen.number),
+        },
+    }
+    if compared is not None:
+        better = compared.improvement
+        data["comparison_to_final"] = {
+            "final_quality": _number(compared.final, SCORE_PLACES),
+            "selected_quality": _number(compared.selected, SCORE_PLACES),
+            "delta": _number(compared.delta, SCORE_PLACES),
+            "improvement_percentage": _number(
+                None if better is None else better * 100, RATE_PLACES
+            ),
+            "reason_final_not_selected": compared.reason,
+        }
+    data["selection_rationale"] = list(selection.rationale)
+    if (lost := selection.degradation) is not None:
+        loss = shown(lost.quality_loss * 100, LOSS_PLACES, signed=True)
+        data["degradation_analysis"] = {
+            "degradation_started": _name(lost.started),
+            "pattern": lost.pattern,
+            "iterations_after_peak": lost.iterations_after_peak,
+            "quality_loss": f"{loss}%",
+        }
+    if tracker.applied:
+        applied = tracker.applied[-1]
+        # A list of one field each, as the document of the tracker has it.
+        data["artifacts_applied"] = [
+            {"source": applied.source},
+            {"destination": applied.destination},
+            {"files_copied": list(applied.files_copied)},
+        ]
+    return data
+
+
+def artifacts_path(loop_id: str, number: int) -> str:
+    """Return where the files of an iteration are kept, below the work tree."""
+    return f".aiwg/ralph/{loop_id}/iterations/iteration-{number:03d}/"
+
+
+def _best(judged: Judged, now: Judgement | None) -> Data:
+    best = judged.tracker.best
+    data: Data = {
+        "current_best": None if best is None else _name(best.number),
+        "best_quality_score": _number(best.value if best else 0, SCORE_PLACES),
+        "current_iteration_score": _number(now and now.score.value, SCORE_PLACES),
+        "quality_trajectory": _trajectory(judged.all()),
+    }
+    if off := judged.off_path():
+        data["iterations_off_path"] = [_name(number) for number in sorted(off)]
+    return data
+
+
+def _patterns(now: Judgement | None) -> Data:
+    """Return what the last iterations have in common, where that says something."""
+    data: Data = {}
+    if now is not None and now.classification == STALLED:
+        data["stall_detection"] = {
+            "action": "suggest_termination",
+            "message": STALL_MESSAGE,
+            "alternatives": list(STALL_ALTERNATIVES),
+        }
+    if now is not None and now.loop is not None and now.loop.is_infinite:
+        data["infinite_loop_detection"] = {
+            "severity": CRITICAL,
+            "response": "force_terminate",
+            "message": LOOP_MESSAGE,
+            "preserve_state": True,
+        }
+    return data
+
+
+def _deltas(change: Deltas) -> Data:
+    found = {
+        "test_count_delta": change.test_count,
+        "pass_rate_delta": _number(change.pass_rate, RATE_PLACES),
+        "coverage_delta": _number(change.coverage, RATE_PLACES),
+        "error_count_delta": change.error_count,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _score(score: Score) -> Data:
+    data: Data = {"quality_score": _number(score.value, SCORE_PLACES)}
+    if score.is_given:
+        data["is_score_given"] = True
+    elif score.share < 1:
+        data["measured_share"] = _number(score.share, SCORE_PLACES)
+    return data
+
+
+def _trajectory(measured: list[Judgement]) -> Data:
+    return {_name(o.number): _number(o.score.value, SCORE_PLACES) for o in measured}
+
+
+def _name(number: int) -> str:
+    return f"iteration_{number}"
+
+
+def _number(value: Number | None, places: int) -> float | None:
+    return None if value is None else float(rounded(value, places))

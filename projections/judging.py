@@ -1,0 +1,137 @@
+"""From the log to judged iterations: a few events by version, or all in one scan."""
+
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.iterations.facts import IterationMeasured, RulesSet
+from sprintlog.engine.iterations.judging import Fetch, Judge, Judgement
+from sprintlog.engine.iterations.recommend import Recommendation, recommend
+from sprintlog.engine.iterations.select import Selection, describe, select
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Tracker
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.sprint.measuring import last_measured
+from sprintlog.engine.sprint.rollback import lies_on, path
+from sprintlog.engine.sprint.state import Sprint
+
+from .catalogue import CODEC, sprint_stream
+
+
+class Judged:
+    """The iterations of a sprint as they are judged at its version."""
+
+    def __init__(self, log: Log, sprint: Sprint) -> None:
+        self.sprint = sprint
+        self._log = log
+        self._all: list[Judgement] | None = None
+
+    @property
+    def tracker(self) -> Tracker:
+        """Return what the sprint keeps of its iterations."""
+        return self.sprint.record.tracker
+
+    @property
+    def rules(self) -> RulesSet:
+        """Return the rules in force."""
+        return self.tracker.rules_at(self.sprint.version)
+
+    @property
+    def loop_id(self) -> str:
+        """Return the name of the loop."""
+        baseline = self.tracker.baseline
+        return (baseline.loop_id if baseline else None) or self.sprint.id
+
+    @property
+    def last(self) -> int | None:
+        """Return the iteration measured last on the path, None without one."""
+        return last_measured(self.sprint.record, self.sprint.version)
+
+    def baseline(self) -> Judgement | None:
+        """Return the judgement of iteration 0, None when it was not captured."""
+        return Judge(self.tracker, self._by_version).baseline()
+
+    def one(self, number: int) -> Judgement:
+        """Return the judgement of an iteration, read by the chain it was built on."""
+        return Judge(self.tracker, self._by_version).judge(number)
+
+    def all(self) -> list[Judgement]:
+        """Return the judgement of every measured iteration, by number; read once."""
+        if self._all is None:
+            self._all = Judge(self.tracker, self._in_one_scan()).all()
+        return self._all
+
+    def off_path(self) -> set[int]:
+        """Return the iterations that a rollback left behind."""
+        stretches = path(self.sprint.record.rollbacks, self.sprint.version)
+        measured = self.tracker.measured
+        return {entry.number for entry in measured if not lies_on(stretches, entry.version)}
+
+    def recommendation(self) -> Recommendation:
+        """Return what to do now; raise `RefusedError` before anything was measured."""
+        last = self.last
+        if last is None:
+            raise RefusedError(
+                f"there is nothing to decide on: no iteration of sprint {self.sprint.id} "
+                "was measured on its path",
+                hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+                wish="decide",
+            )
+        stats = self.sprint.plan.document.get("stats")
+        limit = stats.get("max-iterations") if isinstance(stats, dict) else None
+        return recommend(
+            self.one(last),
+            self.tracker.best,
+            self.rules,
+            max_iterations=limit if type(limit) is int else None,
+        )
+
+    def selection(self) -> Selection:
+        """Return the loop's result if it ended now; raise `RefusedError` without one."""
+        last = self.last
+        final = BASELINE_NUMBER if last is None else last
+        if self.tracker.highest and (last is not None or self.tracker.baseline):
+            found = select(
+                self.all(),
+                final=final,
+                best=self.tracker.best,
+                baseline=self.baseline(),
+                rules=self.rules,
+            )
+            if found is not None:
+                return found
+        raise RefusedError(
+            f"no iteration of sprint {self.sprint.id} can be selected: none has a score",
+            hint="`sprintlog iteration list` lists what was measured",
+            wish="select",
+        )
+
+    def selected(self) -> Selection | None:
+        """Return what was selected last, as it was judged then; None without it."""
+        chosen, version = self.tracker.selected, self.tracker.selected_at
+        if chosen is None:
+            return None
+        known = [one for one in self.all() if one.version <= version]
+        baseline = self.baseline()
+        by_number = {one.number: one for one in known}
+        if baseline is not None:
+            by_number[BASELINE_NUMBER] = baseline
+        if chosen.number not in by_number or chosen.final not in by_number:
+            return None
+        return describe(
+            by_number[chosen.number],
+            by_number[chosen.final],
+            known,
+            self.tracker.rules_at(version),
+        )
+
+    def _by_version(self, version: int) -> tuple[str, Fact]:
+        stream = sprint_stream(self.sprint.id)
+        rows = self._log.scan(stream, after=version - 1, until=version)
+        for _, at, fact in CODEC.facts_of(rows):
+            return at, fact
+        raise NotFoundError(f"sprint {self.sprint.id} has no version {version}")
+
+    def _in_one_scan(self) -> Fetch:
+        stream = sprint_stream(self.sprint.id)
+        until = self.sprint.version
+        rows = self._log.scan(stream, until=until, only=IterationMeasured.type)
+        known = {version: (at, fact) for version, at, fact in CODEC.facts_of(rows)}
+        return lambda version: known.get(version) or self._by_version(version)

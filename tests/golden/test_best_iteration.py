@@ -1,0 +1,39 @@
+"""The tracker of a stored stream is the stored file, byte for byte."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.sprint.facts import RolledBack
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.rollback import path
+from sprintlog.engine.sprint.state import Sprint, pack, unpack
+from sprintlog.projections.best_iteration import render
+from sprintlog.projections.catalogue import CODEC, draft
+from sprintlog.projections.judging import Judged
+
+from .test_streams import FIXTURES, lines, recorded
+
+TRACKED = sorted((FIXTURES / "expected").glob("*.best.yaml"))
+
+
+@pytest.mark.parametrize("expected", TRACKED, ids=lambda path: path.name)
+def test_every_stream_gives_its_tracker(expected: Path) -> None:
+    """Measurements, advice and selection of a stored stream never change."""
+    name = expected.name.removesuffix(".best.yaml")
+    events = [recorded(line) for line in lines(FIXTURES / "streams" / f"{name}.jsonl")]
+    facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
+    log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
+    drafts = [draft(fact, at=at, actor="runtime") for _, at, fact in facts]
+    log.append("sprint/fixture", drafts, expect=Expect.NONE)
+    back = [(v, fact.to) for v, _, fact in facts if isinstance(fact, RolledBack)]
+    sprint = fold(Sprint("fixture"), facts, path(back, len(facts)))
+    assert render(Judged(log, sprint)) == expected.read_bytes()
+    assert render(Judged(log, unpack(pack(sprint)))) == expected.read_bytes()
+
+
+def test_a_tracker_is_stored() -> None:
+    """There is at least one stored tracker."""
+    assert TRACKED

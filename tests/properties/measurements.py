@@ -1,0 +1,28 @@
+"""Random metrics, those that cannot be among them."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sprintlog.engine.iterations.facts import Metrics
+
+COUNTS = st.none() | st.integers(-3, 30)
+RATES = st.none() | st.floats(-10, 110, allow_nan=False)
+VALUES: dict[Any, st.SearchStrategy[Any]] = {
+    int: st.integers(-5, 99),
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    bool: st.booleans(),
+    Metrics: st.builds(
+        Metrics,
+        test_count=COUNTS,
+        tests_passed=COUNTS,
+        tests_skipped=COUNTS,
+        coverage_percentage=RATES,
+        lint_errors=COUNTS,
+        lint_warnings=COUNTS,
+        build_status=st.sampled_from([None, "success", "failed", "?"]),
+        loc_total=COUNTS,
+        complexity_score=RATES,
+    ),
+}
+"""What a field of a fact may hold, by its type; every other type is a text."""

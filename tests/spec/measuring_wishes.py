@@ -1,0 +1,48 @@
+"""Facts about iterations that are wished for by their types, and their commands."""
+
+from typing import Any
+
+from sprintlog.engine.iterations import facts as i
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import deciding, facts, measuring
+
+from .conftest import Command, Data
+
+_GO: list[Fact] = [facts.SprintStarted(), facts.IterationStarted(1)]
+_M = {"test_count": 9, "tests_passed": 7, "coverage_percentage": 72.5}
+_LIMITS = i.Thresholds(target=0.9, error_increase=0)
+_FILES: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
+
+MEASURING: list[tuple[list[Fact], str, Data, Command, Data]] = [
+    (
+        _GO,
+        "baseline-captured",
+        {"metrics": _M, "loop_id": "ralph-001"},
+        measuring.capture_baseline,
+        {"metrics": _M, "loop_id": "ralph-001"},
+    ),
+    (
+        _GO,
+        "iteration-measured",
+        {"metrics": _M, "score": 0.5},
+        measuring.measure_iteration,
+        {"metrics": _M, "score": 0.5},
+    ),
+    (
+        _GO,
+        "rules-set",
+        {"thresholds": {"target": 0.9, "error_increase": 0}},
+        deciding.set_rules,
+        {"rules": i.RulesSet(thresholds=_LIMITS)},
+    ),
+    (
+        [*_GO, i.BestSelected(1, 1, True)],
+        "artifacts-applied",
+        _FILES,
+        deciding.apply_artifacts,
+        _FILES,
+    ),
+]
+
+ANSWERS = {"recommendation-given", "best-selected"}
+"""What nobody wishes for: it follows from what was measured."""
