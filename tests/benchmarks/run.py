@@ -18,7 +18,14 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from sprintlog.engine.errors import SprintlogError
-from tests.benchmarks import rows_compile, rows_files, rows_fold, rows_log, rows_process
+from tests.benchmarks import (
+    rows_compile,
+    rows_files,
+    rows_fold,
+    rows_judge,
+    rows_log,
+    rows_process,
+)
 from tests.benchmarks.logs import FULL, QUICK, Bench
 from tests.benchmarks.machine import facts
 from tests.benchmarks.measure import Figure, Goal, Skip, shown
@@ -54,6 +61,8 @@ ROWS: dict[str, Row] = {
     "action as a process, 100 phases": Row(rows_process.small, Goal(1.4, True)),
     "action as a process, large": Row(rows_process.large, Goal(2, True)),
     "event through a coprocess": Row(rows_process.coprocess, Goal(100)),
+    "ending an iteration after 10,000": Row(rows_judge.resident, Goal(1.1, True)),
+    "the same, log opened for it": Row(rows_judge.opened, Goal()),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
     "compiling and recording a phase, large": Row(rows_compile.per_phase, Goal(1.5, True)),
     "database bytes per event of 300": Row(rows_log.bytes_of_300, Goal(1.6, True)),

@@ -1,0 +1,105 @@
+"""Rows about judging iterations: the cost of one, however many there were before."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from sprintlog.engine.iterations.facts import IterationMeasured
+from sprintlog.engine.iterations.metrics import check_metrics
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.facts import IterationStarted, SprintStarted
+from sprintlog.engine.sprint.loop import start_iteration
+from sprintlog.engine.sprint.measuring import end_measured
+from sprintlog.projections.judging import Judged
+from sprintlog.projections.workspace import Workspace
+
+from .logs import Bench, append_all, make_sprint
+from .measure import Figure, duration, side_by_side
+from .samples import PHASES, SPRINT, drafts
+
+MANY, FEW = 10_000, 10
+ENDED = 20
+"""How many iterations are ended in a round."""
+
+
+def resident(bench: Bench) -> Figure:
+    """Measure an iteration that is started, ended, judged and shown, in one process."""
+    sides = []
+    for iterations in (MANY, FEW):
+        folder = bench.new_folder(f"resident-{iterations}")
+        make_measured(folder, iterations)
+        sides.append(Workspace.open(folder))
+    many, few = sides
+    found = side_by_side(
+        lambda: _end(many, ENDED),
+        lambda: _end(few, ENDED),
+        rounds=bench.sizes.rounds,
+        units=(ENDED, ENDED),
+    )
+    for workspace in sides:
+        workspace.close()
+    return duration(found, f"the same after {FEW} iterations")
+
+
+def opened(bench: Bench) -> Figure:
+    """Measure the same where the log is opened for each, as a command does."""
+    folders = []
+    for iterations in (MANY, FEW):
+        folders.append(bench.new_folder(f"opened-{iterations}"))
+        make_measured(folders[-1], iterations)
+
+    def end_each(folder: Path) -> None:
+        for _ in range(ENDED):
+            with Workspace.open(folder) as workspace:
+                _end(workspace, 1)
+
+    many, few = folders
+    found = side_by_side(
+        lambda: end_each(many),
+        lambda: end_each(few),
+        rounds=bench.sizes.rounds,
+        units=(ENDED, ENDED),
+    )
+    return duration(found, f"the same after {FEW} iterations")
+
+
+def make_measured(folder: Path, iterations: int) -> None:
+    """Make a log of a loop with so many measured iterations."""
+    with make_sprint(folder, PHASES) as workspace:
+        append_all(workspace.log, drafts(_loop(iterations)), version=1)
+        workspace.reader.renew(workspace.reader.from_nothing(SPRINT))
+        workspace.refresh(SPRINT)
+
+
+def _loop(iterations: int) -> Iterator[Fact]:
+    yield SprintStarted()
+    for number in range(1, iterations + 1):
+        yield IterationStarted(number)
+        measured = check_metrics(_metrics(number))
+        yield IterationMeasured(number, measured, number - 1 or None)
+
+
+def _metrics(number: int) -> dict[str, int | float]:
+    return {
+        "test_count": 900 + number % 7,
+        "tests_passed": 890 + number % 5,
+        "coverage_percentage": 80 + number % 11 / 10,
+        "lint_errors": number % 3,
+        "lint_warnings": number % 13,
+        "loc_total": 40_000 + number,
+    }
+
+
+_numbers = count(MANY)
+
+
+def _end(workspace: Workspace, times: int) -> None:
+    for _ in range(times):
+        metrics = _metrics(next(_numbers))
+        workspace.act(SPRINT, lambda sprint, at: start_iteration(sprint))
+        outcome = workspace.act(
+            SPRINT,
+            lambda sprint, at, given=metrics: end_measured(sprint, metrics=given),  # type: ignore[misc]
+        )
+        assert Judged(workspace.log, outcome.sprint).recommendation()
+        workspace.refresh(SPRINT)
