@@ -5,6 +5,7 @@ from typing import Any
 
 from ..errors import RefusedError
 from ..log.fact import Fact
+from . import starts
 from .facts import IterationEnded, IterationStarted
 from .reflection import start_reflection
 from .state import Plan, Record, Sprint
@@ -90,7 +91,7 @@ def _evolve_ended(plan: Plan, fact: IterationEnded, at: str) -> None:
 
 def record_started(record: Record, fact: IterationStarted, version: int) -> None:
     """Keep the number and where it began: rollbacks never give it back."""
-    record.iterations.append((fact.number, version))
+    starts.add(record.starts, fact.number, version)
     record.iteration_max = max(record.iteration_max, fact.number)
 
 

@@ -9,6 +9,7 @@ from ..iterations.tracker import BASELINE_NUMBER
 from ..log.fact import Fact
 from .loop import end_iteration
 from .rollback import lies_on, path
+from .starts import newest_first
 from .state import Record, Sprint
 from .transitions import check_exists
 
@@ -61,7 +62,7 @@ def measure_iteration(
             "there is no iteration to measure: none was started",
             hint="`sprintlog iteration start` begins one, `iteration baseline` needs none",
         )
-    began = next((at for n, at in reversed(record.iterations) if n == given), None)
+    began = next((at for n, at in newest_first(record.starts) if n == given), None)
     if began is None:
         raise NotFoundError(f"iteration {given} was never started", iteration=given)
     if score is not None and not 0 <= score <= 1:
@@ -97,7 +98,7 @@ def end_measured(
 def current_iteration(sprint: Sprint) -> int | None:
     """Return the number of the newest iteration on the path, None without one."""
     stretches = path(sprint.record.rollbacks, sprint.version)
-    started = reversed(sprint.record.iterations)
+    started = newest_first(sprint.record.starts)
     return next((number for number, at in started if lies_on(stretches, at)), None)
 
 

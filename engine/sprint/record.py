@@ -4,6 +4,7 @@ import msgspec
 
 from ..iterations.tracker import Tracker
 from .queue_facts import RequestQueued
+from .starts import newest_first
 
 
 class Spent(msgspec.Struct, array_like=True):
@@ -24,8 +25,8 @@ class Record(msgspec.Struct):
 
     rollbacks: list[tuple[int, int]] = []
     """Every rollback so far: its version and its target."""
-    iterations: list[tuple[int, int]] = []
-    """Every iteration ever started: its number and the version that started it."""
+    starts: bytearray = msgspec.field(default_factory=bytearray)
+    """Every iteration ever started; `starts.py` reads it."""
     iteration_max: int = 0
     """The highest iteration number ever given, imported ones included."""
     imported_at: int = 0
@@ -42,3 +43,8 @@ class Record(msgspec.Struct):
     """The ids of requests in documents that came in."""
     tracker: Tracker = msgspec.field(default_factory=Tracker)
     """What was measured of the iterations, and what was said of them."""
+
+    @property
+    def iterations(self) -> list[tuple[int, int]]:
+        """Return every iteration ever started: number, and version that started it."""
+        return list(newest_first(self.starts))[::-1]
