@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from ..errors import NotFoundError, RefusedError
 from ..iterations import facts as i
@@ -124,7 +125,7 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
 
     `is_inside_append` is asked of the log for the target of a rollback.
     """
-    given: dict[str, Any] = {name: getattr(fact, name) for name in fact.__struct_fields__}
+    given = structs.asdict(fact)
     match fact:
         case f.SprintCompiled():
             return create_sprint(
@@ -153,6 +154,28 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             return record_gate(sprint, result=result, phase=fact.phase, attempt=attempt)
         case f.AgentRan():
             return record_run(sprint, ran=fact)
+        case _ if type(fact) in r.RALPH_FACTS:
+            return _of_goal(sprint, fact, at)
+        case q.RequestQueued():
+            return wish_request(sprint, fact=fact, at=at)
+        case q.RequestDecided():
+            return decide_request(sprint, fact=fact)
+        case i.IterationMeasured():
+            number, score = fact.number or None, fact.score
+            return measure_iteration(
+                sprint, metrics=fact.metrics, number=number, score=score
+            )
+        case i.RulesSet():
+            return set_rules(sprint, rules=fact)
+        case f.PhaseFailed():
+            return phases.fail_phase(sprint, at=at, **given)
+        case _:
+            return _as_it_is(sprint, fact)
+
+
+def _of_goal(sprint: Sprint, fact: Fact, at: str) -> list[Fact]:
+    """Return what the command behind a fact of Ralph mode decides."""
+    match fact:
         case r.DynamicStepAdded():
             step = fact.id or None
             return dynamic_steps.add_step(sprint, prompt=fact.prompt, step=step)
@@ -174,23 +197,15 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
             return hook_tasks.spawn_hook(
                 sprint, hook_id=fact.hook_id, iteration=fact.iteration, pid=fact.pid
             )
-        case q.RequestQueued():
-            return wish_request(sprint, fact=fact, at=at)
-        case q.RequestDecided():
-            return decide_request(sprint, fact=fact)
-        case i.IterationMeasured():
-            number, score = fact.number or None, fact.score
-            return measure_iteration(
-                sprint, metrics=fact.metrics, number=number, score=score
-            )
-        case i.RulesSet():
-            return set_rules(sprint, rules=fact)
-        case f.PhaseFailed():
-            return phases.fail_phase(sprint, at=at, **given)
-        case _ if command := _COMMANDS.get(type(fact)):
-            return command(sprint, **given)
         case _:
-            return _refuse(fact)
+            return _as_it_is(sprint, fact)
+
+
+def _as_it_is(sprint: Sprint, fact: Fact) -> list[Fact]:
+    """Return what the command decides that takes just what the fact says."""
+    if (command := _COMMANDS.get(type(fact))) is None:
+        return _refuse(fact)
+    return command(sprint, **structs.asdict(fact))
 
 
 def _refuse(fact: Fact) -> list[Fact]:

@@ -21,7 +21,8 @@ from sprintlog.engine.sprint.tree import Node, Tree
 from sprintlog.engine.sprint.words import FINISHED
 
 from .injections import inject, injection
-from .sprint_histories import Data, World, saved, walk, worlds, written
+from .sprint_histories import Data, World, saved, worlds, written
+from .sprint_plans import walk
 from .test_sprint_laws import laws
 
 HISTORIES = ("import", "inject", "inject", "back", "undo")

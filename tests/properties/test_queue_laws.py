@@ -19,7 +19,8 @@ from sprintlog.engine.sprint.queue_facts import (
 from sprintlog.engine.sprint.rollback import lies_on
 from sprintlog.engine.sprint.words import REQUEST_STATUSES
 
-from .sprint_histories import Data, World, plans, worlds
+from .sprint_histories import Data, World, worlds
+from .sprint_plans import plans
 from .test_sprint_laws import laws, naive_leaves
 
 MOVES = ("queue",) * 8 + ("back", "undo")

@@ -18,7 +18,8 @@ from sprintlog.engine.sprint.tree import takes_part
 from sprintlog.engine.sprint.words import FINISHED, PHASE_STATUSES, SPRINT_STATUSES
 
 from .measurements import VALUES
-from .sprint_histories import Data, World, saved, walk, worlds, written
+from .sprint_histories import Data, World, saved, worlds, written
+from .sprint_plans import walk
 
 laws = settings(
     max_examples=60 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")),

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sprintlog.engine.sprint.compiling import take_plan
 from sprintlog.engine.sprint.facts import SprintCompiled
 
-from .sprint_histories import Data, World, saved, walk, worlds
+from .sprint_histories import Data, World, saved, worlds
+from .sprint_plans import walk
 from .test_sprint_laws import laws
 
 HISTORIES = ("inject", "back", "undo")

@@ -22,18 +22,13 @@ from .measuring_wishes import ANSWERS, MEASURING
 AT = "2026-01-15T09:00:00Z"
 GO, A = f.SprintStarted(), f.PhaseStarted("a")
 END = f.InjectionPosition("end-of-workflow")
+NEEDED = {"phase": "a", "reason": "x", "details": "y", "error": "z"}
 
 CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
     ([], "sprint-started", {}, lifecycle.start_sprint, {}),
     ([GO], "sprint-paused", {"reason": "x"}, lifecycle.pause_sprint, {"reason": "x"}),
     ([GO], "sprint-blocked", {"reason": "x"}, lifecycle.block_sprint, {"reason": "x"}),
-    (
-        [GO],
-        "human-needed",
-        {"phase": "a", "reason": "x", "details": "y", "error": "z"},
-        lifecycle.need_human,
-        {"phase": "a", "reason": "x", "details": "y", "error": "z"},
-    ),
+    ([GO], "human-needed", NEEDED, lifecycle.need_human, NEEDED),
     ([GO], "sprint-interrupted", {}, lifecycle.interrupt_sprint, {}),
     (
         [GO, f.SprintBlocked("x")],
