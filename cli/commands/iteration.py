@@ -16,6 +16,7 @@ from sprintlog.engine.sprint.ralph import fail_iteration
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import FAILURE_CATEGORIES
 
+from ..capturing import Capturing, captured, with_capturing
 from ..measured import read_metrics, with_metrics, with_score
 from ..output import print_json, print_text
 from ..recording import Options, Rule, act, answer, answer_of, record, refresh
@@ -47,12 +48,14 @@ def start(number: int | None, max_iterations: int | None, **given: Any) -> None:
 )
 @click.option("--summary", metavar="TEXT", help="What was reached.")
 @with_metrics
+@with_capturing
 @with_score
 @with_recording
 def end(
     summary: str | None,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
+    capturing: Capturing,
     score: float | None,
     **given: Any,
 ) -> None:
@@ -61,12 +64,12 @@ def end(
     With metrics it is judged: what to do now is said in a few words. The start of the next
     one ends one that was left open.
     """
-    if not given_metrics and metrics_file is None and score is None:
+    if not (given_metrics or metrics_file or capturing or score is not None):
         record("iteration end", given, end_iteration, {"summary": summary})
         return
     metrics = read_metrics(given_metrics, metrics_file)
     wish = {"summary": summary, "metrics": metrics, "score": score}
-    _record_and_judge("iteration end", given, end_measured, wish)
+    _record("iteration end", given, end_measured, wish, capturing)
 
 
 @command.command(
@@ -94,19 +97,21 @@ def fail(error: str, category: str, **given: Any) -> None:
 )
 @click.option("--number", type=int, help="Which iteration. [the latest one]")
 @with_metrics
+@with_capturing
 @with_score
 @with_recording
 def measure(
     number: int | None,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
+    capturing: Capturing,
     score: float | None,
     **given: Any,
 ) -> None:
     """Say what an iteration led to, once, without ending it."""
     metrics = read_metrics(given_metrics, metrics_file)
     wish = {"number": number, "metrics": metrics, "score": score}
-    _record_and_judge("iteration measure", given, measure_iteration, wish)
+    _record("iteration measure", given, measure_iteration, wish, capturing)
 
 
 @command.command(
@@ -117,17 +122,19 @@ def measure(
     "--loop-id", metavar="ID", help="Names the loop, like ralph-001. [the sprint's id]"
 )
 @with_metrics
+@with_capturing
 @with_recording
 def baseline(
     loop_id: str | None,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
+    capturing: Capturing,
     **given: Any,
 ) -> None:
     """Measure iteration 0, before any change: what all others are compared with."""
     metrics = read_metrics(given_metrics, metrics_file)
     wish = {"metrics": metrics, "loop_id": loop_id}
-    record("iteration baseline", given, capture_baseline, wish)
+    _record("iteration baseline", given, capture_baseline, wish, capturing)
 
 
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
@@ -205,23 +212,36 @@ def select(**given: Any) -> None:
         refresh(workspace, sprint_id)
 
 
-def _record_and_judge(
-    name: str, given: dict[str, Any], rule: Rule, arguments: dict[str, Any]
+def _record(
+    name: str,
+    given: dict[str, Any],
+    rule: Rule,
+    arguments: dict[str, Any],
+    capturing: Capturing,
 ) -> None:
     """Record what was measured, and say to people what follows from it."""
     from sprintlog.projections.judging import Judged
 
     options = Options(given)
     wish = options.masked(arguments)
+    # A key stands for what was typed: nothing is run and read to answer it again.
+    typed = {**wish, **capturing._asdict()} if capturing else wish
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
+        if capturing and not (options.key and workspace.log.find_key(options.key)):
+            # What would be refused anyway is refused before anything is run.
+            metrics = wish["metrics"] or {"build_status": "success"}
+            rule(workspace.sprint(sprint_id), **{**wish, "metrics": metrics})
+            wish = captured(
+                workspace, capturing, wish, sprint_id=sprint_id, masks=options.masks
+            )
         outcome = act(
             workspace,
             sprint_id,
             name,
             lambda sprint, at: rule(sprint, **wish),
             options,
-            wish,
+            typed,
         )
         try:
             answer(outcome, as_json=options.as_json)

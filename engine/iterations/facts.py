@@ -44,6 +44,39 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     """How complex the code is."""
 
 
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an agent's run cost, as far as it says; what is missing is missing."""
+
+    input_tokens: int | None = None
+    """Tokens that the model was given anew."""
+    output_tokens: int | None = None
+    """Tokens that the model wrote."""
+    cache_read_tokens: int | None = None
+    """Tokens that came from a cache."""
+    cache_creation_tokens: int | None = None
+    """Tokens that were put into a cache."""
+    cost_usd: float | None = None
+    """Cost in US dollars."""
+    turns: int | None = None
+    """How often the model answered."""
+    duration_ms: int | None = None
+
+
+class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where metrics came from."""
+
+    name: str
+    """The report, the pattern of reports, what was counted, or the command."""
+    format: str
+    """That of the report; `build` and `source` are none."""
+    tool: str | None = None
+    """What wrote it, as far as it says so."""
+    metrics: tuple[str, ...] = ()
+    """The names of those that it had."""
+    files: int = 1
+    """How many reports the pattern named."""
+
+
 class Weights(msgspec.Struct, frozen=True, omit_defaults=True):
     """How much each dimension counts in the quality score; together exactly 1."""
 
@@ -90,6 +123,8 @@ class BaselineCaptured(Fact, frozen=True):
     metrics: Metrics
     loop_id: str | None = None
     """Names the loop; without it the sprint's id does."""
+    origins: tuple[Origin, ...] = ()
+    """What we read or ran ourselves; the other metrics were told."""
 
 
 class IterationMeasured(Fact, frozen=True):
@@ -103,6 +138,10 @@ class IterationMeasured(Fact, frozen=True):
     """The iteration that it was built on; 0 for the baseline."""
     score: float | None = None
     """A judgement from elsewhere, which stands for the formula's."""
+    origins: tuple[Origin, ...] = ()
+    """What we read or ran ourselves; the other metrics were told."""
+    usage: Usage | None = None
+    """What the agent's work cost, as its reports say."""
 
 
 class RecommendationGiven(Fact, frozen=True):

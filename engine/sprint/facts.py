@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ..iterations.facts import ITERATION_FACTS
+from ..iterations.facts import Usage as Usage
 from ..log.fact import Fact, Kind
 from ..log.port import DOCUMENT_BYTES_MAX
 from .queue_facts import QUEUE_FACTS
@@ -40,24 +41,6 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     """`after-current`, `after`, `before`, `end-of-phase` or `end-of-workflow`."""
     ref: str | None = None
     """The address that it is seen from; without it the pointer's."""
-
-
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an agent's run cost, as far as it says; what is missing is missing."""
-
-    input_tokens: int | None = None
-    """Tokens that the model was given anew."""
-    output_tokens: int | None = None
-    """Tokens that the model wrote."""
-    cache_read_tokens: int | None = None
-    """Tokens that came from a cache."""
-    cache_creation_tokens: int | None = None
-    """Tokens that were put into a cache."""
-    cost_usd: float | None = None
-    """Cost in US dollars."""
-    turns: int | None = None
-    """How often the model answered."""
-    duration_ms: int | None = None
 
 
 class SprintCompiled(Fact, frozen=True):

@@ -4,7 +4,13 @@ import re
 from collections.abc import Mapping
 
 from ..errors import NotFoundError, RefusedError
-from ..iterations.facts import BaselineCaptured, IterationMeasured, Metrics
+from ..iterations.facts import (
+    BaselineCaptured,
+    IterationMeasured,
+    Metrics,
+    Origin,
+    Usage,
+)
 from ..iterations.tracker import BASELINE_NUMBER
 from ..log.fact import Fact
 from .loop import end_iteration
@@ -15,13 +21,14 @@ from .transitions import check_exists
 
 Given = Mapping[str, object] | Metrics
 """Metrics by their names, or as a fact has them."""
+Origins = tuple[Origin, ...]
 
 # Files of a loop stand in a folder of this name.
 _LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 
 
 def capture_baseline(
-    sprint: Sprint, *, metrics: Given, loop_id: str | None = None
+    sprint: Sprint, *, metrics: Given, loop_id: str | None = None, origins: Origins = ()
 ) -> list[Fact]:
     """Measure iteration 0, once, before any other was measured (R265, P44)."""
     # Imported here: exact numbers would cost every recording command their import.
@@ -34,7 +41,7 @@ def capture_baseline(
             f"loop id {loop_id[:40]!r} is not allowed: letters, digits, `.`, `_` and `-`",
             field="loop_id",
         )
-    fact = BaselineCaptured(check_metrics(metrics), loop_id)
+    fact = BaselineCaptured(check_metrics(metrics), loop_id, origins)
     _check_any(fact.metrics)
     if tracker.baseline == fact:
         return []
@@ -49,7 +56,13 @@ def capture_baseline(
 
 
 def measure_iteration(
-    sprint: Sprint, *, metrics: Given, number: int | None = None, score: float | None = None
+    sprint: Sprint,
+    *,
+    metrics: Given,
+    number: int | None = None,
+    score: float | None = None,
+    origins: Origins = (),
+    usage: Usage | None = None,
 ) -> list[Fact]:
     """Measure what an iteration led to, once: the latest one when none is named (P15)."""
     from ..iterations.metrics import check_metrics
@@ -68,7 +81,8 @@ def measure_iteration(
     if score is not None and not 0 <= score <= 1:
         raise RefusedError(f"score {score} is out of range: 0 to 1", field="score")
     checked = check_metrics(metrics)
-    fact = IterationMeasured(given, checked, previous_of(record, began), score)
+    previous = previous_of(record, began)
+    fact = IterationMeasured(given, checked, previous, score, origins, usage)
     if score is None:
         _check_any(checked)
     if record.tracker.last == fact:
@@ -89,10 +103,15 @@ def end_measured(
     metrics: Given,
     summary: str | None = None,
     score: float | None = None,
+    origins: Origins = (),
+    usage: Usage | None = None,
 ) -> list[Fact]:
     """End the iteration under way and say what it led to, in one append."""
     ended = end_iteration(sprint, summary=summary)
-    return [*ended, *measure_iteration(sprint, metrics=metrics, score=score)]
+    measured = measure_iteration(
+        sprint, metrics=metrics, score=score, origins=origins, usage=usage
+    )
+    return [*ended, *measured]
 
 
 def current_iteration(sprint: Sprint) -> int | None:

@@ -161,10 +161,8 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
         case q.RequestDecided():
             return decide_request(sprint, fact=fact)
         case i.IterationMeasured():
-            number, score = fact.number or None, fact.score
-            return measure_iteration(
-                sprint, metrics=fact.metrics, number=number, score=score
-            )
+            del given["previous"]
+            return measure_iteration(sprint, **{**given, "number": fact.number or None})
         case i.RulesSet():
             return set_rules(sprint, rules=fact)
         case f.PhaseFailed():

@@ -69,6 +69,7 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
         float: 0.5,
         i.Metrics: i.Metrics(1, 1, build_status=EVIL),
         i.Weights: i.Weights(),
+        tuple[i.Origin, ...]: (i.Origin(EVIL, EVIL, EVIL, (EVIL,)),),
         i.Thresholds: i.Thresholds(),
     }
     given = {}

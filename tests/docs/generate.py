@@ -68,8 +68,9 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "position": facts.InjectionPosition,
     "usage": facts.Usage,
     "injection": queue_facts.RequestInjection,
-    "origin": queue_facts.RequestOrigin,
+    "request-origin": queue_facts.RequestOrigin,
     "metrics": iteration_facts.Metrics,
+    "origin": iteration_facts.Origin,
     "weights": iteration_facts.Weights,
     "thresholds": iteration_facts.Thresholds,
 }
@@ -242,6 +243,7 @@ def _typed(annotation: str) -> str:
         "float": "number",
         "tuple[Source, ...]": "list of [source](#source)",
         "tuple[str, ...]": "list of texts",
+        "tuple[Origin, ...]": "list of [origin](#origin)",
         "None": "null",
     }
     return " or ".join(words[part] for part in annotation.split(" | "))

@@ -94,7 +94,7 @@ def test_vitest_prints_what_we_read(project: Path) -> None:
         "tests_failed": counts["failed"],
         "tests_skipped": counts["skipped"] + counts["todo"],
     }
-    assert measured.sources[0].tool == "vitest"
+    assert measured.origins[0].tool == "vitest"
 
 
 def test_vitest_covers_what_we_read(project: Path) -> None:
@@ -130,4 +130,4 @@ def test_eslint_prints_what_we_read(project: Path) -> None:
         "lint_warnings": int(line[2]),
     }
     assert measured.metrics == {"lint_errors": 1, "lint_warnings": 1}
-    assert measured.sources[0].tool == "eslint"
+    assert measured.origins[0].tool == "eslint"

@@ -30,6 +30,13 @@ MEASURING: list[tuple[list[Fact], str, Data, Command, Data]] = [
     ),
     (
         _GO,
+        "iteration-measured",
+        {"metrics": _M, "origins": [{"name": "a", "format": "b"}], "usage": {"turns": 3}},
+        measuring.measure_iteration,
+        {"metrics": _M, "origins": (i.Origin("a", "b"),), "usage": i.Usage(turns=3)},
+    ),
+    (
+        _GO,
         "rules-set",
         {"thresholds": {"target": 0.9, "error_increase": 0}},
         deciding.set_rules,

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import NotFoundError, RefusedError, SprintlogError
+from ...iterations.facts import Origin
 from ...sprint.gates import GateResult
 from ..gate_script import ScriptLostError, run_script
 from .complexity import measure_sources
-from .measuring import Measured, Source, Wanted, read_reports, stamps, wanted
+from .measuring import Measured, Wanted, read_reports, stamps, wanted
 
 TIMEOUT_SECONDS = 600.0
 """How long each command may take, unless it is said."""
@@ -61,7 +62,7 @@ def capture(
         )
     return Measured(
         {name: value for part in parts for name, value in part.metrics.items()},
-        [source for part in parts for source in part.sources],
+        [origin for part in parts for origin in part.origins],
         parts[1].usage,
         (*notes, *failures, *(note for part in parts for note in part.notes)),
     )
@@ -90,8 +91,8 @@ def _build(
         return Measured({}, []), []
     status = "failed" if failures else "success"
     named = " && ".join(asked.builds)
-    source = Source(named, "build", None, ("build_status",))
-    return Measured({"build_status": status}, [source]), failures
+    origin = Origin(named, "build", None, ("build_status",))
+    return Measured({"build_status": status}, [origin]), failures
 
 
 def _run(

@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 
 from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...iterations.facts import Origin
 from ..kept import run_kept
 from ..output import Output
 from .lizard_worker import MISSING
-from .measuring import Measured, Source
+from .measuring import Measured
 
 _PYTHON = [sys.executable, "-I"]
 _WORKER = str(Path(__file__).with_name("lizard_worker.py"))
@@ -55,7 +56,7 @@ def measure_sources(
     unread = f"{named}: lizard could not read {answer.unread} of {answer.files} files whole"
     return Measured(
         metrics,
-        [Source(named, "source", "lizard", tuple(metrics))],
+        [Origin(named, "source", "lizard", tuple(metrics))],
         notes=(unread,) if answer.unread else (),
     )
 

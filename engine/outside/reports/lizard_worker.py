@@ -21,6 +21,9 @@ def main(paths: list[str]) -> int:
         return MISSING
     answer = {"files": 0, "lines": 0, "functions": 0, "complexity": 0, "unread": 0}
     for file in lizard.get_all_source_files(paths, [], None):
+        # A file that is named is listed even when nothing can read its language.
+        if lizard.get_reader_for(file) is None:
+            continue
         said = io.StringIO()
         answer["files"] += 1
         try:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import InvalidInputError, NotFoundError
+from ...iterations.facts import Origin, Usage
 from ...masking import mask
-from ...sprint.facts import Usage
 from .recognising import READERS, format_of
 from .report import COUNT_MAX, Coverage, Found, open_report
 
@@ -26,35 +26,27 @@ class Wanted(NamedTuple):
     """A report that is to be read."""
 
     file: str
-    """Its name, as it was given."""
+    """Its name."""
     path: Path
     format: str | None = None
     """The name of its format; told from its content without one."""
-
-
-class Source(NamedTuple):
-    """A report that was read."""
-
-    file: str
-    format: str
-    tool: str | None
-    """What the report itself says wrote it."""
-    metrics: tuple[str, ...]
-    """The names of what it had."""
+    pattern: str | None = None
+    """The pattern of files that named it, where one did."""
 
 
 class Measured(NamedTuple):
     """What reports say together; what none of them has is not there."""
 
     metrics: dict[str, int | float | str]
-    sources: list[Source]
+    origins: list[Origin]
     usage: Usage | None = None
     notes: tuple[str, ...] = ()
     """What a person should know, each with its file."""
 
 
 class _Read(NamedTuple):
-    source: Source
+    wanted: Wanted
+    origin: Origin
     found: Found
 
 
@@ -73,7 +65,7 @@ def wanted(text: str, *, folder: Path) -> list[Wanted]:
         raise NotFoundError(f"{file}: no file is like this", file=file)
     if len(files) > FILES_MAX:
         raise InvalidInputError(f"more than {FILES_MAX} files are like this", file=file)
-    return [Wanted(one, folder / one, format_) for one in files]
+    return [Wanted(one, folder / one, format_, file) for one in files]
 
 
 def stamps(reports: Iterable[Wanted]) -> dict[Path, Stamp]:
@@ -118,7 +110,8 @@ def read_reports(
             )
         found = READERS[name](report)
         tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
-        read.append(_Read(Source(report.file, name, tool, _names(found)), found))
+        origin = Origin(one.pattern or one.file, name, tool, _names(found))
+        read.append(_Read(one, origin, found))
     return _together(read)
 
 
@@ -137,19 +130,28 @@ def _names(found: Found) -> tuple[str, ...]:
 
 def _together(read: Sequence[_Read]) -> Measured:
     counts: dict[str, int] = {}
-    for source, found in read:
+    for wanted_, _, found in read:
         for name, count in found.counts.items():
             counts[name] = counts.get(name, 0) + count
             if counts[name] > COUNT_MAX:
                 raise InvalidInputError(
                     "is too large together with the other reports",
-                    file=source.file,
+                    file=wanted_.file,
                     field=name,
                 )
     metrics = {**counts, **_of_coverage(_coverage(read))}
-    notes = tuple(f"{one.source.file}: {note}" for one in read for note in one.found.notes)
+    notes = tuple(f"{one.wanted.file}: {note}" for one in read for note in one.found.notes)
     usages = [one.found.usage for one in read if one.found.usage is not None]
-    return Measured(metrics, [one.source for one in read], _sum(usages), notes)
+    return Measured(metrics, _origins(read), _sum(usages), notes)
+
+
+def _origins(read: Sequence[_Read]) -> list[Origin]:
+    """Return where it came from; reports of one pattern, format and tool together."""
+    together: dict[Origin, int] = {}
+    for one in read:
+        together[one.origin] = together.get(one.origin, 0) + 1
+    replace = msgspec.structs.replace
+    return [replace(origin, files=count) for origin, count in together.items()]
 
 
 def _of_coverage(coverage: Coverage | None) -> dict[str, int | float | str]:
@@ -165,7 +167,7 @@ def _of_coverage(coverage: Coverage | None) -> dict[str, int | float | str]:
 
 def _coverage(read: Sequence[_Read]) -> Coverage | None:
     """Return the coverage of all lines; a percentage of several is that of their lines."""
-    parts = [(one.source.file, one.found.coverage) for one in read if one.found.coverage]
+    parts = [(one.wanted.file, one.found.coverage) for one in read if one.found.coverage]
     if len(parts) < 2:
         return parts[0][1] if parts else None
     covered = total = 0

@@ -100,7 +100,7 @@ def test_pytest_prints_what_we_read(project: Path) -> None:
         "tests_failed": failed,
         "tests_skipped": skipped,
     }
-    assert measured.sources[0].tool == "pytest"
+    assert measured.origins[0].tool == "pytest"
 
 
 def test_pytest_without_tests_counts_none(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_ruff_prints_what_we_read(project: Path) -> None:
         run(project, *check, f"--output-format={format_}", f"--output-file={format_}", ".")
         measured = read(format_, folder=project)
         assert measured.metrics == {"lint_errors": errors, "lint_warnings": 0}
-        assert measured.sources[0].tool == "ruff"
+        assert measured.origins[0].tool == "ruff"
     run(project, *check[:-1], "--select=E9", "--output-format=json", "-o=clean", ".")
     assert read("clean", folder=project).metrics == {"lint_errors": 0, "lint_warnings": 0}
 

@@ -19,8 +19,8 @@ def test_each_shape_is_known_and_gives_its_metrics(name: str) -> None:
     """The format and the tool are told from the content, the metrics are those."""
     format_, tool, metrics = EXPECTED[name]
     measured = read(name, folder=FIXTURES)
-    (source,) = measured.sources
-    assert (source.file, source.format, source.tool) == (name, format_, tool)
+    (source,) = measured.origins
+    assert (source.name, source.format, source.tool) == (name, format_, tool)
     assert measured.metrics == metrics
     assert set(source.metrics) == set(metrics)
 

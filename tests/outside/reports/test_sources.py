@@ -31,7 +31,7 @@ def test_several_languages_are_measured(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("Nothing to measure.\n")
     found = measured(".", folder=tmp_path)
     assert found.metrics == {"file_count": 2, "loc_total": 5, "complexity_score": 1.5}
-    assert found.sources[0].tool == "lizard"
+    assert found.origins[0].tool == "lizard"
 
 
 def test_without_functions_there_is_no_complexity(tmp_path: Path) -> None:
@@ -51,8 +51,10 @@ def test_what_lizard_cannot_read_is_said(tmp_path: Path) -> None:
 
 def test_nothing_to_measure_is_refused(tmp_path: Path) -> None:
     """A path without sources, or that is not there, is named."""
-    with pytest.raises(InvalidInputError, match="holds no source file"):
-        measured(".", folder=tmp_path)
+    (tmp_path / "plan.yaml").write_text("a: 1\n")
+    for path in (".", "plan.yaml"):
+        with pytest.raises(InvalidInputError, match="holds no source file"):
+            measured(path, folder=tmp_path)
     with pytest.raises(NotFoundError, match=r"^nowhere: there is no such file or folder"):
         measured("nowhere", folder=tmp_path)
 

@@ -31,7 +31,7 @@ def test_counts_of_tests_and_findings_add_up() -> None:
         "lint_errors": 2,
         "lint_warnings": 1,
     }
-    assert [source.format for source in measured.sources] == [
+    assert [source.format for source in measured.origins] == [
         "junit",
         "junit",
         "ruff",
@@ -89,7 +89,7 @@ def test_a_pattern_names_many_reports(tmp_path: Path) -> None:
     for name in ("TEST-b.xml", "TEST-a.xml", "other.txt"):
         (tmp_path / name).write_text("<testsuite><testcase name='x'/></testsuite>")
     measured = read("junit=TEST-*.xml", folder=tmp_path)
-    assert [source.file for source in measured.sources] == ["TEST-a.xml", "TEST-b.xml"]
+    assert [(one.name, one.files) for one in measured.origins] == [("TEST-*.xml", 2)]
     assert measured.metrics["test_count"] == 2
     with pytest.raises(NotFoundError, match=r"^no-\*\.xml: "):
         read("no-*.xml", folder=tmp_path)
