@@ -29,8 +29,7 @@ laws = settings(
 place = st.integers(0, 10**6)
 EVERYTHING = ("import", "inject", "inject", "queue", "queue", "queue", "back", "undo")
 
-Leaf = tuple[tuple[int, int | None, int | None], bool]
-"""Where a leaf is, and whether the pointer may pass it."""
+Leaf = tuple[tuple[int, int | None, int | None], bool]  # where, and may it be passed
 
 
 @laws
