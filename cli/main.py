@@ -22,6 +22,8 @@ COMMANDS = {
     "status": "Show where a sprint stands.",
     "log": "List the events.",
     "show": "Print a state file or an event, as it is or was.",
+    "diff": "Show what is different between two points.",
+    "blame": "Say who set a field, when and why.",
     "replay": "Play a sprint's history and show what each event changed.",
     "rebuild": "Write the state files anew from the log.",
     "rollback": "Go back to the state of an earlier point.",

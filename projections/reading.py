@@ -1,7 +1,7 @@
 """From the log to the state of a sprint at any version, by checkpoint and tail."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
@@ -13,8 +13,20 @@ from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import CODEC, sprint_stream
 from .checkpoints import EVERY, Checkpoints
+from .history import Follower, follow
 
 Kind = TypeVar("Kind", bound=Fact)
+
+
+class Stretch(NamedTuple):
+    """A piece of a stream out of which no rollback leads."""
+
+    begin: Sprint
+    """The state before it; it is used up when the stretch is followed."""
+    last: int
+    """The last version in it."""
+    rollbacks: list[tuple[int, int]]
+    """Version and target of those in it."""
 
 
 class Reader:
@@ -45,8 +57,7 @@ class Reader:
                 f"sprint {sprint_id} has no version {last}; it has 1 to {head}",
                 sprint=sprint_id,
             )
-        rollbacks = self._rollbacks(stream, head)
-        live = path([r for r in rollbacks if r[0] <= last], last)
+        live = path(self.rollbacks(sprint_id, last), last)
         sprint = self._checkpoint(sprint_id, last, live)
         tail = self._log.scan(stream, after=sprint.version, until=last)
         return fold(sprint, CODEC.facts_of(tail), live)
@@ -88,6 +99,42 @@ class Reader:
         rows = self._log.scan(sprint_stream(sprint_id), only=kind.type)
         return [fact for _, _, fact in CODEC.facts_of(rows) if isinstance(fact, kind)]
 
+    def rollbacks(self, sprint_id: str, until: int) -> list[tuple[int, int]]:
+        """Return version and target of every rollback up to a version, in order."""
+        stream = sprint_stream(sprint_id)
+        known: list[tuple[int, int]] = []
+        since = 0
+        for version in self._checkpoints.versions(stream):
+            saved = self._checkpoints.load(stream, version) if version <= until else None
+            if saved is not None:
+                known, since = saved.record.rollbacks, version
+                break
+        return [*known, *self._scan_rollbacks(stream, since, until)]
+
+    def stretches(self, sprint_id: str, until: int) -> Iterator[Stretch]:
+        """Yield the stretches between checkpoints up to a version, the newest first."""
+        last, rollbacks = until, self.rollbacks(sprint_id, until)
+        stream = sprint_stream(sprint_id)
+        for version in self._checkpoints.versions(stream):
+            if version >= last or any(to < version < at <= last for at, to in rollbacks):
+                continue
+            saved = self._checkpoints.load(stream, version)
+            if saved is not None:
+                yield Stretch(saved, last, [r for r in rollbacks if version < r[0] <= last])
+                last = version
+        yield Stretch(Sprint(sprint_id), last, [r for r in rollbacks if r[0] <= last])
+
+    def whole(self, sprint_id: str, until: int) -> Stretch:
+        """Return all of a stream up to a version, without any checkpoint."""
+        return Stretch(Sprint(sprint_id), until, self.rollbacks(sprint_id, until))
+
+    def follow(self, follower: Follower, stretch: Stretch) -> None:
+        """Let every version of a stretch be looked at, voided ones included."""
+        begin, last, rollbacks = stretch
+        rows = self._log.scan(sprint_stream(begin.id), after=begin.version, until=last)
+        facts = CODEC.facts_of(rows)
+        follow(follower, begin, facts, until=last, rollbacks=rollbacks)
+
     def save(self, sprint: Sprint) -> None:
         """Keep the state when its stream has grown enough since the last one kept."""
         stream = sprint_stream(sprint.id)
@@ -109,17 +156,6 @@ class Reader:
                 if saved is not None:
                     return saved
         return Sprint(sprint_id)
-
-    def _rollbacks(self, stream: str, head: int) -> list[tuple[int, int]]:
-        """Return every rollback up to the head: those of a checkpoint and of its tail."""
-        known: list[tuple[int, int]] = []
-        since = 0
-        for version in self._checkpoints.versions(stream):
-            saved = self._checkpoints.load(stream, version) if version <= head else None
-            if saved is not None:
-                known, since = saved.record.rollbacks, version
-                break
-        return [*known, *self._scan_rollbacks(stream, since, head)]
 
     def _scan_rollbacks(self, stream: str, after: int, until: int) -> list[tuple[int, int]]:
         rows = self._log.scan(stream, after=after, until=until, only=RolledBack.type)

@@ -1,35 +1,77 @@
 """The timeline: a sprint's events in order, each with what it changed in PROGRESS.yaml."""
 
 from collections.abc import Iterator
-from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.facts import RolledBack
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.patch import diff
+from sprintlog.engine.sprint.patch import Operation, diff
 from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import CODEC, sprint_stream
-from .workspace import Workspace
+from .causes import reason_of
+from .differences import Change, changes
+from .workspace_reading import WorkspaceReading
 
 
-def steps(workspace: Workspace, name: str, last: int) -> Iterator[dict[str, Any]]:
-    """Yield each event up to a version with the changes it made."""
-    state = Sprint(name)
-    before: dict[str, Any] = {}
-    for event in workspace.log.read_stream(sprint_stream(name), until=last):
-        fact = CODEC.decode(event)
+class Step(NamedTuple):
+    """An event, and the state file before and after it."""
+
+    event: Recorded
+    old: dict[str, Any]
+    new: dict[str, Any]
+
+    @property
+    def reason(self) -> str | None:
+        """Return what the event says of why, what was reached or what went wrong."""
+        return reason_of(self.event)
+
+    def changes(self) -> list[Change]:
+        """Return every field that is another than before."""
+        return changes(self.old, self.new)
+
+    def json_patch(self) -> list[Operation]:
+        """Return the JSON Patch that leads from one to exactly the other."""
+        return diff(self.old, self.new)
+
+
+def replay(
+    workspace: WorkspaceReading,
+    sprint_id: str,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+) -> Iterator[Step]:
+    """Yield the events of a sprint, in order, with what each of them changed.
+
+    What came after one point and no later than another: their changes, one after
+    another, lead from the state at the first to that at the second.
+    """
+    last = workspace.sprint(sprint_id, at=until).version
+    first = 0 if since is None else workspace.version_at(sprint_id, since)
+    if first > last:
+        raise InvalidInputError(
+            f"version {first} of sprint {sprint_id} comes after version {last}",
+            hint="give the earlier point first",
+        )
+    reader, stream = workspace.reader, sprint_stream(sprint_id)
+    sprint = reader.at_version(sprint_id, first) if first else Sprint(sprint_id)
+    before = _copied(sprint.document)
+    for event in workspace.log.read_stream(stream, after=first, until=last):
         if event.type == RolledBack.type:
-            state = workspace.reader.at_version(name, event.version)
+            sprint = reader.at_version(sprint_id, event.version)
         else:
-            fold(state, [(event.version, event.at, fact)])
-        after = deepcopy(state.document)
-        yield {
-            "version": event.version,
-            "position": event.position,
-            "at": event.at,
-            "actor": event.actor,
-            "type": event.type,
-            "changes": diff(before, after),
-        }
+            fold(sprint, [(event.version, event.at, CODEC.decode(event))])
+        after = _copied(sprint.document)
+        yield Step(event, before, after)
         before = after
+
+
+def _copied(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document that no later fact changes."""
+    copied: dict[str, Any] = msgspec.msgpack.decode(msgspec.msgpack.encode(document))
+    return copied

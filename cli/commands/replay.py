@@ -1,47 +1,113 @@
 """`sprintlog replay`: a sprint's history, with what changed at each event."""
 
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from sprintlog.projections.timeline import steps
+from sprintlog.projections.differences import cut, told
+from sprintlog.projections.timeline import Step
 
-from ..output import print_json, print_text
+from ..output import print_json, print_text, progress
 from ..wiring import open_workspace, with_json, with_point, with_sprint
 
 VALUE_CHARS_MAX = 60
 CHANGES_MAX = 12
-DERIVED = ("/last-activity", "/stats/elapsed")
+DERIVED = ("last-activity", "stats.elapsed")
+NEXT, BACK, QUIT = ("n", " ", "\r", "\n", "\x1b[C"), ("b", "p", "\x1b[D"), ("q", "\x04")
+"""The keys of `--step`; right and left, too."""
 
 
-@click.command("replay", epilog="Example: sprintlog replay --at version:10")
+@click.command(
+    "replay",
+    epilog="Examples: sprintlog replay --from iter:2 --to iter:3\n\n"
+    "sprintlog replay --step",
+)
+@click.option(
+    "--from",
+    "since",
+    metavar="POINT",
+    help="Only what came after position:N, version:N, iter:N, start or a time.",
+)
+@click.option("--to", "until", metavar="POINT", help="The same as --at.")
+@click.option(
+    "--step", "stepwise", is_flag=True, help="On a terminal wait for a key at each event."
+)
 @with_point
 @with_sprint
 @with_json
-def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+def command(
+    since: str | None,
+    until: str | None,
+    stepwise: bool,
+    at: str | None,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
     """Fold a sprint's events one by one and show what each of them changed.
 
-    With --json one line for each event: its type, time, actor, and its changes to
-    PROGRESS.yaml as JSON Patch.
+    With --json one line for each event: its type, time, actor and reason, its changes to
+    PROGRESS.yaml as JSON Patch, and the same field by field. The changes from one point
+    to another, applied in order, lead from the first state to the second.
     """
+    if at is not None and until is not None:
+        raise click.UsageError("--to and --at are the same; give one of them")
     with open_workspace() as workspace:
         name = workspace.choose(sprint_id)
-        last = workspace.sprint(name, at=at).version
-        for step in steps(workspace, name, last):
-            if as_json:
-                print_json(step)
-            else:
-                _print(step)
+        steps = workspace.replay(name, since=since, until=until or at)
+        if as_json:
+            for step in steps:
+                print_json(_answer(step))
+        elif stepwise and sys.stdin.isatty() and sys.stdout.isatty():
+            _walk(steps)
+        else:
+            for step in steps:
+                print_text(*_lines(step))
 
 
-def _print(step: dict[str, Any]) -> None:
-    print_text(f"{step['version']:>4}  {step['at']}  {step['actor']}  {step['type']}")
-    shown = [c for c in step["changes"] if c["path"] not in DERIVED and c["op"] != "move"]
-    for change in shown[:CHANGES_MAX]:
-        value = "" if change["op"] == "remove" else f" = {change['value']}"
-        if len(value) > VALUE_CHARS_MAX:
-            value = value[: VALUE_CHARS_MAX - 1] + "…"
-        sign = {"add": "+", "remove": "-", "replace": "~"}[change["op"]]
-        print_text(f"        {sign} {change['path'][1:]}{value}")
-    if len(shown) > CHANGES_MAX:
-        print_text(f"        … and {len(shown) - CHANGES_MAX} more")
+def _walk(steps: Iterator[Step]) -> None:
+    """Show one event after another, each when a key asks for it."""
+    seen: list[Step] = []
+    index = 0
+    while True:
+        if index == len(seen):
+            following = next(steps, None)
+            if following is None:
+                break
+            seen.append(following)
+        print_text(*_lines(seen[index]))
+        progress("[n]ext  [b]ack  [q]uit")
+        while (key := click.getchar()) not in (*NEXT, *BACK, *QUIT):
+            continue
+        if key in QUIT:
+            return
+        index = max(index - 1, 0) if key in BACK else index + 1
+
+
+def _answer(step: Step) -> dict[str, Any]:
+    event = step.event
+    return {
+        "version": event.version,
+        "position": event.position,
+        "at": event.at,
+        "actor": event.actor,
+        "type": event.type,
+        "reason": step.reason,
+        "changes": step.json_patch(),
+        "fields": [change._asdict() for change in step.changes()],
+    }
+
+
+def _lines(step: Step) -> Iterator[str]:
+    event = step.event
+    why = f"  {cut(step.reason)}" if step.reason else ""
+    yield f"{event.version:>4}  {event.at}  {event.actor}  {event.type}{why}"
+    lines = [
+        told(change, chars_max=VALUE_CHARS_MAX)
+        for change in step.changes()
+        if change.field not in DERIVED and change.what != "moved"
+    ]
+    yield from (f"        {line}" for line in lines[:CHANGES_MAX])
+    if len(lines) > CHANGES_MAX:
+        yield f"        … and {len(lines) - CHANGES_MAX} more"

@@ -55,8 +55,16 @@ Event = tuple[int, str, Fact]
 """Version, time it happened, and the fact."""
 
 
+Seen = Callable[[int, Fact], None]
+"""Told version and fact after each fact that may have changed the Plan."""
+
+
 def fold(
-    sprint: Sprint, events: Iterable[Event], live: Sequence[Interval] | None = None
+    sprint: Sprint,
+    events: Iterable[Event],
+    live: Sequence[Interval] | None = None,
+    *,
+    seen: Seen | None = None,
 ) -> Sprint:
     """Return the sprint, changed in place by events that follow its version.
 
@@ -80,6 +88,8 @@ def fold(
             evolve(plan, fact, at)
             # Last: a patch was made against the document as the fact before left it.
             plan.last_at = at
+            if seen is not None:
+                seen(version, fact)
     sprint.version = version
     return sprint
 

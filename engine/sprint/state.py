@@ -10,13 +10,13 @@ import msgspec
 
 from ..log.fact import Fact
 from .facts import Place
+from .figures import figures
 from .queue_view import Decided, queue_of, with_queue
 from .record import Record as Record
 from .record import Spent as Spent
-from .times import elapsed
 from .tree import Data, Node, Tree
 from .turns import Turns
-from .words import COMPLETED, IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
+from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
 STATE_FORMAT = 3
 """Raise when a saved state of an older version must not be read again."""
@@ -157,36 +157,30 @@ class Plan:
         """
         if not self.touched:
             return self.document
-        if self.status != NOT_STARTED:
-            self.tree.settle_empty()
-        view = {**self.document, "current": self._pointer(), "stats": self._figures()}
-        if self.last_at is not None and view["stats"].get("started-at"):
+        self.settle_empty()
+        stats = figures(self.document.get("stats"), self.tree, self.last_at)
+        view = {**self.document, "current": self.pointer(), "stats": stats}
+        if self.last_at is not None and stats.get("started-at"):
             view["last-activity"] = self.last_at
         return view
+
+    def settle_empty(self) -> None:
+        """Bring the for-each phases without steps in step with the pointer (P31)."""
+        tree = self.tree
+        if tree.empty and self.status != NOT_STARTED:
+            tree.settle_empty()
 
     def pointed(self) -> Node | None:
         """Return the leaf that the pointer stands on; None when there is no leaf."""
         leaves = self.tree.leaves
         return self.tree.open_leaf() or (leaves[-1] if leaves else None)
 
-    def _pointer(self) -> Data:
+    def pointer(self) -> Data:
+        """Return where the pointer stands, as indices."""
         leaf = self.pointed()
         place: tuple[int | None, ...] = leaf.place if leaf else (0,)
         phase, step, sub_phase = (*place, None, None)[:3]
         return {"phase": phase, "step": step, "sub-phase": sub_phase}
-
-    def _figures(self) -> Data:
-        tree, figures = self.tree, dict(self.given_stats)
-        figures["total-phases"] = sum(tree.phases.values())
-        figures["completed-phases"] = tree.phases[COMPLETED]
-        steps = sum(tree.steps.values())
-        if steps or "total-steps" in figures:
-            figures["total-steps"] = steps
-            figures["completed-steps"] = tree.steps[COMPLETED]
-        ended = figures.get("completed-at") or self.last_at
-        if (duration := elapsed(figures.get("started-at"), ended)) is not None:
-            figures["elapsed"] = duration
-        return figures
 
 
 class Sprint:

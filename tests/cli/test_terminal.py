@@ -57,6 +57,9 @@ NEEDED = {
     "auto": "",
     "first": "1",
     "second": "1",
+    "old": "start",
+    "new": "version:2",
+    "fields": "status",
 }
 """A value for every argument and option that a command cannot do without."""
 ONE_OF_SEVERAL = {"prompt", "plan", "priority", "type", "auto"}
@@ -250,3 +253,8 @@ def test_library_texts_are_tried_whole() -> None:
         if isinstance(value, str)
     }
     assert texts == {EVIL}
+
+
+def test_blamed_lines_are_harmless(log: str, done: Run) -> None:
+    """`blame --all` shows the lines of a file and who set them, harmless."""
+    check(done("blame", "--all", "--sprint", "auth"), ["blame"])

@@ -73,6 +73,14 @@ class SqliteReading:
         end = event.position + event.remaining
         return [event, *self.read(after=event.position, until=end)]
 
+    def find_id(self, id_: str) -> Recorded | None:
+        """Return the event with an id, if there is one.
+
+        Ids have no index, since only people ask for them: every event is looked at.
+        """
+        found = events_of(self.rows(f"{_SELECT} WHERE id = ? LIMIT 1", (id_,)))
+        return found[0] if found else None
+
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[Recorded]:
         """Yield events in order of position: `after` exclusive, `until` inclusive.
 

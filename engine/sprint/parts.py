@@ -1,0 +1,30 @@
+"""Parts of the settled document: what `Plan.settle` says of one field alone.
+
+Whoever follows a field through many versions pays for that field, not for all of them.
+"""
+
+from typing import Any
+
+from .field_path import MISSING
+from .figures import figure
+from .state import Plan
+
+
+def part(plan: Plan, key: str) -> Any:
+    """Return one field of a plan's settled document; `MISSING` when it has none."""
+    if plan.touched:
+        plan.settle_empty()
+        if key == "current":
+            return plan.pointer()
+        if key in ("stats", "last-activity"):
+            return plan.settle().get(key, MISSING)
+    return plan.document.get(key, MISSING)
+
+
+def figure_of(plan: Plan, name: str) -> Any:
+    """Return one figure of a plan's settled document; `MISSING` when it has none."""
+    stats = plan.document.get("stats")
+    if plan.touched:
+        plan.settle_empty()
+        return figure(name, stats, plan.tree, plan.last_at)
+    return stats.get(name, MISSING) if isinstance(stats, dict) else MISSING

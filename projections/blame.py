@@ -1,0 +1,182 @@
+"""Who set a field: the last version at which its value differs from the one before.
+
+For a rollback, and for an event that a rollback has voided since, also the event in force
+that the value comes from. The search goes backwards from checkpoint to checkpoint: equal
+values at both ends do not mean that nothing changed in between, so each stretch is folded
+whole, and the first one that holds a difference is the last one that is read.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.field_path import MISSING, Path, find, parse_path
+from sprintlog.engine.sprint.reach import REACHES, Reach
+from sprintlog.engine.sprint.state import Plan
+from sprintlog.engine.sprint.transitions import check_exists
+
+from .catalogue import sprint_stream
+from .causes import causes_of, reason_of
+from .probe import Probe
+from .reading import Reader
+from .workspace_reading import WorkspaceReading
+
+NAMED_MAX = 12
+"""How many fields an error names that are there instead."""
+
+
+class Blame(NamedTuple):
+    """Who set a field, and what led to that."""
+
+    field: str
+    """The field as it was asked for."""
+    value: Any
+    """What it holds; `MISSING` when it was taken away."""
+    event: Recorded
+    """The last event after which it was another than before."""
+    reason: str | None
+    """What the event says of why, what was reached or what went wrong."""
+    brought_back: Recorded | None
+    """The event in force that the value comes from, where that is another one."""
+    causes: list[Recorded]
+    """What caused the event, what caused that, and so on, nearest first."""
+
+
+class Setting(NamedTuple):
+    """Two versions about a field; 0 stands for before the first."""
+
+    changed: int
+    """The last one at which the value differs from the one before."""
+    set: int
+    """The last one in force at which it differs from that it came after."""
+
+
+def blame(
+    workspace: WorkspaceReading,
+    sprint_id: str,
+    fields: Sequence[str],
+    *,
+    at: str | None = None,
+) -> Iterator[Blame]:
+    """Yield who set each of some fields of a sprint's PROGRESS.yaml.
+
+    Raise `InvalidInputError` for what names no field, `NotFoundError` for a field that
+    was never there.
+    """
+    paths = [parse_path(field) for field in fields]
+    sprint = workspace.sprint(sprint_id, at=at)
+    check_exists(sprint)
+    version, document = sprint.version, sprint.document
+    values = [find(document, path) for path in paths]
+    settings = search(workspace.reader, sprint_id, paths, until=version)
+    for field, path, value, setting in zip(fields, paths, values, settings, strict=True):
+        if not setting.changed:
+            raise _never_there(sprint_id, field, path, document)
+        event = event_at(workspace, sprint_id, setting.changed)
+        origin = setting.set if setting.set != setting.changed else 0
+        yield Blame(
+            field,
+            value,
+            event,
+            reason_of(event),
+            event_at(workspace, sprint_id, origin) if origin else None,
+            causes_of(workspace.log, event),
+        )
+
+
+def search(
+    reader: Reader,
+    sprint_id: str,
+    paths: Sequence[Path],
+    *,
+    until: int,
+    as_lines: bool = False,
+) -> list[Setting]:
+    """Return for each path when its value last changed, as of a version.
+
+    `as_lines` asks when what its line shows did.
+    """
+    found = [Setting(0, 0) for _ in paths]
+    for stretch in reader.stretches(sprint_id, until):
+        watch = _Watch([Probe(path, is_line=as_lines) for path in paths])
+        reader.follow(watch, stretch)
+        # What a later stretch has found stands; what it left open is looked for here.
+        found = [
+            Setting(old.changed or changed, old.set or set_at)
+            for old, changed, set_at in zip(found, watch.changed, watch.set, strict=True)
+        ]
+        if all(setting.changed and setting.set for setting in found):
+            break
+    return found
+
+
+def event_at(workspace: WorkspaceReading, sprint_id: str, version: int) -> Recorded:
+    """Return the event of a version."""
+    stream = sprint_stream(sprint_id)
+    return next(workspace.log.read_stream(stream, after=version - 1, until=version))
+
+
+class _Watch:
+    """Notes for several fields at which version each was last changed."""
+
+    def __init__(self, probes: Sequence[Probe]) -> None:
+        self.changed = [0] * len(probes)
+        """In the order of the stream."""
+        self.set = [0] * len(probes)
+        """On the way that is in force."""
+        self._probes = list(enumerate(probes))
+        self._plan = Plan()
+
+    def begin(self, plan: Plan) -> None:
+        """Take the values before the first fact."""
+        self._plan = plan
+        for _, probe in self._probes:
+            probe.begin(plan)
+
+    def seen(self, version: int, fact: Fact) -> None:
+        """Note which fields a fact has changed."""
+        reach = REACHES.get(type(fact), Reach.WHOLE)
+        for index, probe in self._probes:
+            if probe.changes(self._plan, reach):
+                self.changed[index] = self.set[index] = version
+
+    def keep(self) -> list[int]:
+        """Return when each field was set that is in force now."""
+        return list(self.set)
+
+    def went_back(self, version: int, plan: Plan, kept: list[int] | None) -> None:
+        """Note which fields a rollback has changed; it sets none itself."""
+        self._plan = plan
+        self.set = list(kept) if kept else [0] * len(self.set)
+        for index, probe in self._probes:
+            if probe.changes(plan, Reach.WHOLE):
+                self.changed[index] = version
+
+
+def _never_there(
+    sprint_id: str, field: str, path: Path, document: dict[str, Any]
+) -> NotFoundError:
+    """Return the error that names what is there instead."""
+    holder: Any = document
+    for step in path:
+        inside = find(holder, (step,))
+        if inside is MISSING:
+            break
+        holder = inside
+    return NotFoundError(
+        f"PROGRESS.yaml of sprint {sprint_id} has no field {field[:80]}, and never had",
+        hint=f"there are: {_named(holder)}" if isinstance(holder, dict | list) else None,
+        sprint=sprint_id,
+        field=field,
+    )
+
+
+def _named(holder: dict[str, Any] | list[Any]) -> str:
+    if isinstance(holder, dict):
+        names = list(holder)
+    else:
+        names = [str(item.get("id")) for item in holder if isinstance(item, dict)]
+    shown = ", ".join(names[:NAMED_MAX])
+    return shown + ", …" if len(names) > NAMED_MAX else shown

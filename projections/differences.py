@@ -1,0 +1,167 @@
+"""What is different between two points: field by field, as JSON Patch, or line by line."""
+
+from collections.abc import Iterator
+from difflib import unified_diff
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.sprint.field_path import under_item, under_key
+from sprintlog.engine.sprint.patch import Operation, diff, same
+
+from .state_files import STATE_FILES, Standing, StateFile
+from .workspace_reading import WorkspaceReading
+
+
+class Change(NamedTuple):
+    """One field that is another than before."""
+
+    field: str
+    """Its name, with ids where the items of a list have them."""
+    what: str
+    """`added`, `removed`, `changed`, or `moved`: only its order is another."""
+    old: Any = None
+    new: Any = None
+
+
+class Difference(NamedTuple):
+    """A state file at two points."""
+
+    file: StateFile
+    old: Standing
+    new: Standing
+
+    def changes(self) -> list[Change]:
+        """Return every field that differs, in the order of the document."""
+        return changes(self.old.document, self.new.document)
+
+    def json_patch(self) -> list[Operation]:
+        """Return the JSON Patch that leads from one to exactly the other."""
+        return diff(self.old.document, self.new.document)
+
+    def unified(self) -> str:
+        """Return the unified diff of the file's text; empty when they are the same."""
+        old, new = (
+            self.file.text(standing.document).splitlines(keepends=True)
+            for standing in (self.old, self.new)
+        )
+        return "".join(unified_diff(old, new, self._named(self.old), self._named(self.new)))
+
+    def _named(self, standing: Standing) -> str:
+        return f"{self.file.path}\t{standing.subject} version {standing.version}"
+
+
+def difference(
+    workspace: WorkspaceReading,
+    old: str,
+    new: str | None = None,
+    *,
+    sprint_id: str | None = None,
+    file: str = "progress",
+) -> Difference:
+    """Return a state file at two points, the second one as it is now.
+
+    A point is any of `as_of.FORMS`, with `SPRINT@` before it one of that sprint's; with
+    nothing behind it as that sprint is now.
+    """
+    chosen = STATE_FILES.get(file)
+    if chosen is None:
+        raise NotFoundError(
+            f"there is no state file {file[:60]!r}; there are: {', '.join(STATE_FILES)}"
+        )
+    first, at = _split(old, sprint_id)
+    second, until = _split(new or "", sprint_id)
+    return Difference(
+        chosen, chosen.read(workspace, first, at), chosen.read(workspace, second, until)
+    )
+
+
+def changes(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+    """Return every field of a document that is another in the next one."""
+    return list(_changes("", old, new))
+
+
+def _split(point: str, sprint_id: str | None) -> tuple[str | None, str | None]:
+    """Return the sprint and the point in it that a text names."""
+    named, at, rest = point.rpartition("@")
+    return (named if at else sprint_id), rest or None
+
+
+def _changes(name: str, old: Any, new: Any) -> Iterator[Change]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from _in_mappings(name, old, new)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _in_lists(name, old, new)
+    elif not same(old, new):
+        yield Change(name, "changed", old, new)
+
+
+def _in_mappings(name: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+    for key in old:
+        if key not in new:
+            yield Change(under_key(name, key), "removed", old[key])
+    for key, value in new.items():
+        inside = under_key(name, key)
+        if key in old:
+            yield from _changes(inside, old[key], value)
+        else:
+            yield Change(inside, "added", None, value)
+    if [key for key in old if key in new] != [key for key in new if key in old]:
+        yield Change(name or "(top)", "moved", list(old), list(new))
+
+
+def _in_lists(name: str, old: list[Any], new: list[Any]) -> Iterator[Change]:
+    before, after = _items(name, old), _items(name, new)
+    for place, item in before.items():
+        if place not in after:
+            yield Change(place, "removed", item)
+    for place, item in after.items():
+        if place in before:
+            yield from _changes(place, before[place], item)
+        else:
+            yield Change(place, "added", None, item)
+    if [x for x in before if x in after] != [x for x in after if x in before]:
+        yield Change(name, "moved", list(before), list(after))
+
+
+def _items(name: str, items: list[Any]) -> dict[str, Any]:
+    """Return the items of a list by their names."""
+    ids: set[Any] = set()
+    return {
+        under_item(name, item, index, ids=ids): item for index, item in enumerate(items)
+    }
+
+
+def told(change: Change, *, chars_max: int = 72) -> str:
+    """Return a change as one line for people; longer values are cut."""
+    old, new = (cut(shown(value), chars_max) for value in (change.old, change.new))
+    match change.what:
+        case "added":
+            return f"{change.field}: + {new}"
+        case "removed":
+            return f"{change.field}: - {old}"
+        case "moved":
+            return f"{change.field}: in another order"
+        case _:
+            return f"{change.field}: {old} → {new}"
+
+
+def cut(text: str, chars_max: int = 72) -> str:
+    """Return a text that is at most so long; an ellipsis tells that it was longer."""
+    return text if len(text) <= chars_max else f"{text[: chars_max - 1]}…"
+
+
+def shown(value: Any) -> str:
+    """Return a value on one line: text as it is unless it could be read as another."""
+    if isinstance(value, str) and value and not _is_json(value):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True

@@ -1,0 +1,95 @@
+"""Reads one field of a plan after each fact, as the settled document has it."""
+
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.sprint.field_path import MISSING, Path, find, index_of
+from sprintlog.engine.sprint.figures import FIGURES
+from sprintlog.engine.sprint.parts import figure_of, part
+from sprintlog.engine.sprint.reach import Reach
+from sprintlog.engine.sprint.state import Plan
+from sprintlog.engine.sprint.tree import CHILDREN
+
+_COUNTERS = frozenset(FIGURES) - {"elapsed"}
+_encode = msgspec.msgpack.encode
+
+
+def token(value: Any) -> Any:
+    """Return what is equal for equal values alone, also when they change later on."""
+    if value is MISSING or type(value) is str:
+        return value
+    # Their bytes tell 1 from 1.0 and True, and know the order of keys.
+    return _encode(value)
+
+
+def line_token(value: Any) -> Any:
+    """Return the token of what the line of a value shows."""
+    return type(value) if value and isinstance(value, dict | list) else token(value)
+
+
+class Probe:
+    """One field, followed through a history: whether it is another than before.
+
+    What facts cannot reach is not read again, and the node that a field belongs to is
+    looked up again only after those that can move it.
+    """
+
+    def __init__(self, path: Path, *, is_line: bool = False) -> None:
+        """Follow a field; with `is_line` of a collection only that it is there."""
+        self.path = path
+        self._is_line = is_line
+        self._key = str(path[0])
+        self._inside = path[1:]
+        is_figure = self._key == "stats" and len(path) == 2
+        self._figure = str(path[1]) if is_figure else None
+        self._is_below = self._key in ("phases", "current") or self._figure in _COUNTERS
+        self._touched = False
+        self._node: Any = None
+        self._rest: Path = ()
+        self._value: Any = MISSING
+
+    def begin(self, plan: Plan) -> None:
+        """Take the field's value in a plan as that before the next fact."""
+        self._node, self._touched = None, plan.touched
+        self._value = self._token(self._read(plan))
+
+    def changes(self, plan: Plan, reach: Reach) -> bool:
+        """Tell whether a fact that reaches so far has changed the field."""
+        if reach is Reach.WHOLE or plan.touched is not self._touched:
+            self._node, self._touched = None, plan.touched
+        elif reach is Reach.TOP and self._is_below and not plan.tree.empty:
+            return False
+        value = self._read(plan)
+        if type(value) is not str:
+            value = self._token(value)
+        if value == self._value:
+            return False
+        self._value = value
+        return True
+
+    def _token(self, value: Any) -> Any:
+        return line_token(value) if self._is_line else token(value)
+
+    def _read(self, plan: Plan) -> Any:
+        if self._figure is not None:
+            return figure_of(plan, self._figure)
+        if self._key != "phases" or not plan.touched or plan.tree.empty:
+            return find(part(plan, self._key), self._inside)
+        if self._node is None:
+            self._node, self._rest = _nearest(plan.document, self.path)
+        return find(self._node, self._rest)
+
+
+def _nearest(document: Any, path: Path) -> tuple[Any, Path]:
+    """Return the node that a path leads through last, and the path from there."""
+    node, rest = document, path
+    for key in CHILDREN:
+        children = node.get(key)
+        if len(rest) < 2 or rest[0] != key or not isinstance(children, list):
+            break
+        index = rest[1] if isinstance(rest[1], int) else index_of(children, rest[1])
+        if not 0 <= index < len(children) or not isinstance(children[index], dict):
+            break
+        node, rest = children[index], rest[2:]
+    return node, rest

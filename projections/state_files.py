@@ -1,0 +1,46 @@
+"""The state files that can be read as of any point, by their name.
+
+A further file joins with one line in `STATE_FILES`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sprintlog.engine.sprint.transitions import check_exists
+
+from .workspace_reading import WorkspaceReading
+from .yaml_writer import dump
+
+
+class Standing(NamedTuple):
+    """What a state file says at a point."""
+
+    subject: str
+    """Whose file it is: a sprint's id."""
+    version: int
+    """The version of the stream that it follows from."""
+    document: dict[str, Any]
+
+
+class StateFile(NamedTuple):
+    """A file that follows from the log."""
+
+    path: str
+    """How it is called where it is written."""
+    read: Callable[[WorkspaceReading, str | None, str | None], Standing]
+    """From a workspace, whose file and a point to what it says there."""
+    text: Callable[[dict[str, Any]], str]
+    """From what it says to its text."""
+
+
+def _progress(
+    workspace: WorkspaceReading, sprint_id: str | None, at: str | None
+) -> Standing:
+    sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+    check_exists(sprint)
+    return Standing(sprint.id, sprint.version, sprint.document)
+
+
+STATE_FILES: dict[str, StateFile] = {
+    "progress": StateFile("PROGRESS.yaml", _progress, dump),
+}

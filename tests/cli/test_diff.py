@@ -1,0 +1,114 @@
+"""`diff`: what is different between two points, told in three ways."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.sprint.patch import apply
+from sprintlog.projections.yaml_reader import load
+
+from .conftest import PLAN, Run
+
+AT = "2026-01-15T09:0{}:00Z"
+
+
+@pytest.fixture
+def history(sprint: Path, done: Run) -> Path:
+    """Return a folder whose sprint finished a phase and began the next."""
+    steps = [
+        ("phase", "start"),
+        ("phase", "complete", "--summary", "on a branch"),
+        ("phase", "start", "--model", "opus"),
+    ]
+    for minute, step in enumerate(steps, start=1):
+        done(*step, "--at", AT.format(minute))
+    return sprint
+
+
+def shown(done: Run, *arguments: str) -> Any:
+    """Return the document as of a point."""
+    return load(done("show", "progress", *arguments).out.encode())
+
+
+def test_tells_each_field_in_a_line(history: Path, done: Run) -> None:
+    """A line names the field by the ids on its way, and both values."""
+    lines = done("diff", "version:3", "version:4").out.splitlines()
+    assert lines[:2] == [
+        "phases[setup].status: in-progress → completed",
+        f"phases[setup].completed-at: + {AT.format(2)}",
+    ]
+    assert "phases[setup].summary: + on a branch" in lines
+    back = done("diff", "version:4", "version:3").out
+    assert "phases[setup].summary: - on a branch\n" in back
+
+
+def test_tells_what_happened_until_now(history: Path, done: Run) -> None:
+    """Without a second point it is the present."""
+    assert done("diff", "start").out == done("diff", "start", "version:5").out
+
+
+def test_says_when_nothing_differs(history: Path, done: Run) -> None:
+    """The same state at both points has no lines, and no operations."""
+    assert done("diff", "version:5").out == "no difference\n"
+    assert done("diff", "version:5", "--json-patch").json == []
+    assert done("diff", "version:5", "--unified").out == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("start", "version:5"), ("version:5", "position:2"), (AT.format(1), AT.format(3))],
+)
+def test_patch_leads_from_one_to_the_other(
+    history: Path, done: Run, old: str, new: str
+) -> None:
+    """The JSON Patch of two points applies, and gives exactly the other document."""
+    patch = done("diff", old, new, "--json-patch").json
+    reached = apply(shown(done, "--at", old), patch)
+    assert reached == shown(done, "--at", new)
+
+
+def test_unified_diff_is_that_of_the_files(history: Path, done: Run) -> None:
+    """Removed and added lines are those of the state file's text."""
+    lines = done("diff", "version:3", "version:4", "--unified").out.splitlines()
+    assert lines[:2] == [
+        "--- PROGRESS.yaml\tauth version 3",
+        "+++ PROGRESS.yaml\tauth version 4",
+    ]
+    assert {"-    status: in-progress", "+    status: completed"} <= set(lines)
+
+
+def test_compares_two_sprints(history: Path, done: Run) -> None:
+    """`SPRINT@POINT` is a point of a sprint, `SPRINT@` that sprint as it is now."""
+    (history / "plan.yaml").write_text(PLAN + "  - id: ship\n    prompt: Ship it\n")
+    done("sprint", "create", "next", "--plan", "plan.yaml", "--sprint-dir", "next")
+    answer = done("diff", "auth@start", "next@", "--json").json
+    assert answer["old"] == {"sprint": "auth", "version": 1}
+    assert answer["new"] == {"sprint": "next", "version": 1}
+    (added,) = [c for c in answer["changes"] if c["what"] == "added"]
+    assert added["field"] == "phases[ship]"
+    assert added["new"] == {"id": "ship", "status": "pending", "prompt": "Ship it"}
+
+
+def test_tells_items_by_their_ids(history: Path, done: Run) -> None:
+    """What came in before others leaves them what they were."""
+    done("phase", "inject", "--id", "docs", "--prompt", "x", "--position", "before:review")
+    lines = done("diff", "version:5").out
+    assert "phases[docs]: + {" in lines
+    assert "phases[review]" not in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("nope",), 1),
+        (("version:99",), 3),
+        (("nobody@start",), 3),
+        (("start", "--unified", "--json"), 2),
+    ],
+)
+def test_refuses_what_is_no_point(
+    history: Path, run: Run, arguments: tuple[str, ...], code: int
+) -> None:
+    """A text that is no point, and a point at which there was nothing, end as for --at."""
+    assert run("diff", *arguments).code == code
