@@ -1,6 +1,7 @@
 """The half of the workspace that only reads: which sprints there are, and how they were."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import Recorded
@@ -110,6 +111,24 @@ class WorkspaceReading:
         """Return the version of a sprint's stream at a point."""
         point = parse_point(at, now=self.clock())
         return version_at(self.log, sprint_stream(sprint_id), self.sprint(sprint_id), point)
+
+    def moment(self, sprint: Sprint, at: str | None) -> str:
+        """Return the time of a point: now, the one named, or that of its last event."""
+        if at is None:
+            return self.now()
+        point = parse_point(at, now=self.clock())
+        if point.time:
+            return point.time
+        stream, last = sprint_stream(sprint.id), sprint.version
+        return next(self.log.read_stream(stream, after=last - 1, until=last)).at
+
+    def standing(self, at: str | None) -> dict[str, Sprint]:
+        """Return the sprints that there were at a point, as they were then."""
+        found = {}
+        for name in self.sprints():
+            with suppress(NotFoundError):
+                found[name] = self.sprint(name, at=at)
+        return found
 
     def events(self, sprint_id: str | None = None) -> Iterator[Recorded]:
         """Yield the events of one sprint, or of the whole log."""

@@ -7,23 +7,26 @@ from sprintlog.engine.sprint.actions import ACTIONS, Action
 from sprintlog.engine.sprint.next import next_action
 
 from ..output import print_json, print_text
-from ..wiring import open_workspace, with_json, with_sprint
+from ..wiring import open_workspace, with_json, with_point, with_sprint
 
 
 @click.command(epilog="Example: sprintlog next --json | jq -r .do")
 @click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt alone.")
+@with_point
 @with_sprint
 @with_json
-def command(only_prompt: bool, sprint_id: str | None, as_json: bool) -> None:
-    """Say what is to be done now.
+def command(
+    only_prompt: bool, at: str | None, sprint_id: str | None, as_json: bool
+) -> None:
+    """Say what is to be done now, or what was to be done then.
 
     The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
     complete, stop and done; docs/reference/next.md says what a loop does with each.
     Nothing is recorded.
     """
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id))
-        action = next_action(sprint, now=workspace.now())
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        action = next_action(sprint, now=workspace.moment(sprint, at))
     if as_json:
         print_json({"sprint": sprint.id, **msgspec.to_builtins(action)})
     elif only_prompt:

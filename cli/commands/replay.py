@@ -15,8 +15,8 @@ from ..wiring import open_workspace, with_json, with_point, with_sprint
 VALUE_CHARS_MAX = 60
 CHANGES_MAX = 12
 DERIVED = ("last-activity", "stats.elapsed")
-NEXT, BACK, QUIT = ("n", " ", "\r", "\n", "\x1b[C"), ("b", "p", "\x1b[D"), ("q", "\x04")
-"""The keys of `--step`; right and left, too."""
+NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
+"""What is typed at `--step`, each before Enter."""
 
 
 @click.command(
@@ -32,7 +32,10 @@ NEXT, BACK, QUIT = ("n", " ", "\r", "\n", "\x1b[C"), ("b", "p", "\x1b[D"), ("q",
 )
 @click.option("--to", "until", metavar="POINT", help="The same as --at.")
 @click.option(
-    "--step", "stepwise", is_flag=True, help="On a terminal wait for a key at each event."
+    "--step",
+    "stepwise",
+    is_flag=True,
+    help="On a terminal stop at each event: next, back or quit.",
 )
 @with_point
 @with_sprint
@@ -67,7 +70,7 @@ def command(
 
 
 def _walk(steps: Iterator[Step]) -> None:
-    """Show one event after another, each when a key asks for it."""
+    """Show one event after another, each when somebody asks for it."""
     seen: list[Step] = []
     index = 0
     while True:
@@ -77,12 +80,22 @@ def _walk(steps: Iterator[Step]) -> None:
                 break
             seen.append(following)
         print_text(*_lines(seen[index]))
-        progress("[n]ext  [b]ack  [q]uit")
-        while (key := click.getchar()) not in (*NEXT, *BACK, *QUIT):
-            continue
-        if key in QUIT:
+        word = _asked()
+        if word in QUIT:
             return
-        index = max(index - 1, 0) if key in BACK else index + 1
+        index = max(index - 1, 0) if word in BACK else index + 1
+
+
+def _asked() -> str:
+    """Return what the person at the terminal wants; the end of input is an end too."""
+    while True:
+        progress("[n]ext  [b]ack  [q]uit, then Enter")
+        line = sys.stdin.readline()
+        word = line.strip().lower()
+        if not line:
+            return QUIT[0]
+        if word in (*NEXT, *BACK, *QUIT):
+            return word
 
 
 def _answer(step: Step) -> dict[str, Any]:

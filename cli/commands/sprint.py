@@ -18,7 +18,7 @@ from ..hooking import hook_from
 from ..output import counted, print_json, print_text, table, warn
 from ..placing import place_in, source_of
 from ..recording import Options, act, answer_and_refresh, record
-from ..wiring import open_workspace, with_envelope, with_json, with_recording
+from ..wiring import open_workspace, with_envelope, with_json, with_point, with_recording
 
 REASON = click.option("--reason", metavar="TEXT", help="Why.")
 
@@ -231,21 +231,27 @@ def reopen(reason: str | None, **given: Any) -> None:
 
 
 @command.command("list", epilog="Example: sprintlog sprint list --json")
+@with_point
 @with_json
-def list_(as_json: bool) -> None:
+def list_(at: str | None, as_json: bool) -> None:
     """List the sprints of this log."""
     with open_workspace() as workspace:
-        rows = [
-            {
-                "sprint": name,
-                "status": workspace.status_of(name, version),
-                "version": version,
-            }
-            for name, version in workspace.sprints().items()
-        ]
+        if at is None:
+            found = [
+                (name, workspace.status_of(name, version), version)
+                for name, version in workspace.sprints().items()
+            ]
+        else:
+            standing = workspace.standing(at).items()
+            found = [(name, s.plan.status, s.version) for name, s in standing]
+    rows = [
+        {"sprint": name, "status": status, "version": version}
+        for name, status, version in found
+    ]
     if as_json:
         print_json(rows)
     elif rows:
         print_text(*table([[str(value) for value in row.values()] for row in rows]))
     else:
-        raise NotFoundError("there is no sprint in this log yet")
+        when = "yet" if at is None else "at that point"
+        raise NotFoundError(f"there is no sprint in this log {when}")

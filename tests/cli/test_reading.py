@@ -132,3 +132,47 @@ def test_prints_errors_as_json(folder: Path, run: Any) -> None:
     result = run("status", "--json")
     assert (result.code, result.out) == (3, "")
     assert json.loads(result.err)["error"] == "not-found"
+
+
+def test_replays_from_point_to_point(history: Path, done: Any) -> None:
+    """The changes between two points, in order, lead from one document to the other."""
+    from sprintlog.engine.sprint.patch import apply
+
+    steps = done("replay", "--from", "version:3", "--to", "iter:1", "--json").lines
+    assert [step["version"] for step in steps] == [4, 5]
+    document = load(done("show", "progress", "--at", "version:3").out.encode())
+    for step in steps:
+        document = apply(document, step["changes"])
+    assert document == load(done("show", "progress", "--at", "iter:1").out.encode())
+
+
+def test_replays_field_by_field(history: Path, done: Any) -> None:
+    """Each event has its changes by the names of their fields, for people and as JSON."""
+    done("phase", "fail", "--error", "no disk")
+    (*_, failed, blocked) = done("replay", "--json").lines
+    fields = {change["field"]: change for change in failed["fields"]}
+    assert fields["phases[build].status"]["new"] == "failed"
+    assert (failed["reason"], blocked["type"]) == ("no disk", "sprint-blocked")
+    shown = done("replay", "--from", "version:7").out.splitlines()
+    assert shown[0].endswith("runtime  phase-failed  no disk")
+    assert shown[1] == "        phases[build].status: in-progress → failed"
+
+
+def test_replays_over_rollbacks(history: Path, done: Any) -> None:
+    """A rollback is an event whose changes are those back to its target."""
+    done("rollback", "--to", "version:3")
+    (step,) = done("replay", "--from", "version:7", "--json").lines
+    (back,) = [c for c in step["fields"] if c["field"] == "stats.current-iteration"]
+    assert (step["type"], back["old"], back["new"]) == ("rolled-back", 2, 1)
+
+
+def test_refuses_to_replay_backwards(history: Path, run: Any) -> None:
+    """The first point comes before the second; `--to` and `--at` are the same."""
+    backwards = run("replay", "--from", "version:5", "--to", "version:2")
+    assert (backwards.code, "earlier point first" in backwards.err) == (1, True)
+    assert run("replay", "--to", "version:2", "--at", "version:3").code == 2
+
+
+def test_prints_all_steps_without_a_terminal(history: Path, done: Any) -> None:
+    """`--step` waits for keys on a terminal only."""
+    assert done("replay", "--step").out == done("replay").out
