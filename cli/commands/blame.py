@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.sprint.facts import RolledBack
 from sprintlog.engine.sprint.field_path import MISSING
 from sprintlog.projections.blame import Blame
 from sprintlog.projections.blame_lines import Line
@@ -85,7 +86,8 @@ def _lines(found: Blame) -> Iterator[str]:
     if found.reason is not None:
         yield f"  reason        {cut(found.reason)}"
     if (origin := found.brought_back) is not None:
-        yield f"  brought back  {_said(origin)}"
+        is_back = found.event.type == RolledBack.type
+        yield f"  {'brought back' if is_back else 'now in force'}  {_said(origin)}"
         if (why := reason_of(origin)) is not None:
             yield f"  reason        {cut(why)}"
     for event in found.causes:
@@ -119,5 +121,8 @@ def _line_answer(line: Line) -> dict[str, Any]:
 
 def _row(line: Line) -> tuple[str, ...]:
     event, origin = line.event, line.brought_back
-    back = f" (of {origin.version})" if origin is not None else ""
-    return (str(event.version), event.at, event.actor, event.type + back, f"│ {line.text}")
+    kind = event.type
+    if origin is not None:
+        word = "of" if kind == RolledBack.type else "voided, now"
+        kind = f"{kind} ({word} {origin.version})"
+    return (str(event.version), event.at, event.actor, kind, f"│ {line.text}")

@@ -59,6 +59,8 @@ def test_names_the_event_in_force_beside_a_voided_one(history: Path, done: Run) 
     done("rollback", "--to", "version:3")
     found = blamed(done, "phases[setup].status")
     assert (found["event"]["version"], found["brought_back"]["version"]) == (12, 3)
+    assert "  now in force  phase-started  " in done("blame", "phases[setup].status").out
+    assert "phase-started (voided, now 3)" in done("blame", "--all").out
 
 
 def test_follows_derived_fields(history: Path, done: Run) -> None:
