@@ -27,6 +27,11 @@ NAMED_MAX = 12
 """How many fields an error names that are there instead."""
 
 
+ALWAYS_SET: set[Path] = {("stats", "elapsed"), ("last-activity",)}
+"""Fields that nearly every event sets."""
+EVENTS_NEAR = 64
+
+
 class Blame(NamedTuple):
     """Who set a field, and what led to that."""
 
@@ -93,13 +98,16 @@ def search(
     *,
     until: int,
     as_lines: bool = False,
+    near: int = EVENTS_NEAR,
 ) -> list[Setting]:
     """Return for each path when its value last changed, as of a version.
 
     `as_lines` asks when what its line shows did.
     """
     found = [Setting(0, 0) for _ in paths]
-    for stretch in reader.stretches(sprint_id, until):
+    # Where nearly every event sets a field, those before the last ones need no look.
+    first = near if set(paths) <= ALWAYS_SET else 0
+    for stretch in reader.stretches(sprint_id, until, near=first):
         watch = _Watch([Probe(path, is_line=as_lines) for path in paths])
         reader.follow(watch, stretch)
         # What a later stretch has found stands; what it left open is looked for here.

@@ -25,6 +25,7 @@ from .yaml_writer import dump_entry, dump_item
 
 _KEY_CHARS_MAX = 256
 """A longer key may stand on a line of its own."""
+_OFTEN = {"last-activity", "stats.elapsed"}
 _INDEX = re.compile(r"\[\d+\]", re.ASCII)
 
 
@@ -64,6 +65,7 @@ def search_all(
     found = {n: Setting(watch.changed.get(n, 0), watch.set.get(n, 0)) for n in fields}
     # What is named by an index had another name as long as an id stood there.
     others = [name for name in fields if _was_otherwise(name, watch.named)]
+    others += fields & _OFTEN
     paths = [parse_path(name) for name in others]
     again = search(reader, sprint_id, paths, until=until, as_lines=True) if paths else []
     return {**found, **dict(zip(others, again, strict=True))}
@@ -160,7 +162,7 @@ class _Watch:
     def _look_along(self, address: str) -> None:
         """Compare the top of the document, a node and all above it."""
         plan = self._plan
-        self._compare("", plan.settle(), 0)
+        self._compare("", _seldom(plan), 0)
         node: Node | None = plan.tree.find(address) if address else None
         nodes = [empty for empty, _ in plan.tree.empty]
         while node is not None and node.parent is not None:
@@ -173,7 +175,7 @@ class _Watch:
         """Compare the whole document, and forget the nodes that are gone."""
         self._names = {}
         gone = set(self._parts)
-        waiting: list[tuple[str, Any, int]] = [("", self._plan.settle(), 0)]
+        waiting: list[tuple[str, Any, int]] = [("", _seldom(self._plan), 0)]
         while waiting:
             name, node, level = waiting.pop()
             gone.discard(name)
@@ -237,6 +239,17 @@ class _Watch:
                 self.named.add(by_index)
             found.append((place, item))
         return found
+
+
+def _seldom(plan: Plan) -> dict[str, Any]:
+    """Return a plan's document without what nearly every event sets."""
+    view = dict(plan.settle())
+    view.pop("last-activity", None)
+    stats = view.get("stats")
+    if isinstance(stats, dict) and len(stats) > 1:
+        # Something is left of it, so that its own line stays what it was.
+        view["stats"] = {name: x for name, x in stats.items() if name != "elapsed"}
+    return view
 
 
 def _inside(name: str, key: str | None) -> str:

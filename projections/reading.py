@@ -111,14 +111,21 @@ class Reader:
                 break
         return [*known, *self._scan_rollbacks(stream, since, until)]
 
-    def stretches(self, sprint_id: str, until: int) -> Iterator[Stretch]:
-        """Yield the stretches between checkpoints up to a version, the newest first."""
+    def stretches(self, sprint_id: str, until: int, *, near: int = 0) -> Iterator[Stretch]:
+        """Yield the stretches between checkpoints up to a version, the newest first.
+
+        With `near` the first is no longer than that, even if no checkpoint stands there.
+        """
         last, rollbacks = until, self.rollbacks(sprint_id, until)
-        stream = sprint_stream(sprint_id)
-        for version in self._checkpoints.versions(stream):
+        versions = self._checkpoints.versions(sprint_stream(sprint_id))
+        if 0 < near < until and not any(until - near <= v < until for v in versions):
+            versions = sorted({*versions, until - near}, reverse=True)
+        for version in versions:
             if version >= last or any(to < version < at <= last for at, to in rollbacks):
                 continue
-            saved = self._checkpoints.load(stream, version)
+            saved = self._checkpoints.load(sprint_stream(sprint_id), version)
+            if saved is None and version == until - near:
+                saved = self.at_version(sprint_id, version)
             if saved is not None:
                 yield Stretch(saved, last, [r for r in rollbacks if version < r[0] <= last])
                 last = version

@@ -24,12 +24,12 @@ Imported = list[tuple[Path, bytes, bytes]]
 def come_back(data: Path, seed: int) -> Verdict:
     """Every version of every sprint, shown and parsed, equals the original parsed."""
     problems, count, names = [], 0, 0
-    for sprint in _sprints(data):
+    for sprint in real_sprints(data):
         names += 1
-        with _folder() as folder:
+        with scratch_folder() as folder:
             for file, original, shown in _imported(folder, sprint):
                 count += 1
-                if _exact(_parse(original)) != _exact(_parse(shown)):
+                if _exact(parsed(original)) != _exact(parsed(shown)):
                     problems.append(f"{file.parent.name}/{file.name} is not the same")
     return Verdict(not problems, f"{count} documents of {names} sprints", problems)
 
@@ -37,10 +37,10 @@ def come_back(data: Path, seed: int) -> Verdict:
 def same_bytes(data: Path, seed: int) -> Verdict:
     """Documents that are what js-yaml writes come out byte for byte."""
     problems, own, count = [], 0, 0
-    for sprint in _sprints(data):
-        with _folder() as folder:
+    for sprint in real_sprints(data):
+        with scratch_folder() as folder:
             imported = _imported(folder, sprint)
-        pairs = [(new.decode(), _exact(_parse(old))) for _, old, new in imported]
+        pairs = [(new.decode(), _exact(parsed(old))) for _, old, new in imported]
         dumps = _by_node(pairs).dumps
         for (file, original, shown), theirs in zip(imported, dumps, strict=True):
             count += 1
@@ -56,14 +56,14 @@ def same_bytes(data: Path, seed: int) -> Verdict:
 def read_by_node(data: Path, seed: int) -> Verdict:
     """js-yaml 4, js-yaml 5 and yaml 2 read every file we write as we do."""
     pairs = []
-    for sprint in _sprints(data):
-        with _folder() as folder:
+    for sprint in real_sprints(data):
+        with scratch_folder() as folder:
             for _, _, shown in _imported(folder, sprint):
-                pairs.append((shown.decode(), _exact(_parse(shown))))
+                pairs.append((shown.decode(), _exact(parsed(shown))))
             # The sprint goes on, and its file is ours from here.
             run(folder, "note", "going on", "--at", "2026-02-01T00:00:00Z")
             shown = run(folder, "show", "progress")
-            pairs.append((shown.decode(), _exact(_parse(shown))))
+            pairs.append((shown.decode(), _exact(parsed(shown))))
     problems = _by_node(pairs).failures
     return Verdict(
         not problems, f"{len(pairs)} files by js-yaml 4, js-yaml 5, yaml 2", problems
@@ -86,8 +86,8 @@ def rebuilt_anywhere(data: Path, seed: int) -> Verdict:
         {"PYTHONHASHSEED": "77", "TZ": "America/St_Johns", "LC_ALL": "tr_TR.UTF-8"},
         {"PYTHONHASHSEED": str(seed), "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "0"},
     ]
-    for sprint in _sprints(data):
-        with _folder() as folder:
+    for sprint in real_sprints(data):
+        with scratch_folder() as folder:
             _imported(folder, sprint)
             _go_on(folder)
             file = folder / "sprint" / "PROGRESS.yaml"
@@ -112,7 +112,8 @@ def _go_on(folder: Path) -> None:
     run(folder, "iteration", "start")
 
 
-def _sprints(data: Path) -> list[Path]:
+def real_sprints(data: Path) -> list[Path]:
+    """Return the folders of the real sprints; skip where there are none."""
     folders = sorted(path for path in (data / "sprints").glob("*") if path.is_dir())
     if not folders:
         raise Skip(f"there are no real sprints in {data}")
@@ -135,7 +136,8 @@ def _imported(folder: Path, sprint: Path) -> Imported:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
+    """Yield an empty folder."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         yield Path(name)
 
@@ -160,7 +162,8 @@ for _tag, _pattern, _first in (
     )
 
 
-def _parse(content: bytes) -> Any:
+def parsed(content: bytes) -> Any:
+    """Return what a document says, read by another reader than ours."""
     return yaml.load(content, _Core)
 
 

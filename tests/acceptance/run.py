@@ -26,6 +26,7 @@ from . import (
     laws,
     loops,
     power_cuts,
+    time_travel,
 )
 from .criterion import Skip, Verdict
 
@@ -38,6 +39,7 @@ CRITERIA: dict[str, Criterion] = {
     "js-yaml's own output comes out byte for byte": documents.same_bytes,
     "Node reads our files the same": documents.read_by_node,
     "lost files come back, in any environment": documents.rebuilt_anywhere,
+    "the past of real sprints is what their files say": time_travel.agrees_with_the_files,
     "definitions become what their compiler made": definitions.compiled_cases,
     "real definitions are recorded or refused": definitions.real_definitions,
     "laws hold over many examples": laws.hold,

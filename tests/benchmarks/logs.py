@@ -35,10 +35,12 @@ class Sizes(NamedTuple):
     """How often work that takes long is repeated."""
     processes: int
     """How often processes are started."""
+    blame: int
+    """Events of the log whose past is asked for."""
 
 
-FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 21)
-QUICK = Sizes(100_000, 1_000, 1_000, 2_000, 3, 5)
+FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 21, 100_000)
+QUICK = Sizes(100_000, 1_000, 1_000, 2_000, 3, 5, 20_000)
 
 
 class Bench:
@@ -64,6 +66,13 @@ class Bench:
         """Return the folder of the log whose fold is measured."""
         folder = self.new_folder("large")
         make_loop(folder, self.sizes.fold)
+        return folder
+
+    @cached_property
+    def past(self) -> Path:
+        """Return the folder of the log whose past is asked for."""
+        folder = self.new_folder("past")
+        make_loop(folder, self.sizes.blame)
         return folder
 
 

@@ -3,7 +3,8 @@
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain as chained
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from sprintlog.engine.log.chain import check_rows
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.facts import FACTS
 from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.verifying import verify
 from sprintlog.projections.workspace import Workspace
 
 from .logs import TAIL, Bench, make_loop
-from .measure import WALL, Figure, rate, side_by_side, speed_up
+from .measure import WALL, Figure, duration, rate, side_by_side, speed_up
 from .samples import PHASES, SPRINT, address, loop_facts
 
 OPENINGS = 10
@@ -147,6 +149,71 @@ def cold_open(bench: Bench) -> Figure:
         open_each, rebuild, rounds=_rounds(bench), by=WALL, units=(OPENINGS, 1)
     )
     return speed_up(sides, f"full rebuild of {events:,} events")
+
+
+def blame(bench: Bench) -> Figure:
+    """Measure who set a field that was never changed since, without any checkpoint."""
+    events = bench.sizes.blame
+    with _uncached(bench) as workspace:
+        sides = side_by_side(
+            lambda: _set_at(workspace, f"phases[{address(PHASES // 2)}].prompt", 1),
+            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            rounds=bench.sizes.rounds,
+        )
+    return duration(sides, f"one fold of {events:,} events")
+
+
+def blame_derived(bench: Bench) -> Figure:
+    """Measure who set a figure that nearly every event changes, in the same way."""
+    events = bench.sizes.blame
+    with _uncached(bench) as workspace:
+        sides = side_by_side(
+            lambda: _set_at(workspace, "stats.elapsed", events),
+            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            rounds=bench.sizes.rounds,
+        )
+    return duration(sides, f"one fold of {events:,} events")
+
+
+def blame_recent(bench: Bench) -> Figure:
+    """Measure who set a field of late, with the checkpoint 100 events before the end."""
+    events = bench.sizes.blame
+    with Workspace.open(bench.past) as workspace:
+        sides = side_by_side(
+            lambda: _set_at(workspace, "current.phase", None),
+            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            rounds=bench.sizes.rounds,
+        )
+    return duration(sides, f"one fold of {events:,} events")
+
+
+def blame_lines(bench: Bench) -> Figure:
+    """Measure who set each line of the whole file."""
+    events = bench.sizes.blame
+    with Workspace.open(bench.past) as workspace:
+        sides = side_by_side(
+            lambda: workspace.blame_lines(SPRINT),
+            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            rounds=_rounds(bench),
+        )
+    return duration(sides, f"one fold of {events:,} events")
+
+
+def _set_at(workspace: Workspace, field: str, version: int | None) -> None:
+    (found,) = workspace.blame(SPRINT, field)
+    assert version in (None, found.event.version), found
+
+
+@contextmanager
+def _uncached(bench: Bench) -> Iterator[Workspace]:
+    """Open the log whose past is asked for, its checkpoint forgotten for the while."""
+    with Workspace.open(bench.past) as workspace:
+        workspace.checkpoints.forget(sprint_stream(SPRINT))
+        try:
+            yield workspace
+        finally:
+            last = workspace.log.version(sprint_stream(SPRINT)) - TAIL
+            workspace.reader.renew(workspace.reader.at_version(SPRINT, last))
 
 
 def _rounds(bench: Bench) -> int:

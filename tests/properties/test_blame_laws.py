@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.projections.blame import Setting, search
+from sprintlog.projections.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.blame_lines import line_fields, search_all
 from sprintlog.projections.catalogue import draft, sprint_stream
 from sprintlog.projections.checkpoints import MemoryCheckpoints
@@ -93,6 +93,13 @@ def test_names_what_the_definition_says(
     wanted = [
         expected(world, [token(find(one, path)) for one in every], until) for path in paths
     ]
+    # Those that nearly every event sets are looked for among the last events first.
+    often = sorted(ALWAYS_SET, key=str)
+    found += search(reader_of(world, kept), "s", often, until=until, near=1 + k % 9)
+    for path in often:
+        values = [token(find(one, path)) for one in every]
+        fields.append(f"often {path}")
+        wanted.append(expected(world, values, until))
     said = {field: pair for field, *pair in zip(fields, found, wanted, strict=True)}
     assert {n: pair for n, pair in said.items() if pair[0] != pair[1]} == {}
 
