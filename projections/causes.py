@@ -13,12 +13,12 @@ CAUSES_MAX = 32
 """How far a chain is followed; whoever wants more asks for its last event."""
 _NEAR = 256
 """How many events before one are looked at before all others: most causes are there."""
-_REASONS = ("reason", "why", "error", "problem", "summary", "text", "details")
-"""The fields in which an event says why, or what came of it."""
+_REASONS = ("reason", "why", "error", "problem", "summary", "text", "details", "source")
+"""The fields in which an event says why, what came of it, or where it is from."""
 
 
 def reason_of(event: Recorded) -> str | None:
-    """Return what an event says of why, what was reached or what went wrong."""
+    """Return what an event says of why, what came of it, or where it is from."""
     payload = CODEC.today(event)
     data: dict[str, Any] = {} if payload is None else msgspec.json.decode(payload)
     found = next((data[name] for name in _REASONS if data.get(name)), None)

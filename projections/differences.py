@@ -13,6 +13,8 @@ from sprintlog.engine.sprint.patch import Operation, diff, same
 from .state_files import STATE_FILES, Standing, StateFile
 from .workspace_reading import WorkspaceReading
 
+_CONTEXT_CHARS = 12
+
 
 class Change(NamedTuple):
     """One field that is another than before."""
@@ -135,7 +137,13 @@ def _items(name: str, items: list[Any]) -> dict[str, Any]:
 
 def told(change: Change, *, chars_max: int = 72) -> str:
     """Return a change as one line for people; longer values are cut."""
-    old, new = (cut(shown(value), chars_max) for value in (change.old, change.new))
+    texts = [shown(value) for value in (change.old, change.new)]
+    # What two long texts have in common would be all that one sees of them.
+    pairs = enumerate(zip(*texts, strict=False))
+    apart = next((at for at, (one, other) in pairs if one != other), min(map(len, texts)))
+    if max(map(len, texts)) > chars_max and apart > _CONTEXT_CHARS:
+        texts = [f"…{text[apart - _CONTEXT_CHARS :]}" for text in texts]
+    old, new = (cut(text, chars_max) for text in texts)
     match change.what:
         case "added":
             return f"{change.field}: + {new}"

@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.facts import RolledBack
 from sprintlog.engine.sprint.field_path import MISSING
 from sprintlog.projections.blame import Blame
 from sprintlog.projections.blame_lines import Line
-from sprintlog.projections.causes import reason_of
+from sprintlog.projections.causes import CAUSES_MAX, reason_of
 from sprintlog.projections.differences import cut, shown
 
 from ..output import envelope, print_json, print_text, table
@@ -92,7 +92,11 @@ def _lines(found: Blame) -> Iterator[str]:
             yield f"  reason        {cut(why)}"
     for event in found.causes:
         yield f"  caused by     {_said(event)}"
-    if found.event.correlation_id not in {found.event.id, *(x.id for x in found.causes)}:
+    known = {found.event.id, *(event.id for event in found.causes)}
+    first = (found.event, *found.causes)[-1].causation_id
+    if first not in known and len(found.causes) < CAUSES_MAX:
+        yield f"  caused by     {first}, which is not in this log"
+    if found.event.correlation_id not in known:
         yield f"  part of       {found.event.correlation_id}"
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 
 from ..log.fact import Fact
 from . import facts as f
+from .ralph_facts import RALPH_FACTS
 
 
 class Reach(Enum):
@@ -32,6 +33,8 @@ _TOP = (
     f.SprintReopened,
     f.ActivitySeen,
     f.IterationStarted,
+    f.IterationEnded,
+    *RALPH_FACTS,
 )
 _NODE = (
     f.HumanNeeded,

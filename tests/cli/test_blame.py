@@ -92,6 +92,14 @@ def test_tells_the_chain_of_causes(history: Path, done: Run) -> None:
     assert "  part of       night-7\n" in lines
 
 
+def test_tells_a_cause_from_elsewhere(history: Path, done: Run) -> None:
+    """A cause that is no event of this log is named, and ends the chain."""
+    done("phase", "complete", "--causation-id", "ticket-9")
+    assert blamed(done, "phases[setup].elapsed")["causes"] == []
+    lines = done("blame", "phases[setup].elapsed").out
+    assert "  caused by     ticket-9, which is not in this log\n" in lines
+
+
 def test_takes_several_fields(history: Path, done: Run) -> None:
     """Each field has its answer, in the order in which they were given."""
     answers = done("blame", "status", "/phases/0/id", "--json").lines

@@ -98,6 +98,17 @@ def test_tells_items_by_their_ids(history: Path, done: Run) -> None:
     assert "phases[review]" not in lines
 
 
+def test_shows_where_long_texts_differ(history: Path, done: Run) -> None:
+    """Of two texts that begin alike, what is shown is where they go apart."""
+    done("phase", "complete", "build/login/implement", "--summary", "word " * 30 + "one")
+    done("phase", "reopen", "build/login/implement")
+    done("phase", "start", "build/login/implement")
+    done("phase", "complete", "build/login/implement", "--summary", "word " * 30 + "two")
+    lines = done("diff", "version:6", "version:9").out.splitlines()
+    (line,) = [line for line in lines if ".summary: " in line]
+    assert line.endswith(".summary: …d word word one → …d word word two")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
