@@ -22,7 +22,7 @@ class Reach(Enum):
     """Everything, and which nodes there are."""
 
 
-_TOP = (
+_TOP: tuple[type[Fact], ...] = (
     f.SprintStarted,
     f.SprintPaused,
     f.BreakpointReached,
@@ -36,7 +36,7 @@ _TOP = (
     f.IterationEnded,
     *RALPH_FACTS,
 )
-_NODE = (
+_NODE: tuple[type[Fact], ...] = (
     f.HumanNeeded,
     f.PhaseStarted,
     f.PhaseCompleted,
