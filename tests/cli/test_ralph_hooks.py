@@ -103,7 +103,7 @@ def test_a_signal_ends_agent_and_hooks(
     assert (state()["status"], tasks(state)) == ("interrupted", [(1, "slow", "running")])
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_loop_that_was_ended_goes_on_in_its_iteration(
     folder: Path, run: Run, goal_agent: Make, state: Any, done: Run, number: int
 ) -> None:
@@ -118,7 +118,7 @@ def test_a_loop_that_was_ended_goes_on_in_its_iteration(
     loop.communicate(timeout=60)
     answered = done("status", "--json").json
     assert "loop" not in answered
-    if number == signal.SIGINT:
+    if number == signal.SIGTERM:
         assert done("next", "--json").json["do"] == "resume"
         done("sprint", "resume")
     told = done("next", "--json").json
