@@ -21,6 +21,8 @@ COMMANDS = {
     "run": "Drive a sprint with an agent's command.",
     "status": "Show where a sprint stands.",
     "log": "List the events.",
+    "query": "Ask with SQL.",
+    "audit": "Tell the decisions of a sprint: who, when, on what evidence, what followed.",
     "show": "Print a state file or an event, as it is or was.",
     "diff": "Show what is different between two points.",
     "blame": "Say who set a field, when and why.",

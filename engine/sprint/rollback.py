@@ -5,6 +5,7 @@ What lies on the path from a version to the root is in force there (DESIGN.md se
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
@@ -35,6 +36,30 @@ def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
 def lies_on(stretches: Sequence[Interval], version: int) -> bool:
     """Tell whether a version lies on a path."""
     return any(first <= version <= last for first, last in stretches)
+
+
+def stretches_only_in(
+    these: Sequence[Interval], those: Sequence[Interval]
+) -> list[Interval]:
+    """Return what lies on one path and not on another, in order."""
+    edges = sorted({n for first, last in (*these, *those) for n in (first, last + 1)})
+    found: list[Interval] = []
+    for first, end in pairwise(edges):
+        if lies_on(these, first) and not lies_on(those, first):
+            if found and found[-1][1] == first - 1:
+                first, _ = found.pop()
+            found.append((first, end - 1))
+    return found
+
+
+def taken_back_by(version: int, rollbacks: Sequence[tuple[int, int]]) -> int | None:
+    """Return the rollback since which a version is off the path; None if it lies on it."""
+    by = None
+    for index, (at, _) in enumerate(rollbacks):
+        if at > version:
+            counts = lies_on(path(rollbacks[: index + 1], at), version)
+            by = None if counts else by or at
+    return by
 
 
 def iteration_end(record: Record, number: int, *, version: int) -> int:

@@ -15,6 +15,7 @@ SLOW = {"defusedxml", "lizard", "pydantic", "sqlite_utils", "structlog", "yaml"}
 HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main")
 OTHERS = {
     "alerts",
+    "audit",
     "backup",
     "best",
     "blame",
@@ -26,6 +27,7 @@ OTHERS = {
     "import",
     "init",
     "log",
+    "query",
     "rebuild",
     "replay",
     "schema",

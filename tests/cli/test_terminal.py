@@ -60,6 +60,7 @@ NEEDED = {
     "old": "start",
     "new": "version:2",
     "fields": "status",
+    "sql": "SELECT * FROM v_events",
 }
 """A value for every argument and option that a command cannot do without."""
 ONE_OF_SEVERAL = {"prompt", "plan", "priority", "type", "auto"}

@@ -19,6 +19,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts, queue_facts, ralph_facts
 
 from .problem_codes import sprint_page
+from .tables import query_page
 from .transitions import transitions_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -278,6 +279,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "events.md": events_page,
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
+    "query.md": lambda: query_page(NOTE),
     "transitions.md": lambda: transitions_page(NOTE),
 }
 

@@ -1,0 +1,213 @@
+"""The decisions of a sprint: who decided what, when, on what evidence, what followed.
+
+Which facts are decisions stands in `decision_table`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Kind
+from sprintlog.engine.sprint.rollback import (
+    Interval,
+    lies_on,
+    path,
+    stretches_only_in,
+    taken_back_by,
+)
+
+from .catalogue import CODEC
+from .decision_table import BREAKPOINT, DECISIONS, EVIDENCE, GATE, QUIET, How
+
+Data = dict[str, Any]
+Seen = tuple[str, str]
+"""What was seen last of an address: its type, and in words."""
+NOTHING: Seen = ("", "")
+
+TEXT_CHARS_MAX = 300
+
+
+class Decision(msgspec.Struct):
+    """One decision."""
+
+    position: int
+    version: int
+    at: str
+    actor: str
+    observed: bool
+    kind: str
+    type: str
+    about: str
+    """The address it is about; empty for the sprint itself."""
+    said: str
+    evidence: str
+    followed: str
+    in_force: bool
+    """False once a rollback went back before it."""
+
+
+def decisions(
+    events: Iterable[Recorded], rollbacks: Sequence[tuple[int, int]], version: int
+) -> list[Decision]:
+    """Return the decisions among the events of one stream up to a version, in order.
+
+    `rollbacks` are all of the stream's up to there, as (version, target).
+    """
+    found: list[Decision] = []
+    waiting: dict[str, list[Decision]] = {}
+    seen: dict[str, Seen] = {}
+    live = path(rollbacks, version)
+    for event in events:
+        how, evidence = DECISIONS.get(event.type), EVIDENCE.get(event.type)
+        data = _data(event) if how or evidence or waiting else {}
+        about = _about(how or evidence, data)
+        if event.type not in QUIET:
+            for name in {"", *_above(about)} if about else {""}:
+                for before in waiting.pop(name, ()):
+                    before.followed = _named(event, about)
+        if how is not None:
+            decision = _decision(event, how, data, about, seen)
+            decision.in_force = _counts(event, live)
+            if not decision.in_force:
+                by = taken_back_by(event.version, rollbacks)
+                decision.followed = f"no longer in force since version {by}"
+            elif event.type == "rolled-back":
+                decision.followed = _gone(event.version, rollbacks)
+            else:
+                waiting.setdefault("" if how.stops else about, []).append(decision)
+            found.append(decision)
+        if evidence is not None:
+            _keep(seen, event, evidence, about, data)
+    return found
+
+
+def _keep(seen: dict[str, Seen], event: Recorded, how: How, about: str, data: Data) -> None:
+    """Keep what went wrong, for whatever is above it too; a gate that passed ends it."""
+    names = {"", *_above(about)}
+    if how.kind == GATE and data.get("exit_code") == 0:
+        for name in names:
+            seen.pop(name, None)
+        return
+    said = ": ".join(filter(None, (_named(event, about), _words(how, data))))
+    for name in names:
+        seen[name] = event.type, said[:TEXT_CHARS_MAX]
+
+
+def _decision(
+    event: Recorded, how: How, data: Data, about: str, seen: dict[str, Seen]
+) -> Decision:
+    evidence = [_fields(how.evidence, data)]
+    if how.looks_back:
+        evidence.append(seen.get(about, NOTHING)[1])
+    return Decision(
+        event.position,
+        event.version,
+        event.at,
+        event.actor,
+        event.observed,
+        BREAKPOINT if _is_review(event, seen) else how.kind,
+        event.type,
+        about,
+        _said(event, how, data),
+        "; ".join(filter(None, evidence)),
+        "",
+        in_force=True,
+    )
+
+
+def _is_review(event: Recorded, seen: dict[str, Seen]) -> bool:
+    reached = seen.get("", NOTHING)[0] == "breakpoint-reached"
+    return event.type == "sprint-resumed" and reached
+
+
+def _data(event: Recorded) -> Data:
+    payload = CODEC.today(event)
+    data = {} if payload is None else msgspec.json.decode(payload)
+    return data if isinstance(data, dict) else {}
+
+
+def _about(how: How | None, data: Data) -> str:
+    about = data.get(how.about if how else "phase") or data.get("into")
+    return about if isinstance(about, str) else ""
+
+
+def _above(address: str) -> Iterator[str]:
+    """Yield an address and those above it."""
+    while address:
+        yield address
+        address = address.rpartition("/")[0]
+
+
+def _said(event: Recorded, how: How, data: Data) -> str:
+    if event.type == "gate-checked":
+        return _verdict(data)
+    return _fields(how.said, data)
+
+
+def _words(how: How, data: Data) -> str:
+    if how.kind == GATE:
+        return _verdict(data)
+    return ": ".join(_shown(data[name]) for name in how.said if data.get(name))
+
+
+def _verdict(data: Data) -> str:
+    code = data.get("exit_code")
+    said = "passed" if code == 0 else f"failed with exit code {code}"
+    if data.get("timed_out"):
+        said = "failed at its time limit"
+    return f"{said}, handed in from elsewhere" if data.get("elsewhere") else said
+
+
+def _fields(names: Sequence[str], data: Data) -> str:
+    """Return fields with their values; a reason, as what is said most, without its name."""
+    parts = []
+    for name in names:
+        value = data.get(name)
+        if value is None or value in ("", [], False):
+            continue
+        shown = _shown(value)
+        parts.append(shown if name == "reason" else f"{name.replace('_', ' ')} {shown}")
+    return ", ".join(parts)[:TEXT_CHARS_MAX]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return ", ".join(map(_shown_item, value))
+    return msgspec.json.encode(value).decode()
+
+
+def _shown_item(value: Any) -> str:
+    """Return an item by its name: nodes have an id, files a path."""
+    if isinstance(value, dict):
+        return str(value.get("id") or value.get("path") or "?")
+    return _shown(value)
+
+
+def _named(event: Recorded, about: str) -> str:
+    what = f"{event.type} {about}" if about else event.type
+    return f"version {event.version}: {what} by {event.actor}"
+
+
+def _counts(event: Recorded, live: Sequence[Interval]) -> bool:
+    fact = CODEC.facts.get(event.type)
+    is_execution = fact is None or fact.kind is Kind.EXECUTION
+    return not is_execution or lies_on(live, event.version)
+
+
+def _gone(version: int, rollbacks: Sequence[tuple[int, int]]) -> str:
+    """Return what a rollback took back, and what it brought back."""
+    before = path([r for r in rollbacks if r[0] < version], version - 1)
+    after = path([r for r in rollbacks if r[0] <= version], version)
+    gone = _between(stretches_only_in(before, after))
+    back = _between(stretches_only_in(after[:-1], before))
+    parts = [f"no longer in force: {gone}" if gone else ""]
+    parts.append(f"in force again: {back}" if back else "")
+    return "; ".join(filter(None, parts))
+
+
+def _between(stretches: Sequence[Interval]) -> str:
+    return ", ".join(f"{a} to {b}" if a != b else str(a) for a, b in stretches)

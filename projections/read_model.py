@@ -1,0 +1,261 @@
+"""The read model: what the log says, as plain tables in a SQLite file of their own.
+
+It lies beside the log as `query.db`, is brought up to date when somebody asks, and can be
+opened by any SQLite tool. Nothing else reads it, and what is wrong with it is thrown
+away and made anew (ADR 0018).
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.chain import recorded
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Kind
+from sprintlog.engine.log.stores.descriptors import give_back
+from sprintlog.engine.sprint.rollback import path as path_to
+
+from .catalogue import CODEC, sprint_of
+from .decisions import decisions
+from .read_model_rows import Row, phase_rows, sprint_row
+from .read_model_schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
+from .workspace import Workspace
+
+NAME = "query.db"
+LOCK = "query.lock"
+BUSY_SECONDS = 30.0
+FORMAT = 1
+"""Raise when what is in the tables is computed in another way."""
+
+Progress = Callable[[int], None]
+
+_KNOWLEDGE = {tag for tag, fact in CODEC.facts.items() if fact.kind is not Kind.EXECUTION}
+
+
+def refreshed(
+    workspace: Workspace, *, fresh: bool = False, progress: Progress = lambda count: None
+) -> Path:
+    """Bring the file up to date with the log, and return where it is.
+
+    Raise `RefusedError` where it cannot be written; `in_memory` does without it.
+    """
+    folder = workspace.location.folder
+    target = folder / NAME
+    try:
+        with _locked(folder / LOCK):
+            if fresh:
+                _remove(target)
+            try:
+                _refresh(workspace, target, progress)
+            except sqlite3.DatabaseError:
+                # Damaged, or somebody made something else of it: it is only a copy.
+                _remove(target)
+                _refresh(workspace, target, progress)
+    except (OSError, sqlite3.Error) as error:
+        raise RefusedError(f"{target} cannot be written: {error}", file=str(target)) from (
+            error
+        )
+    return target
+
+
+def in_memory(
+    workspace: Workspace, *, progress: Progress = lambda count: None
+) -> sqlite3.Connection:
+    """Return the tables in memory, for a log in a folder that cannot be written."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    _make(connection)
+    _catch_up(workspace, connection, progress)
+    return connection
+
+
+@contextmanager
+def _locked(lock: Path) -> Iterator[None]:
+    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(lock, flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        give_back(descriptor)
+
+
+def _remove(target: Path) -> None:
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        target.with_name(target.name + suffix).unlink(missing_ok=True)
+
+
+def _refresh(workspace: Workspace, target: Path, progress: Progress) -> None:
+    if not target.exists():
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+        os.close(os.open(target, flags, 0o600))
+        target.chmod(0o600)
+    connection = sqlite3.connect(target, isolation_level=None, timeout=BUSY_SECONDS)
+    try:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        # It is only a copy: after a power cut it is made anew.
+        connection.execute("PRAGMA synchronous=OFF")
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            _make(connection)
+        check(connection)
+        _catch_up(workspace, connection, progress)
+    finally:
+        connection.close()
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version={FORMAT}")
+    for statement in STATEMENTS:
+        connection.execute(statement)
+    connection.execute("INSERT INTO upto VALUES (0, x'')")
+    connection.execute("COMMIT")
+
+
+def check(connection: sqlite3.Connection) -> None:
+    """Raise `sqlite3.DatabaseError` unless the tables are exactly ours."""
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+    texts = {sql for (sql,) in rows}
+    if (application_id, version, texts) != (APPLICATION_ID, FORMAT, set(STATEMENTS)):
+        raise sqlite3.DatabaseError("not our tables")
+
+
+def _catch_up(
+    workspace: Workspace, connection: sqlite3.Connection, progress: Progress
+) -> None:
+    """Take in what came since, in one transaction; all of it where the log is another."""
+    log = workspace.log
+    head = log.head()
+    ((after, hash_),) = connection.execute("SELECT position, hash FROM upto").fetchall()
+    if (after, hash_) == (head.position, head.hash):
+        return
+    if after:
+        event = next(log.read(after=after - 1, until=after), None)
+        if event is None or event.hash != hash_:
+            raise sqlite3.DatabaseError("of another log")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        events = _Events(connection)
+        for page in log.pages(after=after, until=head.position):
+            events.take([recorded(row) for row in page])
+            progress(page[-1][0])
+        for name, version in sorted(events.touched.items()):
+            _write_sprint(
+                workspace, connection, name, version, rolled=name in events.rolled
+            )
+        connection.execute(
+            "UPDATE upto SET position = ?, hash = ?", (head.position, head.hash)
+        )
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+class _Events:
+    """New events on their way into their table."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.touched: dict[str, int] = {}
+        """The sprints that have new events, with their last versions."""
+        self.rolled: set[str] = set()
+        """Those that were rolled back."""
+        self._connection = connection
+        self._iterations: dict[str, int | None] = {}
+
+    def take(self, events: list[Recorded]) -> None:
+        """Insert events that come next."""
+        self._connection.executemany(inserting("v_events"), map(self._row, events))
+
+    def _row(self, event: Recorded) -> Row:
+        payload = CODEC.today(event)
+        data = {} if payload is None else msgspec.json.decode(payload)
+        sprint, iteration = sprint_of(event.stream), None
+        if sprint is not None:
+            self.touched[sprint] = event.version
+            iteration = self._iteration(event, sprint, data)
+        phase = data.get("phase")
+        return (
+            event.position,
+            event.stream,
+            sprint,
+            event.version,
+            event.id,
+            event.type,
+            event.at,
+            event.recorded_at,
+            event.actor,
+            event.correlation_id,
+            event.causation_id,
+            event.key,
+            int(event.observed),
+            phase if isinstance(phase, str) else None,
+            iteration,
+            1,
+            None if payload is None else payload.decode(),
+            event.hash.hex(),
+        )
+
+    def _iteration(self, event: Recorded, sprint: str, data: dict[str, Any]) -> int | None:
+        """Return the iteration that an event is in, until the next or a rollback."""
+        if sprint not in self._iterations:
+            found = self._connection.execute(
+                "SELECT iteration FROM v_events WHERE sprint = ? ORDER BY version DESC",
+                (sprint,),
+            ).fetchone()
+            self._iterations[sprint] = found[0] if found else 0
+        if event.type == "iteration-started":
+            self._iterations[sprint] = data.get("number")
+        if event.type == "rolled-back":
+            self.rolled.add(sprint)
+            self._iterations[sprint] = None
+        return self._iterations[sprint]
+
+
+def _write_sprint(
+    workspace: Workspace,
+    connection: sqlite3.Connection,
+    name: str,
+    version: int,
+    *,
+    rolled: bool,
+) -> None:
+    sprint = workspace.reader.at_version(name, version)
+    rollbacks = [r for r in sprint.record.rollbacks if r[0] <= version]
+    for table in TABLES.keys() - {"v_events"}:
+        connection.execute(f"DELETE FROM {table} WHERE sprint = ?", (name,))
+    connection.execute(inserting("v_sprints"), sprint_row(sprint))
+    connection.executemany(inserting("v_phases"), phase_rows(sprint))
+    events = workspace.log.read_stream(f"sprint/{name}", until=version)
+    rows = (
+        (name, *msgspec.structs.astuple(decision))
+        for decision in decisions(events, rollbacks, version)
+    )
+    connection.executemany(inserting("v_decisions"), rows)
+    if rolled:
+        _mark(connection, name, path_to(rollbacks, version))
+    for table in ("v_gates", "v_iterations"):
+        sql = inserting(table)
+        connection.execute(sql, (name,) * sql.count("?"))
+
+
+def _mark(connection: sqlite3.Connection, name: str, live: list[tuple[int, int]]) -> None:
+    """Say of every execution fact of a sprint anew whether it counts."""
+    known = ", ".join("?" * len(_KNOWLEDGE))
+    connection.execute(
+        f"UPDATE v_events SET in_force = 0 WHERE sprint = ? AND type NOT IN ({known})",
+        (name, *_KNOWLEDGE),
+    )
+    connection.executemany(
+        "UPDATE v_events SET in_force = 1 WHERE sprint = ? AND version BETWEEN ? AND ?",
+        ((name, first, last) for first, last in live),
+    )

@@ -1,0 +1,201 @@
+"""The tables of the read model: their columns, and what each of them holds."""
+
+from typing import NamedTuple
+
+APPLICATION_ID = 0x73706C71
+"""`splq`, in the database's header."""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    name: str
+    type: str
+    """What it declares."""
+    meaning: str
+
+
+class Table(NamedTuple):
+    """A table that a question can be about."""
+
+    meaning: str
+    columns: tuple[Column, ...]
+    keys: str = ""
+    """What a table declares behind its columns."""
+    query: str = ""
+    """What fills it for a sprint, where its rows follow from those of `v_events`."""
+
+
+def _columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
+    return tuple(Column(*row) for row in rows)
+
+
+_WHO_AND_WHEN = (
+    ("position", "INTEGER", "place in the log"),
+    ("version", "INTEGER", "place in the sprint's stream"),
+    ("at", "TEXT", "when it happened, ISO 8601 in UTC"),
+    ("actor", "TEXT", "who caused it"),
+)
+_SPRINT = ("sprint", "TEXT", "the sprint's id")
+
+TABLES: dict[str, Table] = {
+    "v_events": Table(
+        "Every event of the log.",
+        _columns(
+            ("position", "INTEGER", "place in the log: 1, 2, 3 …"),
+            ("stream", "TEXT", "`sprint/ID`, or another stream"),
+            ("sprint", "TEXT", "the sprint's id; null in another stream"),
+            ("version", "INTEGER", "place in the stream: 1, 2, 3 …"),
+            ("id", "TEXT", "UUIDv7"),
+            ("type", "TEXT", "the fact's wire tag"),
+            ("at", "TEXT", "when it happened, ISO 8601 in UTC"),
+            ("recorded_at", "TEXT", "when it was appended"),
+            ("actor", "TEXT", "who caused it"),
+            ("correlation_id", "TEXT", "the work it belongs to"),
+            ("causation_id", "TEXT", "the event that caused it"),
+            ("key", "TEXT", "idempotency key"),
+            ("observed", "INTEGER", "1 when another tool says so"),
+            ("phase", "TEXT", "the address it is about, where it names one"),
+            ("iteration", "INTEGER", "the iteration it happened in; 0 before the first"),
+            ("in_force", "INTEGER", "0 once a rollback went back before it"),
+            ("data", "TEXT", "what it says: JSON in today's shape; null when erased"),
+            ("hash", "TEXT", "the chain's hash, in hexadecimal"),
+        ),
+        "PRIMARY KEY (position), UNIQUE (stream, version)",
+    ),
+    "v_sprints": Table(
+        "Every sprint as it is now.",
+        _columns(
+            _SPRINT,
+            ("version", "INTEGER", "its last version"),
+            ("status", "TEXT", "its status word"),
+            ("mode", "TEXT", "`standard`, `ralph`, or null"),
+            ("goal", "TEXT", "the goal of a Ralph loop"),
+            ("last_activity", "TEXT", "when something happened last"),
+            ("started_at", "TEXT", "when it was started"),
+            ("completed_at", "TEXT", "when it was completed"),
+            ("total_phases", "INTEGER", "how many top phases there are"),
+            ("completed_phases", "INTEGER", "how many of them are completed"),
+            ("path", "TEXT", "its state file, relative to the work tree"),
+        ),
+        "PRIMARY KEY (sprint)",
+    ),
+    "v_phases": Table(
+        "Every phase, step and sub-phase as it is now.",
+        _columns(
+            _SPRINT,
+            ("address", "TEXT", "ids from the top: `build/login/check`"),
+            ("parent", "TEXT", "the address above; null for a top phase"),
+            ("number", "INTEGER", "its turn in the document, from 1"),
+            ("level", "INTEGER", "1 phase, 2 step, 3 sub-phase"),
+            ("is_leaf", "INTEGER", "1 when it has nothing below and is executed itself"),
+            ("is_current", "INTEGER", "1 when the pointer stands on it"),
+            ("id", "TEXT", "its id"),
+            ("status", "TEXT", "its status word"),
+            ("prompt", "TEXT", "what is to be done"),
+            ("model", "TEXT", "the model that executes it"),
+            ("started_at", "TEXT", "when it was started"),
+            ("completed_at", "TEXT", "when it was completed"),
+            ("summary", "TEXT", "what was reached"),
+            ("error", "TEXT", "what went wrong"),
+            ("next_retry_at", "TEXT", "not before this time"),
+            ("injected", "INTEGER", "1 when it came in while the plan was carried out"),
+            ("gate_status", "TEXT", "its gate's status word; null without a gate"),
+            ("gate_attempts", "INTEGER", "how often its gate was checked"),
+        ),
+        "PRIMARY KEY (sprint, address)",
+    ),
+    "v_decisions": Table(
+        "Every decision, as `audit` tells them.",
+        _columns(
+            _SPRINT,
+            *_WHO_AND_WHEN,
+            ("observed", "INTEGER", "1 when another tool says so"),
+            ("kind", "TEXT", "what kind of decision it is"),
+            ("type", "TEXT", "the fact's wire tag"),
+            ("about", "TEXT", "the address it is about; empty for the sprint itself"),
+            ("said", "TEXT", "what was decided, and why"),
+            ("evidence", "TEXT", "what it was decided on"),
+            ("followed", "TEXT", "what came next; empty when nothing did"),
+            ("in_force", "INTEGER", "0 once a rollback went back before it"),
+        ),
+        "PRIMARY KEY (sprint, version)",
+    ),
+    "v_gates": Table(
+        "Every check of a gate.",
+        _columns(
+            _SPRINT,
+            *_WHO_AND_WHEN,
+            ("phase", "TEXT", "the address whose gate it is"),
+            ("attempt", "INTEGER", "which attempt it was"),
+            ("passed", "INTEGER", "1 when it passed"),
+            ("exit_code", "INTEGER", "how its script ended"),
+            ("timed_out", "INTEGER", "1 when its time limit ended it"),
+            ("duration_ms", "INTEGER", "how long it took"),
+            ("output", "TEXT", "what it printed; of long output head and tail"),
+            ("output_sha256", "TEXT", "sha256 of all of the output"),
+            ("elsewhere", "INTEGER", "1 for a result that was handed in"),
+            ("in_force", "INTEGER", "0 once a rollback went back before it"),
+        ),
+        "PRIMARY KEY (sprint, version)",
+        """SELECT sprint, position, version, at, actor, phase,
+  json_extract(data, '$.attempt'),
+  json_extract(data, '$.exit_code') = 0
+    AND coalesce(json_extract(data, '$.timed_out'), 0) = 0,
+  json_extract(data, '$.exit_code'),
+  coalesce(json_extract(data, '$.timed_out'), 0),
+  json_extract(data, '$.duration_ms'),
+  coalesce(json_extract(data, '$.output'), ''),
+  json_extract(data, '$.output_sha256'),
+  coalesce(json_extract(data, '$.elsewhere'), 0),
+  in_force
+FROM v_events WHERE sprint = ? AND type = 'gate-checked'""",
+    ),
+    "v_iterations": Table(
+        "Every iteration that was started.",
+        _columns(
+            _SPRINT,
+            *_WHO_AND_WHEN,
+            ("number", "INTEGER", "its number; none is given twice"),
+            ("max_iterations", "INTEGER", "how many the loop allows"),
+            ("last_version", "INTEGER", "the last version that belongs to it"),
+            ("last_at", "TEXT", "when the last event of it happened"),
+            ("events", "INTEGER", "how many events belong to it, its start among them"),
+            ("in_force", "INTEGER", "0 once a rollback went back before its start"),
+        ),
+        "PRIMARY KEY (sprint, version)",
+        """SELECT s.sprint, s.position, s.version, s.at, s.actor, s.iteration,
+  json_extract(s.data, '$.max_iterations'), i.last,
+  (SELECT at FROM v_events WHERE stream = s.stream AND version = i.last),
+  i.events, s.in_force
+FROM v_events s JOIN (
+  SELECT iteration, max(version) AS last, count(*) AS events
+  FROM v_events WHERE sprint = ? GROUP BY iteration
+) i ON i.iteration = s.iteration
+WHERE s.sprint = ? AND s.type = 'iteration-started'""",
+    ),
+}
+"""Everything that a question can be about, by name."""
+
+
+def _statement(name: str, table: Table) -> str:
+    columns = ",\n  ".join(f"{c.name} {c.type}" for c in table.columns)
+    return f"CREATE TABLE {name} (\n  {columns},\n  {table.keys}\n)"
+
+
+STATEMENTS = (
+    *(_statement(name, table) for name, table in TABLES.items()),
+    "CREATE INDEX v_events_type ON v_events (type)",
+    "CREATE INDEX v_events_phase ON v_events (sprint, phase)",
+    "CREATE INDEX v_events_iteration ON v_events (sprint, iteration, version)",
+    "CREATE TABLE upto (position INTEGER NOT NULL, hash BLOB NOT NULL)",
+)
+"""What makes the file; `upto` is the log's head that it stands for."""
+
+
+def inserting(name: str) -> str:
+    """Return the statement that inserts a row of a table, or all rows of a sprint."""
+    if query := TABLES[name].query:
+        return f"INSERT INTO {name} {query}"
+    marks = ", ".join("?" * len(TABLES[name].columns))
+    return f"INSERT INTO {name} VALUES ({marks})"

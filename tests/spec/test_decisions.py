@@ -1,0 +1,162 @@
+"""Which facts are decisions, on what evidence, and what followed."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint.rollback import path, stretches_only_in, taken_back_by
+from sprintlog.projections.catalogue import CODEC
+from sprintlog.projections.decision_table import DECISIONS, KINDS
+from sprintlog.projections.decisions import Decision, decisions
+
+AT = "2026-01-15T09:00:00Z"
+
+
+def recorded(version: int, type_: str, data: Any, actor: str = "runtime") -> Recorded:
+    """Return an event as a log gives it, of any type."""
+    payload = msgspec.json.encode(data)
+    schema = CODEC.facts[type_].schema_version if type_ in CODEC.facts else 1
+    return Recorded(
+        version, "sprint/s", version, "id", type_, schema, AT, AT, actor, "c", "c",
+        None, None, 0, False, b"", payload, b"", b"",
+    )  # fmt: skip
+
+
+def told(*facts: Fact) -> list[Decision]:
+    """Return the decisions among facts in a row."""
+    events = [recorded(n, fact.type, fact) for n, fact in enumerate(facts, start=1)]
+    rollbacks = [
+        (n, fact.to)
+        for n, fact in enumerate(facts, start=1)
+        if isinstance(fact, f.RolledBack)
+    ]
+    return decisions(events, rollbacks, len(facts))
+
+
+def test_every_decision_has_a_kind_and_is_a_fact() -> None:
+    """A line of the table is of a known kind, and names only fields that its fact has."""
+    for tag, how in DECISIONS.items():
+        assert how.kind in KINDS
+        if (fact := CODEC.facts.get(tag)) is not None:
+            named = {*how.said, *how.evidence, how.about} - {"reason", "phase", ""}
+            assert named <= set(fact.__struct_fields__), tag
+
+
+def test_what_went_wrong_is_the_evidence() -> None:
+    """A person's decision stands on what failed there, or above, before it."""
+    failed = f.PhaseFailed("a/b", "boom", "network")
+    skipped = told(failed, f.PhaseSkipped("a/b", "no use"))[0]
+    assert (skipped.said, skipped.evidence) == (
+        "no use",
+        "version 1: phase-failed a/b by runtime: network: boom",
+    )
+    resumed = told(failed, f.SprintResumed("ana", "it is there again"))[0]
+    assert resumed.said == "by ana, why it is there again"
+    assert resumed.evidence.startswith("version 1: phase-failed a/b")
+    assert told(failed, f.PhaseSkipped("c"))[0].evidence == ""
+
+
+def test_a_gate_that_passed_ends_the_trouble() -> None:
+    """After a gate passed, its failures are no evidence any more."""
+    wrong, right = (f.GateChecked("a", n + 1, code) for n, code in enumerate((2, 0)))
+    first, second, paused = told(wrong, right, f.SprintResumed("ana"))
+    assert (first.said, second.said) == ("failed with exit code 2", "passed")
+    assert first.evidence == "attempt 1, exit code 2"
+    assert paused.evidence == ""
+    late = f.GateChecked("a", 1, 137, timed_out=True, elsewhere=True)
+    assert told(late)[0].said == "failed at its time limit, handed in from elsewhere"
+
+
+def test_what_follows_is_about_the_same() -> None:
+    """What followed is the next event there or below; signs of life and notes are none."""
+    skip = f.PhaseSkipped("a/b")
+    quiet = [f.ActivitySeen(), f.NoteAdded("x", "a/b"), f.PhaseStarted("c")]
+    assert told(skip, *quiet)[0].followed == ""
+    followed = told(skip, *quiet, f.PhaseReopened("a/b"))[0].followed
+    assert followed == "version 5: phase-reopened a/b by runtime"
+    gate = told(f.GateChecked("a", 1, 1), f.PhaseStarted("a/b/c"))[0]
+    assert gate.followed == "version 2: phase-started a/b/c by runtime"
+
+
+def test_whatever_comes_follows_a_stop() -> None:
+    """When the sprint waits, the next thing that happens is what followed."""
+    stopped = told(f.HumanNeeded("a", "which way?"), f.SprintResumed("ana", "left"))[0]
+    assert stopped.followed == "version 2: sprint-resumed by runtime"
+
+
+def test_a_review_is_told_from_a_pause() -> None:
+    """Going on after a breakpoint is its review, going on after a pause is not."""
+    kinds = [d.kind for d in told(f.BreakpointReached("a"), f.SprintResumed())]
+    assert kinds == ["breakpoint", "breakpoint"]
+    assert [d.kind for d in told(f.SprintPaused(), f.SprintResumed())] == ["human"] * 2
+
+
+def test_rollbacks_say_what_they_took_and_brought_back() -> None:
+    """A decision off the path says since when, a rollback which versions it is about."""
+    facts: list[Fact] = [f.SprintStarted(), f.PhaseSkipped("a"), f.RolledBack(1, "no")]
+    skip, back = told(*facts)
+    assert (skip.in_force, skip.followed) == (False, "no longer in force since version 3")
+    assert (back.in_force, back.followed) == (True, "no longer in force: 2")
+    skip, back, undo = told(*facts, f.RolledBack(2, undoes=3))
+    assert (skip.in_force, skip.followed) == (True, "")
+    assert undo.followed == "no longer in force: 3; in force again: 2"
+
+
+def test_knowledge_stays_in_force() -> None:
+    """An observed edit counts whatever was rolled back."""
+    edit = f.EditObserved("PROGRESS.yaml", "00", "kept", 1)
+    found = told(f.SprintStarted(), edit, f.RolledBack(1))
+    assert [d.in_force for d in found] == [True, True]
+    assert found[0].evidence == "since 1, digest 00"
+
+
+def test_injections_name_what_came() -> None:
+    """Nodes and files are told by id and path, and the rest is left out."""
+    came = f.PhaseInjected(
+        [{"id": "x", "prompt": "p"}, {"id": "y"}],
+        f.InjectionPosition("after", "a"),
+        into="",
+        after="a",
+        sources=(f.Source("w.yaml"),),
+    )
+    (decision,) = told(came)
+    assert (decision.said, decision.evidence) == ("nodes x, y, after a", "sources w.yaml")
+
+
+def test_erased_decisions_are_there() -> None:
+    """A decision whose payload was erased is still one, without words."""
+    event = msgspec.structs.replace(
+        recorded(1, "phase-skipped", {}), payload=None, salt=None
+    )
+    (decision,) = decisions([event], [], 1)
+    assert (decision.kind, decision.said) == ("skip", "")
+
+
+@pytest.mark.parametrize(
+    ("rollbacks", "version", "by"),
+    [
+        ([], 5, None),
+        ([(6, 3)], 5, 6),
+        ([(6, 3)], 3, None),
+        ([(6, 3), (7, 5)], 5, None),
+        ([(6, 3), (7, 5), (8, 2)], 5, 8),
+        ([(6, 3), (8, 2)], 5, 6),
+    ],
+)
+def test_the_rollback_that_took_a_version(
+    rollbacks: list[tuple[int, int]], version: int, by: int | None
+) -> None:
+    """It is the last one that took it off the path, if it is off the path."""
+    assert taken_back_by(version, rollbacks) == by
+
+
+def test_paths_are_compared() -> None:
+    """What lies on one path and not on another, in whole stretches."""
+    one, two = path([(6, 3)], 8), path([(6, 3), (9, 5)], 10)
+    assert stretches_only_in(one, two) == [(6, 8)]
+    assert stretches_only_in(two, one) == [(4, 5), (9, 10)]
+    assert stretches_only_in(one, one) == []
