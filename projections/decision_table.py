@@ -46,7 +46,7 @@ class How(NamedTuple):
 DECISIONS: dict[str, How] = {
     "sprint-compiled": How(PLAN, ("sources",)),
     "sprint-imported": How(PLAN, ("source",)),
-    "fork-created": How(PLAN, ("source",), ("version", "hash")),
+    "fork-created": How(PLAN, ("source", "reason"), ("version", "hash")),
     "gate-checked": How(
         GATE, (), ("attempt", "exit_code", "timed_out", "duration_ms", "output_sha256")
     ),
@@ -104,3 +104,6 @@ EVIDENCE: dict[str, How] = {
 
 QUIET = {"activity-seen", "note-added", "agent-ran", "gate-started"}
 """What does not count as following: signs of life, remarks, and reports of runs."""
+
+UNDOABLE = {HUMAN, SKIP, BLOCK, INJECTION, REQUEST}
+"""The kinds that `undo --decision` takes back."""

@@ -10,6 +10,7 @@ import msgspec
 
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Kind
+from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.rollback import (
     Interval,
     lies_on,
@@ -17,9 +18,18 @@ from sprintlog.engine.sprint.rollback import (
     stretches_only_in,
     taken_back_by,
 )
+from sprintlog.engine.sprint.state import Sprint
 
-from .catalogue import CODEC
-from .decision_table import BREAKPOINT, DECISIONS, EVIDENCE, GATE, QUIET, How
+from .catalogue import CODEC, sprint_stream
+from .decision_table import (
+    BREAKPOINT,
+    DECISIONS,
+    EVIDENCE,
+    GATE,
+    QUIET,
+    UNDOABLE,
+    How,
+)
 
 Data = dict[str, Any]
 Seen = tuple[str, str]
@@ -81,6 +91,22 @@ def decisions(
         if evidence is not None:
             _keep(seen, event, evidence, about, data)
     return found
+
+
+def last_decision(log: Log, sprint: Sprint) -> int:
+    """Return the version of the latest decision in force; 0 when there is none.
+
+    It is one that somebody took by itself, not what another event caused.
+    """
+    live = path(sprint.record.rollbacks, sprint.version)
+    latest, caused = 0, False
+    for event in log.read_stream(sprint_stream(sprint.id), until=sprint.version):
+        how = DECISIONS.get(event.type)
+        is_one = how is not None and how.kind in UNDOABLE and not caused
+        caused = event.remaining > 0
+        if is_one and event.version not in sprint.record.undone:
+            latest = event.version if lies_on(live, event.version) else latest
+    return latest
 
 
 def _keep(seen: dict[str, Seen], event: Recorded, how: How, about: str, data: Data) -> None:

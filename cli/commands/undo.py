@@ -1,18 +1,52 @@
-"""`sprintlog undo`: take back the latest rollback."""
+"""`sprintlog undo`: take back the latest rollback, or the latest decision."""
 
 from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.rollback import undo_rollback
+from sprintlog.engine.sprint.rollback import undo_decision, undo_rollback
 
-from ..recording import record
-from ..wiring import with_recording
+from ..recording import Options, act, answer_and_refresh, record
+from ..wiring import open_workspace, with_recording
 
 
-@click.command("undo", epilog="Example: sprintlog undo --reason 'it was right after all'")
+@click.command(
+    "undo",
+    epilog="Examples: sprintlog undo --reason 'it was right after all'\n\n"
+    "sprintlog undo --decision",
+)
 @click.option("--reason", metavar="TEXT", help="Why.")
+@click.option(
+    "--decision",
+    is_flag=True,
+    help="Take back the latest decision: a skip, block, injection, request, or what a "
+    "person stopped or went on with.",
+)
 @with_recording
-def command(reason: str | None, **given: Any) -> None:
-    """Take back the latest rollback: the state is as it was just before it."""
-    record("undo", given, undo_rollback, {"reason": reason})
+def command(reason: str | None, decision: bool, **given: Any) -> None:
+    """Take back the latest rollback: the state is as it was just before it.
+
+    With --decision the state is as it was just before the latest decision; what was
+    recorded since then no longer counts either. `sprintlog redo` takes an undo back.
+    """
+    if not decision:
+        record("undo", given, undo_rollback, {"reason": reason})
+        return
+    # Imported here: to undo a rollback no decision is looked for.
+    from sprintlog.projections.decisions import last_decision
+
+    options = Options(given)
+    wish = options.masked({"reason": reason})
+    with open_workspace() as workspace:
+        name = workspace.choose(options.sprint_id)
+        outcome = act(
+            workspace,
+            name,
+            "undo --decision",
+            lambda sprint, at: undo_decision(
+                sprint, first=last_decision(workspace.log, sprint), **wish
+            ),
+            options,
+            wish,
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)

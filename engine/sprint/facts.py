@@ -12,6 +12,7 @@ from ..iterations.facts import ITERATION_FACTS
 from ..iterations.facts import Usage as Usage
 from ..log.fact import Fact, Kind
 from ..log.port import DOCUMENT_BYTES_MAX
+from .audit_facts import AUDIT_FACTS
 from .queue_facts import QUEUE_FACTS
 from .ralph_facts import RALPH_FACTS
 
@@ -356,7 +357,7 @@ class RolledBack(Fact, frozen=True):
     """The version of this stream whose state is in force again."""
     reason: str | None = None
     undoes: int | None = None
-    """The version of the rollback that this one takes back."""
+    """The version of the rollback or decision that this one takes back."""
 
 
 class EditObserved(Fact, frozen=True):
@@ -422,4 +423,5 @@ FACTS: tuple[type[Fact], ...] = (
     *RALPH_FACTS,
     *QUEUE_FACTS,
     *ITERATION_FACTS,
+    *AUDIT_FACTS,
 )

@@ -32,7 +32,9 @@ class Record(msgspec.Struct):
     imported_at: int = 0
     """The version of the newest imported document."""
     undone: list[int] = []
-    """Versions of the rollbacks that were taken back."""
+    """Versions of the rollbacks that were taken back, and of those that did it."""
+    undid: dict[int, int] = {}
+    """What each undo took back, by the undo's version; gone once a redo took it back."""
     allotted: dict[str, int] = {}
     """How many numbers were ever given to ids of each prefix."""
     spent: Spent = msgspec.field(default_factory=Spent)

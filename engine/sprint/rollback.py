@@ -123,10 +123,46 @@ def rollback_to_undo(sprint: Sprint) -> int | None:
     )
 
 
+def undo_decision(sprint: Sprint, *, first: int, reason: str | None = None) -> list[Fact]:
+    """Go back to before a decision; `first` is the first version of its append."""
+    check_exists(sprint)
+    if not 1 < first <= sprint.version:
+        raise RefusedError(
+            f"sprint {sprint.id} has no decision in force to undo",
+            hint="`sprintlog audit` tells its decisions",
+            wish="undo",
+        )
+    return [RolledBack(first - 1, reason, undoes=first)]
+
+
+def redo(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+    """Take back the latest undo in force: the state is as it was just before it."""
+    check_exists(sprint)
+    stretches = path(sprint.record.rollbacks, sprint.version)
+    undos = sorted(sprint.record.undid, reverse=True)
+    undo = next((at for at in undos if lies_on(stretches, at)), None)
+    if undo is None:
+        raise RefusedError(
+            f"sprint {sprint.id} has no undo in force to take back",
+            hint="`sprintlog log --type rolled-back` lists them",
+            wish="redo",
+        )
+    return [RolledBack(undo - 1, reason, undoes=undo)]
+
+
 def record_rollback(record: Record, fact: RolledBack, version: int) -> None:
-    """Keep a rollback; one that undoes another can itself not be undone."""
+    """Keep a rollback; an undo can itself not be undone, but taken back by a redo.
+
+    What an undo had taken back, and a redo brought back, can be undone again.
+    """
     record.rollbacks.append((version, fact.to))
-    if fact.undoes is not None:
+    if fact.undoes is None:
+        return
+    if fact.undoes in record.undid:
+        again = record.undid.pop(fact.undoes)
+        record.undone = [*(at for at in record.undone if at != again), version]
+    else:
+        record.undid[version] = fact.undoes
         record.undone += [fact.undoes, version]
 
 

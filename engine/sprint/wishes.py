@@ -12,6 +12,7 @@ from msgspec import structs
 from ..errors import NotFoundError, RefusedError
 from ..iterations import facts as i
 from ..log.fact import Fact
+from . import audit_facts as a
 from . import dynamic_steps, hook_tasks, lifecycle, notes, phases, ralph
 from . import facts as f
 from . import queue_facts as q
@@ -30,13 +31,14 @@ from .state import Sprint
 from .transitions import check_exists
 from .work import record_run
 
-_STRUCTURAL = (
+_STRUCTURAL: tuple[type[Fact], ...] = (
     f.SprintCompiled,
     f.SprintImported,
     f.Injection,
     f.RolledBack,
     f.EditObserved,
     q.RequestQueued,
+    *a.AUDIT_FACTS,
 )
 
 BY_TAG = {fact.type: fact for fact in f.FACTS}
@@ -50,6 +52,8 @@ _ONLY_CAUSED = {
     f.EditObserved.type: "sprintlog records it when it finds a state file edited",
     f.RolledBack.type: "`sprintlog undo` takes back a rollback",
     r.ReflectionStarted.type: "`iteration-started` causes it after idle iterations",
+    a.ForkCreated.type: "`sprintlog fork` makes a sprint of an earlier point",
+    a.EditAdopted.type: "`sprintlog adopt` makes facts of an edit",
     r.GoalClaimed.type: "`goal-completed` causes it where that cannot count yet",
     q.RequestReturned.type: "the end of what a request was deferred to causes it",
     i.RecommendationGiven.type: "`sprintlog decide` records what it answers",

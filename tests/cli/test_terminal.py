@@ -61,6 +61,8 @@ NEEDED = {
     "new": "version:2",
     "fields": "status",
     "sql": "SELECT * FROM v_events",
+    "name": "forked",
+    "point": "version:3",
 }
 """A value for every argument and option that a command cannot do without."""
 ONE_OF_SEVERAL = {"prompt", "plan", "priority", "type", "auto"}

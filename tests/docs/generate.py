@@ -16,7 +16,7 @@ from sprintlog.cli.main import cli
 from sprintlog.cli.wiring import with_recording
 from sprintlog.engine.iterations import facts as iteration_facts
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts, queue_facts, ralph_facts
+from sprintlog.engine.sprint import audit_facts, facts, queue_facts, ralph_facts
 
 from .problem_codes import sprint_page
 from .tables import query_page
@@ -253,7 +253,7 @@ def _typed(annotation: str) -> str:
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     """Return type and docstring of every field as the modules of the facts have them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    modules = (facts, queue_facts, ralph_facts, iteration_facts)
+    modules = (facts, queue_facts, ralph_facts, iteration_facts, audit_facts)
     for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:
         if not isinstance(node, ast.ClassDef):
             continue

@@ -9,6 +9,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import injection, lifecycle, loop, notes, phases
 from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint.audit_facts import AUDIT_FACTS
 from sprintlog.engine.sprint.gate_checks import record_gate
 from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.plan import create_sprint, import_document
@@ -202,7 +203,7 @@ def test_covers_every_fact_that_can_be_wished() -> None:
     caused |= ANSWERS
     others = {"request-queued", "request-decided"}  # test_queue_wishes.py
     documents = {"sprint-compiled", "sprint-imported"}
-    caused |= {fact.type for fact in r.RALPH_FACTS}
+    caused |= {fact.type for fact in (*r.RALPH_FACTS, *AUDIT_FACTS)}
     assert {c[1] for c in CASES} | caused | documents | others == {x.type for x in f.FACTS}
 
 

@@ -1,0 +1,45 @@
+"""`sprintlog adopt`: an edit that was observed becomes facts."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.adopting import adopt_edit
+from sprintlog.engine.sprint.audit_facts import EditAdopted
+from sprintlog.projections.adopting import observed_edit
+from sprintlog.projections.catalogue import CODEC
+
+from ..output import warn
+from ..recording import Options, act, answer_and_refresh
+from ..wiring import open_workspace, with_recording
+
+
+@click.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
+@click.argument("version", type=click.IntRange(1), required=False)
+@with_recording
+def command(version: int | None, **given: Any) -> None:
+    """Make facts of an edit of PROGRESS.yaml, the latest one or that at VERSION.
+
+    Statuses go through the commands that lead there, new phases and steps are injected,
+    other fields come in as a patch. What is derived, what no command allows and what
+    changed here since then is left and told.
+    """
+    options = Options(given)
+    with open_workspace() as workspace:
+        name = workspace.choose(options.sprint_id)
+        edit, observed, base = observed_edit(workspace, name, version)
+        outcome = act(
+            workspace,
+            name,
+            "adopt",
+            lambda sprint, at: adopt_edit(
+                sprint, edit=edit, observed=observed, base=base, by=options.actor, at=at
+            ),
+            options,
+            {"edit": edit},
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        for event in outcome.events:
+            fact = CODEC.decode(event)
+            for reason in fact.left if isinstance(fact, EditAdopted) else ():
+                warn(f"not adopted: {reason}")

@@ -1,0 +1,49 @@
+"""Which edit is to be adopted, and the document that was edited."""
+
+from copy import deepcopy
+from typing import Any
+
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.sprint.audit_facts import EditAdopted
+from sprintlog.engine.sprint.facts import EditObserved
+
+from .catalogue import CODEC, sprint_stream
+from .workspace_reading import WorkspaceReading
+
+
+def observed_edit(
+    workspace: WorkspaceReading, name: str, version: int | None
+) -> tuple[int, EditObserved, dict[str, Any]]:
+    """Return an observed edit, the latest one without a version, and what was edited.
+
+    Raise `NotFoundError` where there is none that is not adopted yet.
+    """
+    stream = sprint_stream(name)
+    edits: dict[int, EditObserved] = {}
+    for event in workspace.log.read_stream(stream):
+        if event.type == EditObserved.type:
+            fact = CODEC.decode(event)
+            assert isinstance(fact, EditObserved)
+            edits[event.version] = fact
+        elif event.type == EditAdopted.type:
+            adopted = CODEC.decode(event)
+            assert isinstance(adopted, EditAdopted)
+            if version is None:
+                edits.pop(adopted.edit, None)
+    chosen = version if version is not None else max(edits, default=0)
+    if chosen not in edits:
+        which = "that is not adopted" if version is None else f"at version {version}"
+        raise NotFoundError(
+            f"sprint {name} has no observed edit {which}",
+            hint="`sprintlog log --type edit-observed` lists them",
+            sprint=name,
+        )
+    edit = edits[chosen]
+    if not edit.since:
+        raise RefusedError(
+            f"it is not known which version of {edit.path} was edited",
+            hint=f"their bytes are kept as edits/{edit.kept} in the log's folder",
+            wish="adopt",
+        )
+    base = workspace.reader.at_version(name, edit.since).document
+    return chosen, edit, deepcopy(base)

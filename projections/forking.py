@@ -1,0 +1,137 @@
+"""Forks: a new sprint from any point of an old one, which stays as it is.
+
+The facts in force at that point are taken over into a stream of their own, with their
+times and actors, so it folds by itself. `fork-created` closes what was taken over.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.append import APPEND_EVENTS_MAX
+from sprintlog.engine.log.envelope import Draft, Recorded
+from sprintlog.engine.log.fact import Fact, Kind
+from sprintlog.engine.sprint.audit_facts import AUDIT_FACTS, ForkCreated
+from sprintlog.engine.sprint.facts import (
+    EditObserved,
+    Place,
+    RolledBack,
+    SprintCompiled,
+    SprintImported,
+)
+from sprintlog.engine.sprint.plan import check_sprint_id
+from sprintlog.engine.sprint.rollback import lies_on, path
+
+from .catalogue import CODEC, draft, sprint_stream
+from .workspace import Outcome, Workspace
+
+_OWN = {RolledBack.type, EditObserved.type, *(fact.type for fact in AUDIT_FACTS)}
+"""What is said about the versions or the file of one stream."""
+
+
+def fork(
+    workspace: Workspace,
+    source_id: str,
+    *,
+    name: str,
+    version: int,
+    place: Place | None,
+    actor: str,
+    reason: str | None = None,
+) -> Outcome:
+    """Make a sprint of what was in force at a version of another one.
+
+    A second time the same fork records nothing; one that was broken off goes on. Raise
+    `RefusedError` over another sprint, and for a point inside one append.
+    """
+    check_sprint_id(name, field="NAME")
+    source = sprint_stream(source_id)
+    if workspace.is_inside_append(source_id, version):
+        raise RefusedError(
+            f"cannot fork from version {version}: it lies inside one append, whose facts "
+            "belong together",
+            hint="choose the version before or after that append (`sprintlog log`)",
+            wish="fork",
+        )
+    state = workspace.reader.at_version(source_id, version)
+    (last,) = workspace.log.read_stream(source, after=version - 1, until=version)
+    created = ForkCreated(
+        source, version, last.hash.hex(), state.record.iteration_max, reason
+    )
+    kept = path([r for r in state.record.rollbacks if r[0] <= version], version)
+    wanted = list(_taken_over(workspace, source, version, kept, name, place))
+    known = _check_free(workspace, name, wanted, created)
+    if known > len(wanted):
+        return Outcome(workspace.sprint(name), [])
+    workspace.check_place(name, place)
+    wanted.append(draft(created, at=workspace.now(), actor=actor))
+    stream = sprint_stream(name)
+    events: list[Recorded] = []
+    for first in range(known, len(wanted), APPEND_EVENTS_MAX):
+        batch = wanted[first : first + APPEND_EVENTS_MAX]
+        events = workspace.log.append(stream, batch, expect=first).events
+    return Outcome(workspace.sprint(name), events[-1:])
+
+
+def _taken_over(
+    workspace: Workspace,
+    source: str,
+    version: int,
+    kept: list[tuple[int, int]],
+    name: str,
+    place: Place | None,
+) -> Iterator[Draft]:
+    """Yield what counts at a version: facts on its path, and all that was learned."""
+    for event in workspace.log.read_stream(source, until=version):
+        fact = CODEC.decode(event)
+        counts = fact.kind is not Kind.EXECUTION or lies_on(kept, event.version)
+        if not counts or event.type in _OWN:
+            continue
+        yield Draft(
+            type=event.type,
+            payload=_payload(event, fact, name, place),
+            at=event.at,
+            actor=event.actor,
+            schema_version=fact.schema_version,
+            causation_id=event.id,
+            observed=event.observed,
+            payload_bytes_max=fact.payload_bytes_max,
+        )
+
+
+def _payload(event: Recorded, fact: Fact, name: str, place: Place | None) -> bytes:
+    if isinstance(fact, SprintCompiled | SprintImported) and fact.document is not None:
+        document = dict(fact.document)
+        if "sprint-id" in document:
+            document["sprint-id"] = name
+        fact = structs.replace(fact, document=document, place=place)
+        return draft(fact, at=event.at, actor=event.actor).payload
+    return CODEC.today(event) or b""
+
+
+def _check_free(
+    workspace: Workspace, name: str, wanted: list[Draft], created: ForkCreated
+) -> int:
+    """Return how much of this fork is there already; raise over anything else."""
+    stream = sprint_stream(name)
+    version = 0
+    for event, draft_ in zip(
+        workspace.log.read_stream(stream), [*wanted, None], strict=False
+    ):
+        version = event.version
+        if draft_ is None:
+            fact = CODEC.decode(event)
+            same = isinstance(fact, ForkCreated) and (
+                (fact.source, fact.version) == (created.source, created.version)
+            )
+        else:
+            same = event.causation_id == draft_.causation_id
+        if not same:
+            raise RefusedError(
+                f"there is a sprint {name} already",
+                hint="give the fork another name",
+                sprint=name,
+                wish="fork",
+            )
+    return version

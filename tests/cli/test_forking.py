@@ -1,0 +1,146 @@
+"""`fork`, `undo --decision` and `redo` through the command line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.projections import forking
+from sprintlog.projections.yaml_reader import load
+
+
+@pytest.fixture
+def worked(sprint: Path, done: Any) -> Path:
+    """Return a folder whose sprint went one phase on, was rolled back, and went on."""
+    done("iteration", "start")
+    done("phase", "start", "--actor", "agent:coder")
+    done("phase", "complete", "--summary", "first")
+    done("note", "learned")
+    done("rollback", "--to", "version:3")
+    done("phase", "start")
+    return sprint
+
+
+def read(file: Path) -> Any:
+    """Return a state file as data."""
+    return load(file.read_bytes())
+
+
+def test_a_fork_goes_its_own_way(worked: Path, done: Any) -> None:
+    """The new sprint has its own file and goes on; the old one is as it was."""
+    before = (worked / "PROGRESS.yaml").read_bytes()
+    answer = done("fork", "again", "--from", "version:6", "--reason", "why not", "--json")
+    assert (answer.json["type"], answer.json["stream"]) == ("fork-created", "sprint/again")
+    shown = done("show", "progress", "--sprint", "auth", "--at", "version:6", "--json").json
+    assert read(worked / "again" / "PROGRESS.yaml") == {**shown, "sprint-id": "again"}
+    done("phase", "start", "--sprint", "again")
+    assert (worked / "PROGRESS.yaml").read_bytes() == before
+    assert done("verify", "--json").json["sound"]
+
+
+def test_a_fork_holds_what_counted(worked: Path, done: Any) -> None:
+    """What was rolled back is not taken over, what was learned is, as it was."""
+    done("fork", "again", "--from", "version:8")
+    old = {e["id"]: e for e in done("log", "--sprint", "auth", "--json").lines}
+    *copies, last = done("log", "--sprint", "again", "--json").lines
+    assert [e["type"] for e in copies] == [
+        *("sprint-compiled", "sprint-started", "iteration-started"),
+        *("note-added", "phase-started"),
+    ]
+    for event in copies:
+        source = old[event["causation_id"]]
+        for field in ("type", "at", "actor", "observed"):
+            assert event[field] == source[field]
+    assert last["data"] == {
+        "source": "sprint/auth",
+        "version": 8,
+        "hash": next(e["hash"] for e in old.values() if e["version"] == 8),
+        "iteration_max": 1,
+    }
+    assert done("iteration", "start", "--sprint", "again", "--json").json["version"]
+    (started,) = done(
+        "log", "--sprint", "again", "--type", "iteration-started", "--last", "1", "--json"
+    ).lines
+    assert started["data"]["number"] == 2
+
+
+def test_where_the_file_of_a_fork_is(worked: Path, done: Any, run: Any) -> None:
+    """It is beside the old one's folder or where --sprint-dir says, never over a file."""
+    done("fork", "one", "--from", "start", "--sprint-dir", "deep/er")
+    assert (worked / "deep" / "er" / "PROGRESS.yaml").exists()
+    done("fork", "two", "--from", "version:2", "--sprint", "one")
+    assert (worked / "deep" / "two" / "PROGRESS.yaml").exists()
+    (worked / "three").mkdir()
+    (worked / "three" / "PROGRESS.yaml").write_text("mine: 1\n")
+    result = run("fork", "three", "--from", "start", "--sprint", "auth")
+    assert (result.code, "is there already" in result.err) == (1, True)
+    assert run("fork", "four", "--from", "start", "--sprint", "auth", "--sprint-dir", "."
+               ).code == 1  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "point", "code"),
+    [
+        ("auth", "version:3", 1),
+        ("a/b", "version:3", 1),
+        ("..", "version:3", 1),
+        ("new", "version:99", 3),
+        ("new", "iter:7", 3),
+        ("new", "never", 1),
+    ],
+)
+def test_refuses_what_cannot_be(
+    worked: Path, run: Any, name: str, point: str, code: int
+) -> None:
+    """A name that is taken or none, and a point that is not there, make no fork."""
+    assert run("fork", name, "--from", point, "--sprint", "auth").code == code
+
+
+def test_never_forks_inside_an_append(sprint: Path, done: Any, run: Any) -> None:
+    """What was recorded together is taken over together."""
+    done("phase", "start")
+    done("phase", "fail", "--error", "x")
+    result = run("fork", "new", "--from", "version:4")
+    assert (result.code, "inside one append" in result.err) == (1, True)
+
+
+def test_a_broken_fork_goes_on(
+    worked: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork of several appends that was killed in between is finished by the same wish."""
+    fork = ["fork", "again", "--from", "version:8", "--sprint", "auth", "--json"]
+    monkeypatch.setattr(forking, "APPEND_EVENTS_MAX", 2)
+    with monkeypatch.context() as patched:
+        append, calls = SqliteLog.append, iter(range(9))
+
+        def breaks(*given: Any, **named: Any) -> Any:
+            if next(calls) == 2:
+                raise RefusedError("the disk is full")
+            return append(*given, **named)
+
+        patched.setattr(SqliteLog, "append", breaks)
+        assert run(*fork).code == 1
+    assert len(done("log", "--sprint", "again", "--json").lines) == 4
+    assert done(*fork).json["type"] == "fork-created"
+    assert len(done("log", "--sprint", "again", "--json").lines) == 6
+    assert done(*fork).json["unchanged"]
+    assert run("fork", "again", "--from", "version:7", "--sprint", "auth").code == 1
+
+
+def test_undoes_the_latest_decision(worked: Path, done: Any, run: Any) -> None:
+    """What a person decided last is taken back, and redone; gates and plans are not."""
+    done("phase", "skip", "build/login/check", "--reason", "x", "--actor", "operator:ana")
+    done("note", "later")
+    before = (worked / "PROGRESS.yaml").read_bytes()
+    done("undo", "--decision", "--reason", "no")
+    state = read(worked / "PROGRESS.yaml")
+    assert state["phases"][1]["steps"][0]["phases"][1]["status"] == "pending"
+    (event,) = done("log", "--last", "1", "--json").lines
+    assert event["data"] == {"to": 8, "reason": "no", "undoes": 9}
+    done("redo")
+    assert (worked / "PROGRESS.yaml").read_bytes() == before
+    done("undo", "--decision")
+    result = run("undo", "--decision")
+    assert (result.code, "no decision in force" in result.err) == (1, True)

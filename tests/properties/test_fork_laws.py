@@ -1,0 +1,63 @@
+"""Forks, undo and redo over random plans and random histories."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.rollback import redo, undo_rollback
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.forking import fork
+
+from .sprint_histories import World, worlds, written
+from .test_exchange_laws import laws, recorded
+from .test_sprint_laws import saved_plan
+
+
+def plan_of(sprint: Sprint) -> list[Any]:
+    """Return all that decides how a sprint goes on, but its name and place."""
+    document = {**sprint.document, "sprint-id": None}
+    plan = sprint.plan
+    return [document, list(document), plan.said.keys(), plan.last_at, plan.held, plan.turns]
+
+
+@laws
+@given(worlds("import", "inject", "back", "undo", "iterate"), st.data())
+def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
+    """A fork at a version folds to the state at that version; the source stays."""
+    version = data.draw(st.sampled_from(world.ends[1:]))
+    with tempfile.TemporaryDirectory() as name, recorded(Path(name), world) as workspace:
+        before = list(workspace.log.read())
+        there = workspace.reader.at_version("s0", version)
+        wanted, numbers = plan_of(there), there.record.iteration_max
+        options: dict[str, Any] = {
+            "name": "new",
+            "version": version,
+            "place": None,
+            "actor": "runtime",
+        }
+        made = fork(workspace, "s0", **options).sprint
+        assert plan_of(made) == wanted
+        assert plan_of(workspace.reader.from_nothing("new")) == wanted
+        assert made.record.iteration_max == numbers
+        assert list(workspace.log.read(until=len(before))) == before
+        assert fork(workspace, "s0", **options).events == []
+
+
+@laws
+@given(worlds("import", "inject", "back", "back", "undo"))
+def test_redo_takes_back_an_undo(world: World) -> None:
+    """After undo and redo document and Plan are what they were, as often as one likes."""
+    before, plan = written(world.sprint), saved_plan(world.sprint)
+    for _ in range(2):
+        try:
+            undo_rollback(world.sprint)
+        except RefusedError:
+            return
+        world.act(undo_rollback)
+        world.act(redo)
+        assert written(world.sprint) == before
+        assert saved_plan(world.sprint) == plan
