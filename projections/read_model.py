@@ -2,7 +2,7 @@
 
 It lies beside the log as `query.db`, is brought up to date when somebody asks, and can be
 opened by any SQLite tool. Nothing else reads it, and what is wrong with it is thrown
-away and made anew (ADR 0018).
+away and made anew (ADR 0016).
 """
 
 import fcntl
