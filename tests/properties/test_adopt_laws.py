@@ -13,7 +13,8 @@ from sprintlog.engine.sprint.adopting import adopt_edit
 from sprintlog.engine.sprint.audit_facts import EditAdopted
 from sprintlog.engine.sprint.patch import diff
 
-from .sprint_histories import World, mutated, saved, worlds
+from .sprint_histories import World, saved, worlds
+from .sprint_plans import mutated
 from .test_sprint_laws import laws
 
 number = st.integers(0, 59)
