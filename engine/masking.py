@@ -8,7 +8,8 @@ import re
 from functools import cache
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 FORMS: dict[str, tuple[tuple[str, ...], str]] = {
     "github-token": (("gh",), r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})"),
@@ -34,6 +35,8 @@ TEXTS = frozenset(
     {"summary", "error", "reason", "details", "why", "done", "text", "output", "errors"}
     | {"title", "description", "reasoning", "rejection_reason", "goal", "prompt"}
     | {"context", "injection", "requests"}
+    # Of the journal; its ids, words and paths stay what they are.
+    | {"content", "examples", "extra", "previous_failure_reason", "recovery_guidance"}
 )
 """The fields of facts that hold text of agents and people."""
 
@@ -62,9 +65,18 @@ def masked_spans(text: str) -> list[tuple[int, int]]:
 def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a fact or command with its free texts masked."""
     return {
-        name: mask_all(value) if name == NODES or name in TEXTS else value
+        name: mask_all(value) if name == NODES or name in TEXTS else _mask_inside(value)
         for name, value in fields.items()
     }
+
+
+def _mask_inside(value: Any) -> Any:
+    """Return what a field holds with the free texts of its own parts masked."""
+    if isinstance(value, Struct):
+        return replace(value, **mask_texts(asdict(value)))
+    if isinstance(value, tuple):
+        return tuple(map(_mask_inside, value))
+    return value
 
 
 def mask_all(value: Any) -> Any:
@@ -75,10 +87,9 @@ def mask_all(value: Any) -> Any:
         return [mask_all(item) for item in value]
     if isinstance(value, dict):
         return {key: mask_all(item) for key, item in value.items()}
-    if isinstance(value, Struct):
-        fields = {name: mask_all(field) for name, field in structs.asdict(value).items()}
-        return structs.replace(value, **fields)
-    return value
+    if isinstance(value, tuple):
+        return tuple(map(mask_all, value))
+    return _mask_inside(value)
 
 
 @cache

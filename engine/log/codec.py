@@ -36,16 +36,38 @@ class _UnknownError(Exception):
 class Codec:
     """Decodes the payloads of a known set of facts."""
 
-    def __init__(self, facts: Iterable[type[Fact]], upcasts: Upcasts) -> None:
-        self.facts = {fact.type: fact for fact in facts}
+    def __init__(
+        self,
+        facts: Iterable[type[Fact]],
+        upcasts: Upcasts,
+        *,
+        more: Callable[[], Iterable[type[Fact]]] = lambda: (),
+    ) -> None:
+        """Know some facts; `more` gives others when one is met that is not among them."""
         self._upcasts = upcasts
-        check_upcasts(
-            {tag: fact.schema_version for tag, fact in self.facts.items()}, upcasts
-        )
-        self._decoders: dict[str, tuple[int, Callable[[Any], Any]]] = {
-            tag: (fact.schema_version, msgspec.json.Decoder(fact).decode)
-            for tag, fact in self.facts.items()
-        }
+        self._known: dict[str, type[Fact]] = {}
+        self._decoders: dict[str, tuple[int, Callable[[Any], Any]]] = {}
+        self._more: Callable[[], Iterable[type[Fact]]] | None = more
+        self._learn(facts)
+
+    @property
+    def facts(self) -> dict[str, type[Fact]]:
+        """Return every fact there is, by its tag."""
+        if self._more is not None:
+            more, self._more = self._more, None
+            self._learn(more())
+            today = {tag: fact.schema_version for tag, fact in self._known.items()}
+            check_upcasts(today, self._upcasts)
+        return self._known
+
+    def _learn(self, facts: Iterable[type[Fact]]) -> None:
+        for fact in facts:
+            self._known[fact.type] = fact
+            decode = msgspec.json.Decoder(fact).decode
+            self._decoders[fact.type] = (fact.schema_version, decode)
+        today = {tag: fact.schema_version for tag, fact in self._known.items()}
+        ours = {step: upcast for step, upcast in self._upcasts.items() if step[0] in today}
+        check_upcasts(today, ours)
 
     def decode(self, event: Recorded) -> Fact:
         """Return the event's fact.

@@ -6,12 +6,11 @@ So `append` obeys the same rules as every other way of recording.
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from ..errors import NotFoundError, RefusedError
 from ..iterations import facts as i
-from ..log.fact import Fact
+from ..log.fact import Fact, fact_of
 from . import audit_facts as a
 from . import dynamic_steps, hook_tasks, lifecycle, notes, phases, ralph
 from . import facts as f
@@ -74,22 +73,9 @@ def to_fact(tag: str, data: object) -> Fact:
             field="type",
         )
     kind = BY_TAG[tag]
-    if not isinstance(data, dict):
-        raise RefusedError(f"data of {tag} must be an object", field="data")
-    known = kind.__struct_fields__
-    if extra := [name for name in data if name not in known]:
-        raise RefusedError(
-            f"data.{extra[0]}: {tag} has no such field; "
-            f"allowed: {', '.join(known) or 'none'}",
-            field=f"data.{extra[0]}",
-            allowed=list(known),
-        )
-    try:
-        fact = msgspec.convert({**_LEFT_OUT.get(kind, {}), **data}, kind)
-    except msgspec.ValidationError as error:
-        problem, _, where = str(error).partition(" - at `$")
-        field = f"data{where.rstrip('`')}"
-        raise RefusedError(f"{field}: {problem}", field=field) from error
+    if isinstance(data, dict):
+        data = {**_LEFT_OUT.get(kind, {}), **data}
+    fact = fact_of(kind, data)
     if isinstance(fact, f.Injection):
         for name in ("into", "after", "before"):
             if getattr(fact, name) is not None:

@@ -1,0 +1,143 @@
+"""The journal with all of its texts: what progress.json shows and the queries ask."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..log.fact import Fact
+from . import facts as f
+from .fold import Event
+from .shapes import Entry, Learning, Pattern
+from .state import JOURNAL
+
+
+class Document:
+    """Everything a journal says, at a version of its stream."""
+
+    __slots__ = (
+        "_entries",
+        "_learnings",
+        "created_at",
+        "entries",
+        "extra",
+        "learnings",
+        "patterns",
+        "project_name",
+        "schema",
+        "version",
+    )
+
+    id = JOURNAL
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.created_at = ""
+        self.project_name = ""
+        self.schema = ""
+        self.extra: dict[str, Any] = {}
+        self.entries: list[Entry] = []
+        """In the order in which they were recorded, and so the two others."""
+        self.learnings: list[Learning] = []
+        self.patterns: list[Pattern] = []
+        self._entries: dict[str, int] = {}
+        self._learnings: dict[str, int] = {}
+
+    def entry(self, entry_id: str) -> Entry | None:
+        """Return the entry of an id, the first of several."""
+        index = self._entries.get(entry_id)
+        return None if index is None else self.entries[index]
+
+    def learning(self, learning_id: str) -> Learning | None:
+        """Return the learning of an id, the first of several, as it stands now."""
+        index = self._learnings.get(learning_id)
+        return None if index is None else self.learnings[index]
+
+    def add_entry(self, entry: Entry) -> None:
+        """Put an entry at the end."""
+        self._entries.setdefault(entry.id, len(self.entries))
+        self.entries.append(entry)
+
+    def add_learning(self, learning: Learning) -> None:
+        """Put a learning at the end."""
+        self._learnings.setdefault(learning.id, len(self.learnings))
+        self.learnings.append(learning)
+
+    def change_learning(self, learning_id: str, **changes: Any) -> None:
+        """Change what a learning says of itself; one that is not there is let be."""
+        index = self._learnings.get(learning_id)
+        if index is not None:
+            self.learnings[index] = replace(self.learnings[index], **changes)
+
+    def link(self, entry_id: str, observation: int, learning_id: str) -> None:
+        """Let an observation, counted from 1, name the learning that came from it."""
+        index = self._entries.get(entry_id)
+        entry = self.entry(entry_id)
+        if index is None or entry is None or observation > len(entry.observations):
+            return
+        observations = list(entry.observations)
+        linked = replace(observations[observation - 1], related_learning_id=learning_id)
+        observations[observation - 1] = linked
+        self.entries[index] = replace(entry, observations=tuple(observations))
+
+
+def fold_document(
+    document: Document,
+    events: Iterable[Event],
+    live: Sequence[tuple[int, int]] | None = None,
+) -> Document:
+    """Return the document, changed in place by events that follow its version."""
+    for version, _, fact in events:
+        evolve = EVOLVE.get(type(fact))
+        if evolve is not None:
+            evolve(document, fact)
+        document.version = version
+    return document
+
+
+def _opened(document: Document, fact: f.JournalOpened) -> None:
+    document.created_at = fact.created_at
+    document.project_name = fact.project_name
+    document.schema, document.extra = fact.version, fact.extra
+
+
+def _raised(document: Document, fact: f.JournalRaised) -> None:
+    document.schema, document.extra = fact.version, fact.extra
+
+
+def _recorded(document: Document, fact: f.EntryRecorded) -> None:
+    document.add_entry(fact.entry)
+
+
+def _added(document: Document, fact: f.LearningAdded) -> None:
+    document.add_learning(fact.learning)
+    if fact.observation:
+        learning = fact.learning
+        document.link(learning.source_entry_id, fact.observation, learning.id)
+
+
+def _referenced(document: Document, fact: f.LearningReferenced) -> None:
+    learning = document.learning(fact.learning_id)
+    if learning is not None:
+        times = learning.times_referenced + fact.times
+        document.change_learning(fact.learning_id, times_referenced=times)
+
+
+def _retired(document: Document, fact: f.LearningRetired) -> None:
+    document.change_learning(fact.learning_id, still_valid=False)
+
+
+def _discovered(document: Document, fact: f.PatternDiscovered) -> None:
+    document.patterns.append(fact.pattern)
+
+
+EVOLVE: dict[type[Fact], Callable[[Document, Any], None]] = {
+    f.JournalOpened: _opened,
+    f.JournalRaised: _raised,
+    f.EntryRecorded: _recorded,
+    f.LearningAdded: _added,
+    f.LearningReferenced: _referenced,
+    f.LearningRetired: _retired,
+    f.PatternDiscovered: _discovered,
+}
+"""How each fact changes the document."""

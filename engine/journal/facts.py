@@ -1,0 +1,116 @@
+"""Every fact of the journal; none of them is ever voided by a rollback."""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from ..log.fact import Fact, Kind
+from .checks import event_time
+from .shapes import Entry, Learning, Pattern
+
+
+class JournalFact(Fact, frozen=True):
+    """A fact of the journal."""
+
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+
+
+class JournalOpened(JournalFact, frozen=True):
+    """The journal began."""
+
+    type: ClassVar[str] = "journal-opened"
+    created_at: str
+    """When: RFC 3339, as it was given."""
+    project_name: str = ""
+    version: str = "1.0"
+    """The version of the schema that its file is written by."""
+    worktree: str = ""
+    """Name of the linked git work tree that has the file; empty for the main one."""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Fields of a later version of the schema, kept as they came."""
+
+    def own_time(self) -> str | None:
+        """Return when it happened, as the log takes it."""
+        return event_time(self.created_at, field="created_at")
+
+
+class JournalRaised(JournalFact, frozen=True):
+    """Its file came back by a later version of the schema."""
+
+    type: ClassVar[str] = "journal-raised"
+    version: str
+    """The version of the schema that its file is written by."""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Fields of a later version of the schema, kept as they came."""
+
+
+class EntryRecorded(JournalFact, frozen=True):
+    """An iteration's work on a PRD ended."""
+
+    type: ClassVar[str] = "entry-recorded"
+    entry: Entry
+    """What it came to."""
+
+    def own_time(self) -> str | None:
+        """Return when it happened, as the log takes it."""
+        return event_time(self.entry.timestamp, field="entry.timestamp")
+
+
+class LearningAdded(JournalFact, frozen=True):
+    """Something was learned."""
+
+    type: ClassVar[str] = "learning-added"
+    learning: Learning
+    """What was learned."""
+    observation: int = 0
+    """The observation of its entry, from 1, that it came from and that names it."""
+
+    def own_time(self) -> str | None:
+        """Return when it happened, as the log takes it."""
+        return event_time(self.learning.created_at, field="learning.created_at")
+
+
+class LearningReferenced(JournalFact, frozen=True):
+    """A learning was used."""
+
+    type: ClassVar[str] = "learning-referenced"
+    learning_id: str
+    """The learning."""
+    prd_id: str = ""
+    """The PRD that it was used for."""
+    times: int = 1
+    """How often."""
+    entry_id: str = ""
+    """The entry it was handed to, by the id that this gets; counted once for each."""
+
+
+class LearningRetired(JournalFact, frozen=True):
+    """A learning no longer holds; it stays readable."""
+
+    type: ClassVar[str] = "learning-retired"
+    learning_id: str
+    """The learning."""
+    reason: str | None = None
+
+
+class PatternDiscovered(JournalFact, frozen=True):
+    """A pattern of the codebase was discovered."""
+
+    type: ClassVar[str] = "pattern-discovered"
+    pattern: Pattern
+    """What was discovered."""
+
+    def own_time(self) -> str | None:
+        """Return when it happened, as the log takes it."""
+        return event_time(self.pattern.discovered_at, field="pattern.discovered_at")
+
+
+JOURNAL_FACTS: tuple[type[JournalFact], ...] = (
+    JournalOpened,
+    JournalRaised,
+    EntryRecorded,
+    LearningAdded,
+    LearningReferenced,
+    LearningRetired,
+    PatternDiscovered,
+)

@@ -1,0 +1,39 @@
+"""The ids of the journal: how they are made, and what their patterns are."""
+
+import re
+
+from ..errors import RefusedError
+
+NUMBER_MAX = 9999
+
+ENTRY_ID = r"^[a-z0-9-]+-\d+$"
+LEARNING_ID = r"^learning-\d{4}$"
+PATTERN_ID = r"^pattern-\d{4}$"
+
+_OTHER = re.compile(r"[^a-z0-9-]")
+_NUMBERED = re.compile(r"(learning|pattern)-(\d{4})", re.ASCII)
+
+
+def entry_id(prd_id: str, iteration: int) -> str:
+    """Return the id of a PRD's entry (P26)."""
+    return f"{_OTHER.sub('-', prd_id.lower())}-{iteration}"
+
+
+def number_of(id_: str) -> int:
+    """Return the number of a learning or pattern; -1 for what is no such id."""
+    match = _NUMBERED.fullmatch(id_)
+    return int(match[2]) if match else -1
+
+
+def next_id(word: str, *, highest: int) -> str:
+    """Return the id after the highest number ever given; 0 is never given anew (P27).
+
+    Raise `RefusedError` when the four digits are used up.
+    """
+    number = max(highest, 0) + 1
+    if number > NUMBER_MAX:
+        raise RefusedError(
+            f"{word}.id: {word}-{NUMBER_MAX} was the last, an id has four digits",
+            field=f"{word}.id",
+        )
+    return f"{word}-{number:04d}"

@@ -1,0 +1,178 @@
+"""The commands of the journal: what may be recorded, and as which facts."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from ..errors import NotFoundError, RefusedError
+from ..log.fact import Fact
+from . import facts as f
+from .checks import check_entry, check_learning, check_pattern
+from .ids import entry_id
+from .shapes import Entry, Learning, Pattern
+from .state import Journal
+from .words import CODEBASE_PATTERN
+
+LEGACY = "learning-0000"
+"""The learning that a progress.txt became; no other is ever given this number."""
+
+
+def open_journal(journal: Journal, *, at: str, project_name: str = "") -> list[Fact]:
+    """Begin the journal; the first thing recorded does it as well."""
+    if journal.exists:
+        if project_name in ("", journal.project_name):
+            return []
+        raise RefusedError(
+            f"project_name: the journal is open, and its project is "
+            f"{journal.project_name or 'not named'}",
+            field="project_name",
+        )
+    return [f.JournalOpened(at, project_name)]
+
+
+def record_entry(journal: Journal, *, entry: Entry, at: str) -> list[Fact]:
+    """Write down how an iteration of a PRD ended.
+
+    Its iteration is how often this PRD was recorded and one more, unless it is given.
+    """
+    iteration = entry.iteration or journal.attempts.get(entry.prd_id, 0) + 1
+    entry = replace(
+        entry,
+        iteration=iteration,
+        id=entry.id or entry_id(entry.prd_id, iteration),
+        timestamp=entry.timestamp or at,
+    )
+    check_entry(entry)
+    if entry.id != entry_id(entry.prd_id, entry.iteration):
+        raise RefusedError(
+            f"entry.id: {entry.id[:60]} does not follow from the PRD and the iteration; "
+            "leave it out",
+            field="entry.id",
+        )
+    if entry.id in journal.entries:
+        raise RefusedError(
+            f"entry.id: {entry.id} is recorded already, and an entry is never replaced",
+            hint="give the iteration it is of; --key makes a command safe to repeat",
+            field="entry.id",
+        )
+    for index, observation in enumerate(entry.observations):
+        if observation.related_learning_id:
+            field = f"entry.observations[{index}].related_learning_id"
+            journal.check_learning(observation.related_learning_id, field=field)
+    return [f.EntryRecorded(entry)]
+
+
+def add_learning(
+    journal: Journal, *, learning: Learning, at: str, observation: int = 0
+) -> list[Fact]:
+    """Keep what was learned; with an observation of its entry both name each other."""
+    new_id = journal.next_learning_id
+    learning = replace(
+        learning, id=learning.id or new_id, created_at=learning.created_at or at
+    )
+    check_learning(learning)
+    if learning.id != new_id:
+        raise RefusedError(
+            f"learning.id: {learning.id[:60]} is not the next one; leave it out",
+            field="learning.id",
+        )
+    source = learning.source_entry_id
+    if source and source not in journal.entries:
+        raise NotFoundError(
+            f"learning.source_entry_id: there is no entry {source[:60]}",
+            hint="`sprintlog entry list` lists them",
+            field="learning.source_entry_id",
+        )
+    if observation:
+        _check_link(journal, source, observation)
+    return [f.LearningAdded(learning, observation)]
+
+
+def reference_learning(
+    journal: Journal, *, learning_id: str, prd_id: str = "", times: int = 1
+) -> list[Fact]:
+    """Count that a learning was used."""
+    journal.check_learning(learning_id)
+    if not journal.learnings[learning_id]:
+        raise RefusedError(
+            f"learning: {learning_id} was retired, it no longer holds", field="learning"
+        )
+    if times < 1:
+        raise RefusedError("times: must be >= 1", field="times")
+    return [f.LearningReferenced(learning_id, prd_id, times)]
+
+
+def hand_over(
+    journal: Journal, *, learning_ids: Iterable[str], prd_id: str, iteration: int
+) -> list[Fact]:
+    """Count that learnings were handed to an iteration."""
+    entry = entry_id(prd_id, iteration)
+    return [
+        f.LearningReferenced(learning_id, prd_id, entry_id=entry)
+        for learning_id in learning_ids
+        if journal.learnings.get(learning_id)
+    ]
+
+
+def retire_learning(
+    journal: Journal, *, learning_id: str, reason: str | None = None
+) -> list[Fact]:
+    """Say that a learning no longer holds; it stays readable."""
+    journal.check_learning(learning_id)
+    if not journal.learnings[learning_id]:
+        return []
+    return [f.LearningRetired(learning_id, reason)]
+
+
+def discover_pattern(journal: Journal, *, pattern: Pattern, at: str) -> list[Fact]:
+    """Keep a pattern of the codebase."""
+    new_id = journal.next_pattern_id
+    pattern = replace(
+        pattern, id=pattern.id or new_id, discovered_at=pattern.discovered_at or at
+    )
+    check_pattern(pattern)
+    if pattern.id != new_id:
+        raise RefusedError(
+            f"pattern.id: {pattern.id[:60]} is not the next one; leave it out",
+            field="pattern.id",
+        )
+    return [f.PatternDiscovered(pattern)]
+
+
+def take_text(journal: Journal, *, text: str, at: str) -> list[Fact]:
+    """Begin a journal with the whole text of a progress.txt as its first learning (P25).
+
+    One that is open already takes none; a text that says nothing becomes no learning.
+    """
+    if journal.exists:
+        return []
+    opened = f.JournalOpened(at)
+    if not text.strip():
+        return [opened]
+    legacy = Learning(
+        id=LEGACY,
+        type=CODEBASE_PATTERN,
+        content=text,
+        context="Migrated from progress.txt",
+        source_prd_id="migration",
+        created_at=at,
+        still_valid=True,
+    )
+    return [opened, f.LearningAdded(legacy)]
+
+
+def _check_link(journal: Journal, source: str, observation: int) -> None:
+    """Refuse an observation that is not there or names another learning already."""
+    count = journal.entries.get(source, 0)
+    if not 1 <= observation <= count:
+        raise RefusedError(
+            f"observation: {source or 'no entry'} has no observation {observation}; "
+            f"it has {count}",
+            hint="they are counted from 1; `sprintlog entry show` numbers them",
+            field="observation",
+        )
+    if observation in journal.linked.get(source, ()):
+        raise RefusedError(
+            f"observation: {observation} of {source} names a learning already",
+            field="observation",
+        )

@@ -1,0 +1,86 @@
+"""From a fact of the journal that somebody wants recorded to the command behind it."""
+
+from typing import TypeVar
+
+from ..errors import RefusedError
+from ..log.fact import Fact, fact_of
+from . import facts as f
+from . import rules
+from .shapes import Entry, Learning, Pattern, Shape
+from .state import Journal
+from .taking import shape_of
+
+Part = TypeVar("Part", bound=Shape)
+
+BY_TAG = {fact.type: fact for fact in f.JOURNAL_FACTS}
+
+_PARTS: dict[type[Fact], tuple[str, type[Shape]]] = {
+    f.EntryRecorded: ("entry", Entry),
+    f.LearningAdded: ("learning", Learning),
+    f.PatternDiscovered: ("pattern", Pattern),
+}
+
+_ONLY_CAUSED = {
+    f.LearningReferenced.type: "with an entry_id `sprintlog prepare` causes it",
+    f.JournalRaised.type: "`sprintlog import journal` causes it by a later version",
+}
+
+
+def to_fact(tag: str, data: object) -> Fact:
+    """Return the fact of a tag from its data as JSON gives it.
+
+    What follows by itself may be missing: ids, iterations, times. Raise `RefusedError`
+    naming a field that is missing, unknown or of the wrong type.
+    """
+    kind = BY_TAG[tag]
+    if isinstance(data, dict):
+        if kind is f.JournalOpened:
+            data = {"created_at": "", **data}
+        name, shape = _PARTS.get(kind, ("", Shape))
+        if name in data:
+            data = {**data, name: part_of(shape, data[name], field=f"data.{name}")}
+    return fact_of(kind, data)
+
+
+def part_of(kind: type[Part], data: object, *, field: str) -> Part:
+    """Return an entry, observation, learning or pattern as a person gives it."""
+    part = shape_of(kind, data, field=field)
+    inner: list[Shape] = [part]
+    if isinstance(part, Entry):
+        inner += [*part.observations, *filter(None, [part.context])]
+    for one in inner:
+        for name in one.extra:
+            known = ", ".join(n for n in type(one).__struct_fields__ if n != "extra")
+            raise RefusedError(
+                f"{field}: there is no field {name[:40]!r}; allowed: {known}", field=field
+            )
+    return part
+
+
+def fulfil(journal: Journal, fact: Fact, at: str) -> list[Fact]:
+    """Return what the command behind a fact decides."""
+    match fact:
+        case f.JournalOpened(created_at=created_at, project_name=name):
+            if fact != f.JournalOpened(created_at, name):
+                raise RefusedError(
+                    "data: give created_at and project_name alone, the rest follows",
+                    field="data",
+                )
+            return rules.open_journal(journal, at=created_at or at, project_name=name)
+        case f.EntryRecorded(entry=entry):
+            return rules.record_entry(journal, entry=entry, at=at)
+        case f.LearningAdded(learning=learning, observation=observation):
+            return rules.add_learning(
+                journal, learning=learning, at=at, observation=observation
+            )
+        case f.LearningReferenced(learning_id=id_, prd_id=prd_id, times=times, entry_id=""):
+            return rules.reference_learning(
+                journal, learning_id=id_, prd_id=prd_id, times=times
+            )
+        case f.LearningRetired(learning_id=id_, reason=reason):
+            return rules.retire_learning(journal, learning_id=id_, reason=reason)
+        case f.PatternDiscovered(pattern=pattern):
+            return rules.discover_pattern(journal, pattern=pattern, at=at)
+        case _:
+            why = _ONLY_CAUSED.get(fact.type, "it is no fact of the journal")
+            raise RefusedError(f"{fact.type} cannot be wished for: {why}", wish=fact.type)

@@ -1,0 +1,69 @@
+"""progress.json: a journal as the specification's own writer lays it out.
+
+Fields stand in the order of its structs, what is empty is left out (P18), and fields of a
+later version of the schema come after the others.
+"""
+
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.journal.document import Document
+from sprintlog.engine.journal.shapes import Entry, Shape
+
+PLACE = ".ralph/progress.json"
+"""Where it is, below the work tree's root (R157)."""
+
+
+def render(document: Document) -> bytes:
+    """Return the file's bytes: the same journal gives the same bytes everywhere."""
+    text = msgspec.json.encode(as_data(document))
+    return msgspec.json.format(text, indent=2) + b"\n"
+
+
+def as_data(document: Document) -> dict[str, Any]:
+    """Return what the file holds, the parts of its lists as they are encoded."""
+    data: dict[str, Any] = {
+        "version": document.schema,
+        "created_at": document.created_at,
+    }
+    if document.project_name:
+        data["project_name"] = document.project_name
+    data["entries"] = [written(entry) for entry in document.entries]
+    if document.learnings:
+        data["learnings"] = [written(learning) for learning in document.learnings]
+    if document.patterns:
+        data["patterns"] = [written(pattern) for pattern in document.patterns]
+    return {**data, **document.extra}
+
+
+def load(content: bytes, *, file: str) -> Any:
+    """Return what somebody else wrote there; raise `InvalidInputError` for no JSON."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInputError(f"not JSON: {error}", file=file) from error
+
+
+def written(part: Shape) -> Any:
+    """Return a part as it is encoded: itself, unless it has fields of a later version."""
+    return _flat(part) if _has_extra(part) else part
+
+
+def _has_extra(part: Shape) -> bool:
+    if part.extra or not isinstance(part, Entry):
+        return bool(part.extra)
+    if part.context is not None and part.context.extra:
+        return True
+    return any(observation.extra for observation in part.observations)
+
+
+def _flat(part: Shape) -> dict[str, Any]:
+    data: dict[str, Any] = msgspec.to_builtins(part)
+    data.pop("extra", None)
+    if isinstance(part, Entry):
+        data["observations"] = [_flat(one) for one in part.observations]
+        if part.context is not None:
+            data["context"] = _flat(part.context)
+    return {**data, **part.extra}

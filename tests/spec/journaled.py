@@ -1,0 +1,86 @@
+"""A journal with its history: given, when, then; no store and no clock."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import msgspec
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal.document import Document, fold_document
+from sprintlog.engine.journal.fold import fold
+from sprintlog.engine.journal.shapes import Entry, Learning, Observation, Pattern
+from sprintlog.engine.journal.state import Journal, pack
+from sprintlog.engine.log.fact import Fact
+from sprintlog.projections.progress_json import as_data
+
+AT = "2026-02-01T10:00:00Z"
+
+
+def entry(prd_id: str = "auth", *, status: str = "completed", **fields: Any) -> Entry:
+    """Return an entry as somebody wishes to record it."""
+    return Entry(**{"prd_id": prd_id, "status": status, "observations": (), **fields})
+
+
+def noticed(type_: str = "finding", *, title: str = "x", **fields: Any) -> Observation:
+    """Return an observation."""
+    return Observation(type=type_, title=title, **fields)
+
+
+def learned(content: str = "use it", **fields: Any) -> Learning:
+    """Return a learning as somebody wishes to add it."""
+    return Learning(
+        **{
+            "type": "tool-usage",
+            "content": content,
+            "source_prd_id": "auth",
+            "still_valid": True,
+            **fields,
+        }
+    )
+
+
+def pattern(name: str = "one way", **fields: Any) -> Pattern:
+    """Return a pattern as somebody wishes to add it."""
+    return Pattern(**{"name": name, "type": "api-pattern", **fields})
+
+
+class Diary:
+    """A journal that facts happen to, with and without its texts."""
+
+    def __init__(self) -> None:
+        self.journal = Journal()
+        self.document = Document()
+        self.facts: list[Fact] = []
+
+    def happen(self, *facts: Fact) -> Self:
+        """Let facts happen."""
+        for fact in facts:
+            self.facts.append(fact)
+            event = [(len(self.facts), AT, fact)]
+            fold(self.journal, event)
+            fold_document(self.document, event)
+        return self
+
+    def decide(self, rule: Callable[..., list[Fact]], **arguments: Any) -> list[Fact]:
+        """Return what a rule decides; deciding must not change the journal."""
+        before = pack(self.journal)
+        facts = rule(self.journal, **arguments)
+        assert pack(self.journal) == before
+        return facts
+
+    def do(self, rule: Callable[..., list[Fact]], **arguments: Any) -> Self:
+        """Give a command and let happen whatever it decides."""
+        return self.happen(*self.decide(rule, **arguments))
+
+    def refusal(self, rule: Callable[..., list[Fact]], **arguments: Any) -> RefusedError:
+        """Return why a command is refused."""
+        try:
+            decided = self.decide(rule, **arguments)
+        except RefusedError as error:
+            return error
+        raise AssertionError(f"not refused: {decided}")
+
+    @property
+    def data(self) -> Any:
+        """Return progress.json as data."""
+        return msgspec.json.decode(msgspec.json.encode(as_data(self.document)))

@@ -1,0 +1,103 @@
+"""`append` calls the command behind a fact of the journal, so the same rules hold."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal import facts as f
+from sprintlog.engine.journal import rules
+from sprintlog.engine.journal.wishes import fulfil, to_fact
+from sprintlog.engine.log.fact import Fact
+
+from .journaled import AT, Diary, entry, learned, pattern
+
+ENTRY = {"prd_id": "auth", "status": "failed", "observations": []}
+LEARNING = {"type": "tool-usage", "content": "use it", "source_prd_id": "auth"}
+PATTERN = {"name": "one way", "type": "api-pattern"}
+HISTORY = (f.JournalOpened(AT), f.LearningAdded(learned(id="learning-0001")))
+
+CASES: list[tuple[str, Any, Any, dict[str, Any]]] = [
+    ("entry-recorded", {"entry": ENTRY}, rules.record_entry,
+     {"entry": entry(status="failed"), "at": AT}),
+    ("learning-added", {"learning": LEARNING}, rules.add_learning,
+     {"learning": learned(), "at": AT}),
+    ("learning-referenced", {"learning_id": "learning-0001", "prd_id": "auth"},
+     rules.reference_learning, {"learning_id": "learning-0001", "prd_id": "auth"}),
+    ("learning-retired", {"learning_id": "learning-0001", "reason": "x"},
+     rules.retire_learning, {"learning_id": "learning-0001", "reason": "x"}),
+    ("pattern-discovered", {"pattern": PATTERN}, rules.discover_pattern,
+     {"pattern": pattern(), "at": AT}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tag", "data", "rule", "arguments"), CASES, ids=[c[0] for c in CASES]
+)
+def test_decides_what_the_command_decides(
+    tag: str, data: Any, rule: Any, arguments: dict[str, Any]
+) -> None:
+    """A fact wished for by its type gives the facts of its command."""
+    diary = Diary().happen(*HISTORY)
+    expected = diary.decide(rule, **arguments)
+    assert expected
+    assert fulfil(diary.journal, to_fact(tag, data), AT) == expected
+
+
+def test_opens_the_journal() -> None:
+    """A journal is opened by its fact's type, now or when the fact says."""
+    for created_at in ("", "2026-01-01T00:00:00Z"):
+        data = {
+            "project_name": "shop",
+            **({"created_at": created_at} if created_at else {}),
+        }
+        fact = to_fact("journal-opened", data)
+        decided = fulfil(Diary().journal, fact, AT)
+        assert decided == [f.JournalOpened(created_at or AT, "shop")]
+
+
+def test_opens_by_the_first_schema_alone() -> None:
+    """A later version of the schema comes with a file that has it, not by a wish."""
+    fact = to_fact("journal-opened", {"version": "1.7"})
+    with pytest.raises(RefusedError, match="the rest follows"):
+        fulfil(Diary().journal, fact, AT)
+
+
+def test_covers_every_fact() -> None:
+    """Every fact of the journal is tried here, or is only ever caused by an import."""
+    tried = {case[0] for case in CASES} | {"journal-opened"}
+    assert tried | {"journal-raised"} == {fact.type for fact in f.JOURNAL_FACTS}
+    with pytest.raises(RefusedError, match="import journal"):
+        fulfil(Diary().journal, f.JournalRaised("1.1"), AT)
+
+
+@pytest.mark.parametrize(
+    ("tag", "data", "field"),
+    [
+        ("entry-recorded", {"entry": {**ENTRY, "mood": "x"}}, "data.entry"),
+        ("entry-recorded", {"entry": {**ENTRY, "extra": {}}}, "data.entry"),
+        ("entry-recorded", {"entry": {**ENTRY, "context": {"x": 1}}}, "data.entry"),
+        ("entry-recorded", {"entry": {**ENTRY, "iteration": "1"}}, "data.entry.iteration"),
+        (
+            "entry-recorded",
+            {"entry": {**ENTRY, "observations": [{"type": "finding"}]}},
+            "data.entry.observations[0]",
+        ),
+        ("entry-recorded", {}, "data"),
+        ("learning-added", {"learning": [1]}, "data.learning"),
+        ("learning-retired", {"learning_id": 7}, "data.learning_id"),
+        ("pattern-discovered", {"pattern": PATTERN, "x": 1}, "data.x"),
+        ("pattern-discovered", [], "data"),
+    ],
+)
+def test_refuses_data_naming_the_field(tag: str, data: Any, field: str) -> None:
+    """Data that is missing, unknown or of the wrong type is refused by its path."""
+    with pytest.raises(RefusedError) as refused:
+        to_fact(tag, data)
+    assert refused.value.fields["field"] == field
+
+
+def test_no_fact_is_ever_voided() -> None:
+    """What was learned stays learned, whatever sprint is rolled back."""
+    kinds: list[type[Fact]] = list(f.JOURNAL_FACTS)
+    assert {fact.kind.value for fact in kinds} == {"knowledge"}
