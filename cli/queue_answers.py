@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.rollback import lies_on, path
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import CODEC
 
-from .recording import OF_QUEUE
+from .describing import OF_QUEUE
 
 Data = dict[str, Any]
 

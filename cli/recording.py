@@ -3,31 +3,36 @@
 from collections.abc import Callable, Mapping
 from copy import copy
 from hashlib import sha256
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 import msgspec
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
-from sprintlog.engine.sprint.facts import Injection, PhaseInjected, StepInjected
-from sprintlog.engine.sprint.injection import addresses
-from sprintlog.engine.sprint.queue_facts import QUEUE_FACTS
-from sprintlog.engine.sprint.ralph_facts import DynamicStepAdded
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.projections.catalogue import CODEC
-from sprintlog.projections.workspace import Decide, Outcome, Workspace
+from sprintlog.projections.catalogue import sprint_of, sprint_stream
+from sprintlog.projections.refreshing import Refreshed
+from sprintlog.projections.workspace import (
+    Acted,
+    Decide,
+    DecideOnJournal,
+    Envelope,
+    Outcome,
+    Workspace,
+)
 
+from .describing import described, named
 from .output import print_json, print_text, reference, warn
 from .wiring import diagnose, open_workspace
 
+if TYPE_CHECKING:
+    from sprintlog.engine.journal.state import Journal
+
 Rule = Callable[..., list[Fact]]
 
-INJECTIONS = (PhaseInjected.type, StepInjected.type)
-OF_QUEUE = frozenset(fact.type for fact in QUEUE_FACTS)
 ACTORS = ("agent:", "operator:", "import:")
 
 
@@ -97,12 +102,34 @@ def record(
         return outcome.sprint
 
 
-def answer_and_refresh(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> None:
+def record_in_journal(
+    command: str,
+    given: Mapping[str, Any],
+    rule: Rule,
+    arguments: Mapping[str, Any],
+    *,
+    takes_time: bool = False,
+) -> None:
+    """Run one command that records in the journal, in the same way."""
+    options = Options(given)
+    wish = options.masked(arguments)
+
+    def decide(journal: "Journal", at: str) -> list[Fact]:
+        return rule(journal, **wish, at=at) if takes_time else rule(journal, **wish)
+
+    with open_workspace() as workspace:
+        outcome = act_on_journal(workspace, command, decide, options, wish)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def answer_and_refresh(
+    workspace: Workspace, outcome: "Outcome | Acted[Journal]", *, as_json: bool
+) -> None:
     """Print what was recorded, then bring the state file up to date, come what may."""
     try:
         answer(outcome, as_json=as_json)
     finally:
-        refresh(workspace, outcome.sprint.id)
+        refresh_stream(workspace, stream_of(outcome.state))
 
 
 def act(
@@ -116,30 +143,56 @@ def act(
     observed: bool = False,
 ) -> Outcome:
     """Let the workspace act with a command's options."""
-    outcome = workspace.act(
-        sprint_id,
-        decide,
-        actor=options.actor,
-        at=options.at,
-        key=options.key,
-        key_digest=key_digest(command, arguments) if options.key else None,
-        expect=options.expect,
-        correlation_id=options.correlation_id,
-        causation_id=options.causation_id,
-        observed=observed,
-        masks=options.masks,
-    )
-    diagnose(
-        command,
-        sprint=sprint_id,
-        version=outcome.sprint.version,
-        recorded=[event.type for event in outcome.events],
-        duplicate=outcome.duplicate,
-    )
+    envelope = _envelope(command, options, arguments, observed=observed)
+    outcome = workspace.act(sprint_id, decide, **envelope)
+    _diagnose(command, outcome)
     return outcome
 
 
-def answer(outcome: Outcome, *, as_json: bool) -> None:
+def act_on_journal(
+    workspace: Workspace,
+    command: str,
+    decide: DecideOnJournal,
+    options: Options,
+    arguments: Mapping[str, Any],
+    *,
+    observed: bool = False,
+    takes_in: bool = False,
+) -> "Acted[Journal]":
+    """Let the workspace act on the journal with a command's options."""
+    envelope = _envelope(command, options, arguments, observed=observed)
+    outcome = workspace.act_on_journal(decide, takes_in=takes_in, **envelope)
+    _diagnose(command, outcome)
+    return outcome
+
+
+def _envelope(
+    command: str, options: Options, arguments: Mapping[str, Any], *, observed: bool
+) -> Envelope:
+    return {
+        "actor": options.actor,
+        "at": options.at,
+        "key": options.key,
+        "key_digest": key_digest(command, arguments) if options.key else None,
+        "expect": options.expect,
+        "correlation_id": options.correlation_id,
+        "causation_id": options.causation_id,
+        "observed": observed,
+        "masks": options.masks,
+    }
+
+
+def _diagnose(command: str, outcome: "Outcome | Acted[Journal]") -> None:
+    diagnose(
+        command,
+        stream=stream_of(outcome.state),
+        version=outcome.state.version,
+        recorded=[event.type for event in outcome.events],
+        duplicate=outcome.duplicate,
+    )
+
+
+def answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
     """Print what was recorded, in one write; the events are durable by now."""
     try:
         _print_answer(outcome, as_json=as_json)
@@ -151,72 +204,53 @@ def answer(outcome: Outcome, *, as_json: bool) -> None:
         ) from error
 
 
-def _print_answer(outcome: Outcome, *, as_json: bool) -> None:
+def stream_of(state: "Sprint | Journal") -> str:
+    """Return the stream that a state is of."""
+    return sprint_stream(state.id) if isinstance(state, Sprint) else state.id
+
+
+def _print_answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
     if as_json:
         print_json(answer_of(outcome))
         return
-    sprint = outcome.sprint
+    name = outcome.state.id
     if not outcome.events:
-        print_text(f"{sprint.id}: nothing to record, it is so already")
+        print_text(f"{name}: nothing to record, it is so already")
         return
     last = outcome.events[-1]
-    said = ", ".join(_described(event) for event in outcome.events)
+    said = ", ".join(described(event) for event in outcome.events)
     before = " (recorded before under this key)" if outcome.duplicate else ""
     print_text(
-        f"{sprint.id}: {said}{before}  [position {last.position}, version {last.version}]"
+        f"{name}: {said}{before}  [position {last.position}, version {last.version}]"
     )
 
 
-def _described(event: Recorded) -> str:
-    """Return an event's type and what it is about, in a few words."""
-    payload = CODEC.today(event)
-    data = msgspec.json.decode(payload) if payload else {}
-    if came := injected(event):
-        return f"{event.type} {', '.join(came)}"
-    for field in ("request", "phase", "number", "to", "next_retry_at", "id", "hook_id"):
-        if data.get(field):
-            return f"{event.type} {data[field]}"
-    return event.type
-
-
-def injected(event: Recorded) -> list[str]:
-    """Return the addresses of what came into the plan with an event."""
-    if event.type not in INJECTIONS:
-        return []
-    fact = CODEC.decode(event)
-    return addresses(fact) if isinstance(fact, Injection) else []
-
-
-def answer_of(outcome: Outcome) -> Any:
+def answer_of(outcome: "Outcome | Acted[Journal]") -> Any:
     """Return what a recording command answers as JSON."""
-    references = [{**reference(event), **_named(event)} for event in outcome.events]
+    references = [{**reference(event), **named(event)} for event in outcome.events]
     if outcome.duplicate:
         references = [{**found, "duplicate": True} for found in references]
     if not references:
-        sprint = outcome.sprint
-        return {
-            "unchanged": True,
-            "stream": f"sprint/{sprint.id}",
-            "version": sprint.version,
-        }
+        state = outcome.state
+        return {"unchanged": True, "stream": stream_of(state), "version": state.version}
     return references[0] if len(references) == 1 else references
 
 
-def _named(event: Recorded) -> dict[str, Any]:
-    """Return what a caller cannot know before: where things came in, an id."""
-    if came := injected(event):
-        return {"addresses": came}
-    if event.type != DynamicStepAdded.type and event.type not in OF_QUEUE:
-        return {}
-    fact = CODEC.decode(event)
-    if request := getattr(fact, "request", None):
-        return {"request": request}
-    return {"step": fact.id} if isinstance(fact, DynamicStepAdded) else {}
+def refresh_stream(workspace: Workspace, stream: str) -> None:
+    """Bring a stream's state file up to date, and say what was found there."""
+    sprint_id = sprint_of(stream)
+    if sprint_id is None:
+        _tell_refreshed(workspace.refresh_journal())
+    else:
+        refresh(workspace, sprint_id)
 
 
 def refresh(workspace: Workspace, sprint_id: str) -> None:
     """Bring the sprint's state file up to date, and say what was found there."""
-    refreshed = workspace.refresh(sprint_id)
+    _tell_refreshed(workspace.refresh(sprint_id))
+
+
+def _tell_refreshed(refreshed: Refreshed) -> None:
     diagnose("state file", path=refreshed.path, state=refreshed.state)
     if refreshed.problem:
         warn(refreshed.problem)

@@ -1,13 +1,16 @@
 """The forms of `--at` and `--to`: from what a person says to a version of a stream."""
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.rollback import iteration_end
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds, parse
+
+if TYPE_CHECKING:
+    from sprintlog.engine.journal.state import Journal
 
 FORMS = "position:N, version:N, iter:N, best, start, an ISO time, or `2h ago`"
 
@@ -48,12 +51,14 @@ def parse_point(text: str, *, now: int) -> Point:
     return Point("time", time=text)
 
 
-def version_at(log: Log, stream: str, head: Sprint, point: Point) -> int:
+def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) -> int:
     """Return the version of the stream at a point; `head` is its state at the head.
 
     By time: the last version that happened no later, in the order of the stream. Raise
     `NotFoundError` when the stream had nothing then.
     """
+    if not isinstance(head, Sprint):
+        return _version_of_journal(log, stream, head, point)
     match point.form:
         case "best":
             best = head.record.tracker.best
@@ -77,6 +82,24 @@ def version_at(log: Log, stream: str, head: Sprint, point: Point) -> int:
         raise NotFoundError(
             f"sprint {head.id} has nothing at {said}; it has versions 1 to {head.version}",
             sprint=head.id,
+        )
+    return version
+
+
+def _version_of_journal(log: Log, stream: str, head: "Journal", point: Point) -> int:
+    match point.form:
+        case "best" | "iter":
+            raise InvalidInputError("a journal has no loop iterations: another point")
+        case "version":
+            version = point.number if point.number <= head.version else 0
+        case "position":
+            version = _last(log, stream, position=point.number)
+        case _:
+            version = _last(log, stream, moment=point.time)
+    if version < 1:
+        said = point.time or f"{point.form} {point.number}"
+        raise NotFoundError(
+            f"the journal has nothing at {said}; it has versions 1 to {head.version}"
         )
     return version
 

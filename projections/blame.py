@@ -14,7 +14,7 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.reach import REACHES, Reach
-from sprintlog.engine.sprint.state import Plan
+from sprintlog.engine.sprint.state import Plan, Sprint
 from sprintlog.engine.sprint.transitions import check_exists
 
 from .catalogue import sprint_stream
@@ -92,7 +92,7 @@ def blame(
 
 
 def search(
-    reader: Reader,
+    reader: Reader[Sprint],
     sprint_id: str,
     paths: Sequence[Path],
     *,

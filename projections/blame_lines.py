@@ -57,7 +57,7 @@ def blame_lines(workspace: WorkspaceReading, sprint: Sprint) -> Iterator[Line]:
 
 
 def search_all(
-    reader: Reader, sprint_id: str, fields: set[str], *, until: int
+    reader: Reader[Sprint], sprint_id: str, fields: set[str], *, until: int
 ) -> dict[str, Setting]:
     """Return for every field of the document at a version when its line last changed."""
     watch = _Watch()

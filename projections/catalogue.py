@@ -1,4 +1,7 @@
-"""Which facts live in which stream, and how their payloads are read."""
+"""Which facts live in which stream, and what is read out of them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import structs
 
@@ -7,9 +10,22 @@ from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.upcast import UPCASTS
 from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.sprint import state as sprints
 from sprintlog.engine.sprint.facts import FACTS
+from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.rollback import Interval
+from sprintlog.engine.sprint.state import STATE_FORMAT, Sprint
+from sprintlog.engine.sprint.times import normalise
 
-CODEC = Codec(FACTS, UPCASTS)
+
+def _of_the_journal() -> tuple[type[Fact], ...]:
+    # Imported when one is met: what is recorded of a sprint does not wait for it.
+    from sprintlog.engine.journal.facts import JOURNAL_FACTS
+
+    return JOURNAL_FACTS
+
+
+CODEC = Codec(FACTS, UPCASTS, more=_of_the_journal)
 
 _SPRINT = "sprint/"
 
@@ -22,6 +38,48 @@ def sprint_stream(sprint_id: str) -> str:
 def sprint_of(stream: str) -> str | None:
     """Return the sprint whose stream this is, or None."""
     return stream.removeprefix(_SPRINT) if stream.startswith(_SPRINT) else None
+
+
+class Folded(Protocol):
+    """What a fold makes of a stream."""
+
+    version: int
+
+    @property
+    def id(self) -> str:
+        """Return what the stream is about: a sprint's id, or the journal."""
+        ...
+
+
+State = TypeVar("State", bound=Folded)
+
+
+class Reading(NamedTuple, Generic[State]):
+    """How one kind of stream is read."""
+
+    name: Callable[[str], str]
+    """What to call what a stream is about."""
+    stream: Callable[[str], str]
+    begin: Callable[[str], State]
+    """Gives the state before the first event."""
+    fold: Callable[[State, Iterable[Event], Sequence[Interval] | None], State]
+    rollbacks: Callable[[State], list[tuple[int, int]]]
+    pack: Callable[[State], bytes]
+    unpack: Callable[[bytes], State]
+    format: int
+    """Saved states of another format are not read again."""
+
+
+SPRINTS: Reading[Sprint] = Reading(
+    name=lambda sprint_id: f"sprint {sprint_id}",
+    stream=sprint_stream,
+    begin=Sprint,
+    fold=fold,
+    rollbacks=lambda sprint: sprint.record.rollbacks,
+    pack=sprints.pack,
+    unpack=sprints.unpack,
+    format=STATE_FORMAT,
+)
 
 
 def masked(fact: Fact) -> Fact:
@@ -40,11 +98,15 @@ def draft(
     correlation_id: str | None = None,
     causation_id: str | None = None,
 ) -> Draft:
-    """Return a fact as an event that the log can take."""
+    """Return a fact as an event that the log can take.
+
+    What came from a journal's file happened when that says, not when it was read.
+    """
+    own = fact.own_time()
     return Draft(
         type=fact.type,
         payload=encode(fact),
-        at=at,
+        at=normalise(own) if own else at,
         actor=actor,
         schema_version=fact.schema_version,
         correlation_id=correlation_id,

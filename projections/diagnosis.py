@@ -16,6 +16,7 @@ from .findings import (
     Check,
     Facts,
 )
+from .progress_json import PLACE
 
 FREE_BYTES_MIN = 64 * 1024 * 1024
 """With less room than this on the disk, sixteen write-ahead logs, doctor warns."""
@@ -225,9 +226,8 @@ def _state_files(facts: Facts) -> Iterator[Check]:
         hint = "`sprintlog rebuild`"
         if file.state == "edited":
             path = shlex.quote(file.path or "")
-            hint = (
-                f"`sprintlog import progress {path}` makes it true, {hint} keeps it aside"
-            )
+            what = "journal" if file.path == PLACE else "progress"
+            hint = f"`sprintlog import {what} {path}` makes it true, {hint} keeps it aside"
         yield Check("state-file", PROBLEM, str(file.problem), hint)
     if not drifted:
         yield Check("state-file", OK, f"no drift; sprints: {len(facts.states)}")

@@ -9,15 +9,18 @@ from sprintlog.engine.errors import (
     SprintlogError,
     UnreadableError,
 )
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Draft, Head, Recorded
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.sprint.plan import check_sprint_id
 
-from .catalogue import CODEC, sprint_of, sprint_stream
-from .progress_yaml import render
+from . import progress_json, progress_yaml
+from .catalogue import CODEC, State, sprint_of, sprint_stream
+from .journal_file import journal_file
 from .refreshing import Refreshed, Refresher
+from .sprint_file import sprint_files
 from .workspace import Workspace
 
 EVENTS_A_STEP = 512
@@ -39,6 +42,8 @@ class Imported(NamedTuple):
     head: Head
     files: dict[str, Refreshed]
     """How the state file of each sprint was found, or that it was written."""
+    journal: Refreshed | None
+    """The same of the journal's, if there is one."""
 
 
 def export_log(
@@ -112,9 +117,12 @@ def import_log(
                 hint="`sprintlog init --here` in a new folder makes one",
             )
         _take_all(lines, take, file=file, progress=progress)
-        for name in workspace.sprints():
-            _check_readable(workspace, name, file)
-    return Imported(workspace.log.head(), dict(_state_files(workspace)))
+        _check_readable(workspace, file)
+    sprints, journal = sprint_files(workspace), journal_file(workspace)
+    files = {name: _state_file(sprints, name) for name in workspace.sprints()}
+    is_there = workspace.journal().exists
+    found = _state_file(journal, JOURNAL) if is_there else None
+    return Imported(workspace.log.head(), files, found)
 
 
 def _take_all(
@@ -180,24 +188,21 @@ def _problem(event: Recorded) -> str | None:
     return None
 
 
-def _check_readable(workspace: Workspace, name: str, file: str) -> None:
-    """Raise `InvalidInputError` unless a sprint folds and has a state file."""
+def _check_readable(workspace: Workspace, file: str) -> None:
+    """Raise `InvalidInputError` unless every stream folds and has a state file."""
+    name = ""
     try:
-        render(workspace.reader.from_nothing(name))
+        for sprint_id in workspace.sprints():
+            name = f"sprint {sprint_id}"
+            progress_yaml.render(workspace.reader.from_nothing(sprint_id))
+        name = "the journal"
+        progress_json.render(workspace.documents.from_nothing(JOURNAL))
     except (SprintlogError, RecursionError, LookupError, TypeError, ValueError) as error:
         problem = " ".join(str(error).split())
-        raise InvalidInputError(
-            f"sprint {name} cannot be read: {problem}", file=file
-        ) from error
+        raise InvalidInputError(f"{name} cannot be read: {problem}", file=file) from error
 
 
-def _state_files(workspace: Workspace) -> Iterator[tuple[str, Refreshed]]:
-    """Write the state files that are missing; what stands there already is left alone."""
-    refresher = Refresher(workspace)
-    for name in workspace.sprints():
-        sprint = workspace.sprint(name)
-        if refresher.know_same(sprint):
-            yield name, refresher.check(sprint)
-            continue
-        found = refresher.check(sprint)
-        yield name, refresher.refresh(name) if found.state == "missing" else found
+def _state_file(refresher: Refresher[State], name: str) -> Refreshed:
+    """Write a state file that is missing; what stands there already is left alone."""
+    found = refresher.check_head(name)
+    return refresher.refresh(name) if found.state == "missing" else found

@@ -72,7 +72,7 @@ class Facts(NamedTuple):
     unread: str | None
     """Why the log could not be looked into, without being damaged."""
     states: dict[str, Refreshed]
-    """How the state file of each sprint was found."""
+    """How the state file of each stream was found."""
     edits: int
     busy: bool
     """Whether others recorded all the time, so that files and log may not match."""

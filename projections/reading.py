@@ -1,17 +1,17 @@
-"""From the log to the state of a sprint at any version, by checkpoint and tail."""
+"""From the log to the state of a stream at any version, by checkpoint and tail."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.facts import RolledBack
-from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.rollback import lies_on, path
 from sprintlog.engine.sprint.state import Sprint
 
-from .catalogue import CODEC, sprint_stream
+from .catalogue import CODEC, Reading, State
 from .checkpoints import EVERY, Checkpoints
 from .history import Follower, follow
 
@@ -29,101 +29,136 @@ class Stretch(NamedTuple):
     """Version and target of those in it."""
 
 
-class Reader:
-    """Reads sprints from a log, with the help of checkpoints."""
+class Reader(Generic[State]):
+    """Reads one kind of stream from a log, with the help of checkpoints."""
 
-    def __init__(self, log: Log, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self, log: Log, reading: Reading[State], checkpoints: Checkpoints[State]
+    ) -> None:
+        self.reading = reading
+        self.checkpoints = checkpoints
         self._log = log
-        self._checkpoints = checkpoints
+        self._known: dict[str, State] = {}
 
-    def at_head(self, sprint_id: str) -> Sprint:
-        """Return the sprint as the log has it now."""
-        for version in self._checkpoints.versions(sprint_stream(sprint_id)):
-            saved = self._checkpoints.load(sprint_stream(sprint_id), version)
+    def current(self, name: str) -> State:
+        """Return the state as the log has it now, carried on from the one before.
+
+        It belongs to the reader: read it, do not change it.
+        """
+        known = self._known.pop(name, None)
+        state = self.at_head(name) if known is None else self.catch_up(known)
+        self._known[name] = state
+        return state
+
+    def take(self, state: State, events: list[Recorded]) -> State:
+        """Return a state carried over events just appended, not reading them again."""
+        if any(event.type == RolledBack.type for event in events):
+            self._known.pop(state.id, None)
+        else:
+            facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
+            self._known[state.id] = self.reading.fold(state, facts, None)
+        return self.current(state.id)
+
+    def at_head(self, name: str) -> State:
+        """Return the state as the log has it now."""
+        stream = self.reading.stream(name)
+        for version in self.checkpoints.versions(stream):
+            saved = self.checkpoints.load(stream, version)
             if saved is not None:
                 return self.catch_up(saved)
-        return self.at_version(sprint_id, None)
+        return self.at_version(name, None)
 
-    def at_version(self, sprint_id: str, version: int | None) -> Sprint:
-        """Return the sprint at a version, folded from the newest checkpoint on the path.
+    def at_version(self, name: str, version: int | None) -> State:
+        """Return the state at a version, folded from the newest checkpoint on the path.
 
         Raise `NotFoundError` for a version the stream does not have.
         """
-        stream = sprint_stream(sprint_id)
+        stream = self.reading.stream(name)
         head = self._log.version(stream)
         last = head if version is None else version
         if not 0 <= last <= head:
             raise NotFoundError(
-                f"sprint {sprint_id} has no version {last}; it has 1 to {head}",
-                sprint=sprint_id,
+                f"{self.reading.name(name)} has no version {last}; it has 1 to {head}",
+                stream=stream,
             )
-        live = path(self.rollbacks(sprint_id, last), last)
-        sprint = self._checkpoint(sprint_id, last, live)
-        tail = self._log.scan(stream, after=sprint.version, until=last)
-        return fold(sprint, CODEC.facts_of(tail), live)
+        live = path(self.rollbacks(name, last), last)
+        state = self._checkpoint(name, last, live)
+        tail = self._log.scan(stream, after=state.version, until=last)
+        return self.reading.fold(state, CODEC.facts_of(tail), live)
 
-    def from_nothing(self, sprint_id: str) -> Sprint:
-        """Return the sprint as the log has it now, without any checkpoint."""
-        last = self._log.version(sprint_stream(sprint_id))
-        return next(self.along(sprint_id, [last]))
+    def from_nothing(self, name: str) -> State:
+        """Return the state as the log has it now, without any checkpoint."""
+        last = self._log.version(self.reading.stream(name))
+        return next(self.along(name, [last]))
 
-    def along(self, sprint_id: str, versions: Sequence[int]) -> Iterator[Sprint]:
-        """Yield the sprint at some versions, lowest first, without any checkpoint.
+    def along(self, name: str, versions: Sequence[int]) -> Iterator[State]:
+        """Yield the state at some versions, lowest first, without any checkpoint.
 
         It is one fold, begun again only where a rollback stands in between: each state
         is used up when the next one is asked for.
         """
-        stream = sprint_stream(sprint_id)
+        stream = self.reading.stream(name)
         rollbacks = self._scan_rollbacks(stream, 0, max(versions))
-        sprint = Sprint(sprint_id)
+        state = self.reading.begin(name)
         for version in versions:
-            if any(sprint.version < at <= version for at, _ in rollbacks):
-                sprint = Sprint(sprint_id)
+            if any(state.version < at <= version for at, _ in rollbacks):
+                state = self.reading.begin(name)
             live = path([r for r in rollbacks if r[0] <= version], version)
-            rows = self._log.scan(stream, after=sprint.version, until=version)
-            yield fold(sprint, CODEC.facts_of(rows), live)
+            rows = self._log.scan(stream, after=state.version, until=version)
+            yield self.reading.fold(state, CODEC.facts_of(rows), live)
 
-    def catch_up(self, sprint: Sprint) -> Sprint:
+    def catch_up(self, state: State) -> State:
         """Return a state brought to the head; the given one is used up.
 
         A rollback in the tail sends the fold back to a checkpoint on the new path.
         """
-        stream = sprint_stream(sprint.id)
-        tail = list(self._log.scan(stream, after=sprint.version))
+        stream = self.reading.stream(state.id)
+        tail = list(self._log.scan(stream, after=state.version))
         if any(row[2] == RolledBack.type for row in tail):
-            return self.at_version(sprint.id, None)
-        return fold(sprint, CODEC.facts_of(tail))
+            return self.at_version(state.id, None)
+        return self.reading.fold(state, CODEC.facts_of(tail), None)
 
-    def facts(self, sprint_id: str, kind: type[Kind]) -> list[Kind]:
-        """Return all facts of one kind in a sprint's stream, in order."""
-        rows = self._log.scan(sprint_stream(sprint_id), only=kind.type)
+    def version(self, name: str) -> int:
+        """Return the last version of a stream; 0 when it does not exist."""
+        return self._log.version(self.reading.stream(name))
+
+    def versions_of(self, name: str, kind: type[Fact]) -> set[int]:
+        """Return the versions of a stream at which a kind of fact happened."""
+        rows = self._log.scan(self.reading.stream(name), only=kind.type)
+        return {version for version, *_ in rows}
+
+    def facts(self, name: str, kind: type[Kind]) -> list[Kind]:
+        """Return all facts of one kind in a stream, in order."""
+        rows = self._log.scan(self.reading.stream(name), only=kind.type)
         return [fact for _, _, fact in CODEC.facts_of(rows) if isinstance(fact, kind)]
 
-    def rollbacks(self, sprint_id: str, until: int) -> list[tuple[int, int]]:
+    def rollbacks(self, name: str, until: int) -> list[tuple[int, int]]:
         """Return version and target of every rollback up to a version, in order."""
-        stream = sprint_stream(sprint_id)
+        stream = self.reading.stream(name)
         known: list[tuple[int, int]] = []
         since = 0
-        for version in self._checkpoints.versions(stream):
-            saved = self._checkpoints.load(stream, version) if version <= until else None
+        for version in self.checkpoints.versions(stream):
+            saved = self.checkpoints.load(stream, version) if version <= until else None
             if saved is not None:
-                known, since = saved.record.rollbacks, version
+                known, since = self.reading.rollbacks(saved), version
                 break
         return [*known, *self._scan_rollbacks(stream, since, until)]
 
-    def stretches(self, sprint_id: str, until: int, *, near: int = 0) -> Iterator[Stretch]:
+    def stretches(
+        self: "Reader[Sprint]", sprint_id: str, until: int, *, near: int = 0
+    ) -> Iterator[Stretch]:
         """Yield the stretches between checkpoints up to a version, the newest first.
 
         With `near` the first is no longer than that, even if no checkpoint stands there.
         """
         last, rollbacks = until, self.rollbacks(sprint_id, until)
-        versions = self._checkpoints.versions(sprint_stream(sprint_id))
+        versions = self.checkpoints.versions(self.reading.stream(sprint_id))
         if 0 < near < until and not any(until - near <= v < until for v in versions):
             versions = sorted({*versions, until - near}, reverse=True)
         for version in versions:
             if version >= last or any(to < version < at <= last for at, to in rollbacks):
                 continue
-            saved = self._checkpoints.load(sprint_stream(sprint_id), version)
+            saved = self.checkpoints.load(self.reading.stream(sprint_id), version)
             if saved is None and version == until - near:
                 saved = self.at_version(sprint_id, version)
             if saved is not None:
@@ -131,38 +166,40 @@ class Reader:
                 last = version
         yield Stretch(Sprint(sprint_id), last, [r for r in rollbacks if r[0] <= last])
 
-    def whole(self, sprint_id: str, until: int) -> Stretch:
+    def whole(self: "Reader[Sprint]", sprint_id: str, until: int) -> Stretch:
         """Return all of a stream up to a version, without any checkpoint."""
         return Stretch(Sprint(sprint_id), until, self.rollbacks(sprint_id, until))
 
-    def follow(self, follower: Follower, stretch: Stretch) -> None:
+    def follow(self: "Reader[Sprint]", follower: Follower, stretch: Stretch) -> None:
         """Let every version of a stretch be looked at, voided ones included."""
         begin, last, rollbacks = stretch
-        rows = self._log.scan(sprint_stream(begin.id), after=begin.version, until=last)
+        rows = self._log.scan(
+            self.reading.stream(begin.id), after=begin.version, until=last
+        )
         facts = CODEC.facts_of(rows)
         follow(follower, begin, facts, until=last, rollbacks=rollbacks)
 
-    def save(self, sprint: Sprint) -> None:
+    def save(self, state: State) -> None:
         """Keep the state when its stream has grown enough since the last one kept."""
-        stream = sprint_stream(sprint.id)
-        newest = max(self._checkpoints.versions(stream), default=0)
-        if sprint.version - newest >= EVERY:
-            self._checkpoints.save(stream, sprint)
+        stream = self.reading.stream(state.id)
+        newest = max(self.checkpoints.versions(stream), default=0)
+        if state.version - newest >= EVERY:
+            self.checkpoints.save(stream, state)
 
-    def renew(self, sprint: Sprint) -> None:
+    def renew(self, state: State) -> None:
         """Keep this state, folded from nothing, and no older one of its stream."""
-        stream = sprint_stream(sprint.id)
-        self._checkpoints.forget(stream)
-        self._checkpoints.save(stream, sprint)
+        stream = self.reading.stream(state.id)
+        self.checkpoints.forget(stream)
+        self.checkpoints.save(stream, state)
 
-    def _checkpoint(self, sprint_id: str, last: int, live: list[tuple[int, int]]) -> Sprint:
-        stream = sprint_stream(sprint_id)
-        for version in self._checkpoints.versions(stream):
+    def _checkpoint(self, name: str, last: int, live: list[tuple[int, int]]) -> State:
+        stream = self.reading.stream(name)
+        for version in self.checkpoints.versions(stream):
             if version <= last and lies_on(live, version):
-                saved = self._checkpoints.load(stream, version)
+                saved = self.checkpoints.load(stream, version)
                 if saved is not None:
                     return saved
-        return Sprint(sprint_id)
+        return self.reading.begin(name)
 
     def _scan_rollbacks(self, stream: str, after: int, until: int) -> list[tuple[int, int]]:
         rows = self._log.scan(stream, after=after, until=until, only=RolledBack.type)

@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol
+
+from msgspec.structs import replace
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.patch import diff
-from sprintlog.engine.sprint.state import Sprint
 
+from .catalogue import State
 from .files import Seen, StateFiles
 from .location import Location
-from .progress_yaml import render
 from .reading import Reader
 
 UNKNOWN = (
@@ -22,8 +24,8 @@ UNKNOWN = (
 )
 
 
-class Acting(Protocol):
-    """What of a workspace is needed here."""
+class Projected(Protocol[State]):
+    """A state that is written to a file, and how."""
 
     @property
     def location(self) -> Location:
@@ -36,15 +38,34 @@ class Acting(Protocol):
         ...
 
     @property
-    def reader(self) -> Reader:
-        """Return the reader of sprints."""
+    def reader(self) -> Reader[State]:
+        """Return the reader of these states."""
         ...
 
-    def sprint(self, sprint_id: str) -> Sprint:
-        """Return a sprint as it is."""
+    def path(self, state: State) -> str | None:
+        """Return where this work tree has the file; None when it has none."""
         ...
 
-    def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
+    def render(self, state: State) -> bytes:
+        """Return the file's bytes."""
+        ...
+
+    def document(self, state: State) -> dict[str, Any]:
+        """Return what the file holds, as data."""
+        ...
+
+    def load(self, content: bytes, *, file: str) -> object:
+        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        ...
+
+    def stands_as_imported(self, state: State, since: int | None) -> bool:
+        """Tell whether nothing of ours came after the file at hand, which was imported.
+
+        `since` is the version that its bytes were kept for.
+        """
+        ...
+
+    def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
         ...
 
@@ -53,7 +74,7 @@ class Refreshed(NamedTuple):
     """What happened to a state file."""
 
     path: str | None
-    """None when the sprint has no state file in this work tree."""
+    """None when there is no state file in this work tree."""
     state: str
     """`same`, `written`, `missing`, `stale`, `edited`, `imported` or `elsewhere`."""
     digest: str = ""
@@ -77,33 +98,34 @@ def _naming(path: str) -> Iterator[None]:
         ) from error
 
 
-class Refresher:
-    """Compares and writes the state files of one workspace, under one lock."""
+class Refresher(Generic[State]):
+    """Compares and writes one kind of state file of a workspace, under one lock."""
 
-    def __init__(self, workspace: Acting) -> None:
-        self._workspace = workspace
-        self._files = workspace.files
+    def __init__(self, projected: Projected[State]) -> None:
+        self._projected = projected
+        self._reader = projected.reader
+        self._files = projected.files
 
-    def refresh(self, sprint_id: str) -> Refreshed:
-        """Write a sprint's state file where it is not what the log says."""
-        sprint = self._workspace.sprint(sprint_id)
-        self._workspace.reader.save(sprint)
-        path = self._path(sprint)
+    def refresh(self, name: str) -> Refreshed:
+        """Write a state file where it is not what the log says."""
+        state = self._reader.current(name)
+        self._reader.save(state)
+        path = self._projected.path(state)
         if path is None:
             return Refreshed(None, "elsewhere")
         with _naming(path), self._files.lock():
-            kept = self._recover(sprint_id, path)
+            kept = self._recover(name, path)
             seen = self._files.look(path)
-            if seen.is_foreign and not self.know_same(sprint):
-                kept = self._observe(sprint_id, path, seen)
-            return self._write(sprint_id, path, seen, kept)
+            if seen.is_foreign and not self.know_same(state):
+                kept = self._observe(name, path, seen)
+            return self._write(name, path, seen, kept)
 
-    def check(self, sprint: Sprint) -> Refreshed:
-        """Compare a sprint's state file with its state; write nothing."""
-        path = self._path(sprint)
+    def check(self, state: State) -> Refreshed:
+        """Compare a state file with its state; write nothing."""
+        path = self._projected.path(state)
         if path is None:
             return Refreshed(None, "elsewhere")
-        content = render(sprint)
+        content = self._projected.render(state)
         seen = self._files.look(path)
         digest = sha256(content).hexdigest()
         if seen.content == content:
@@ -113,28 +135,38 @@ class Refresher:
             return Refreshed(path, "missing", digest, problem=f"{path} is missing")
         if seen.is_foreign:
             return Refreshed(path, "edited", digest, problem=f"{path} was edited by others")
-        if self._stands_as_imported(sprint, seen):
+        if self._projected.stands_as_imported(state, seen.since):
             return Refreshed(path, "imported", seen.digest.hex())
         return Refreshed(path, "stale", digest, problem=f"{path} is older than the log")
 
-    def rebuild(self, sprint_id: str) -> Refreshed:
+    def check_head(self, name: str) -> Refreshed:
+        """Compare a state file with the state as it is; know it where it is the same."""
+        state = self._reader.current(name)
+        self.know_same(state)
+        return self.check(state)
+
+    def check_anew(self, name: str) -> Refreshed:
+        """Compare a state file with the state computed from the whole log."""
+        return self.check(self._reader.from_nothing(name))
+
+    def rebuild(self, name: str) -> Refreshed:
         """Compute the state from the whole log, save it, and write the file anew."""
-        sprint = self._workspace.reader.from_nothing(sprint_id)
-        self._workspace.reader.renew(sprint)
-        refreshed = self.refresh(sprint_id)
-        self.know_same(sprint)
+        state = self._reader.from_nothing(name)
+        self._reader.renew(state)
+        refreshed = self.refresh(name)
+        self.know_same(state)
         return refreshed
 
-    def know_same(self, sprint: Sprint) -> bool:
+    def know_same(self, state: State) -> bool:
         """Take a file as ours that is what the log says; tell whether it is."""
-        path = self._path(sprint)
-        content = render(sprint)
+        path = self._projected.path(state)
+        content = self._projected.render(state)
         if path is None or self._files.look(path).content != content:
             return False
-        self._files.know(path, sha256(content).digest(), version=sprint.version)
+        self._files.know(path, sha256(content).digest(), version=state.version)
         return True
 
-    def know_imported(self, sprint: Sprint, path: str, content: bytes) -> str | None:
+    def know_imported(self, state: State, path: str, content: bytes) -> str | None:
         """Take an imported file as ours; keep a copy if writing it anew would change it.
 
         Comments and layout are not in the document, so they would be lost.
@@ -144,56 +176,40 @@ class Refresher:
             seen = self._files.look(path)
             if seen.content != content:
                 return None
-            self._files.know(path, digest, version=sprint.version)
-            if content == render(sprint):
+            self._files.know(path, digest, version=state.version)
+            if content == self._projected.render(state):
                 return None
             return self._files.keep_edit(path, Seen(content, digest, None))
 
-    def _path(self, sprint: Sprint) -> str | None:
-        place = sprint.plan.place
-        if place is None or place.worktree != self._workspace.location.worktree:
-            return None
-        return place.path
-
-    def _stands_as_imported(self, sprint: Sprint, seen: Seen) -> bool:
-        """Tell whether the file is the imported one that nothing of ours came after."""
-        record = sprint.record
-        return (
-            seen.since is not None
-            and seen.since >= record.imported_at
-            and not sprint.plan.touched
-            and not record.rollbacks
-        )
-
-    def _recover(self, sprint_id: str, path: str) -> str | None:
+    def _recover(self, name: str, path: str) -> str | None:
         """Keep the edit that a process killed in the middle of writing had displaced."""
         left = self._files.recover(path)
         if left is None:
             return None
         # Killed after the exchange it was perhaps kept already, before it.
-        is_new = left.digest.hex() != self._last_observed(sprint_id, path)
-        kept = self._observe(sprint_id, path, left) if is_new else None
+        is_new = left.digest.hex() != self._last_observed(name, path)
+        kept = self._observe(name, path, left) if is_new else None
         self._files.forget_displaced(path)
         return kept
 
-    def _last_observed(self, sprint_id: str, path: str) -> str | None:
-        facts = self._workspace.reader.facts(sprint_id, EditObserved)
+    def _last_observed(self, name: str, path: str) -> str | None:
+        facts = self._reader.facts(name, EditObserved)
         digests = [fact.digest for fact in facts if fact.path == path]
         return digests[-1] if digests else None
 
-    def _write(self, sprint_id: str, path: str, seen: Seen, kept: str | None) -> Refreshed:
-        sprint = self._workspace.sprint(sprint_id)
-        if kept is None and self._stands_as_imported(sprint, seen):
+    def _write(self, name: str, path: str, seen: Seen, kept: str | None) -> Refreshed:
+        state = self._reader.current(name)
+        if kept is None and self._projected.stands_as_imported(state, seen.since):
             return Refreshed(path, "imported", seen.digest.hex())
-        content = render(sprint)
+        content = self._projected.render(state)
         digest = sha256(content).hexdigest()
         if seen.content == content:
             self._files.write_checksum(path, content)
             return Refreshed(path, "same", digest, kept, self._problem(path, kept))
-        displaced = self._files.write(path, content, version=sprint.version)
+        displaced = self._files.write(path, content, version=state.version)
         if displaced is not None and displaced.digest != seen.digest:
             # Somebody was faster than we: their bytes came back from the exchange.
-            kept = self._observe(sprint_id, path, displaced)
+            kept = self._observe(name, path, displaced)
         return Refreshed(path, "written", digest, kept, self._problem(path, kept))
 
     def _problem(self, path: str, kept: str | None) -> str | None:
@@ -201,37 +217,36 @@ class Refresher:
             return None
         return (
             f"{path} was edited by somebody else; their version is kept as "
-            f"{self._workspace.location.folder / 'edits' / kept}"
+            f"{self._projected.location.folder / 'edits' / kept}"
         )
 
-    def _observe(self, sprint_id: str, path: str, seen: Seen) -> str:
+    def _observe(self, name: str, path: str, seen: Seen) -> str:
         """Keep somebody else's bytes, and record what they changed."""
         kept = self._files.keep_edit(path, seen)
-        head = self._workspace.sprint(sprint_id).version
+        head = self._reader.current(name).version
         since = self._files.newest(path, until=head)
         changes, problem = None, None
         try:
-            changes = self._changes(sprint_id, since, seen.content or b"", path)
+            changes = self._changes(name, since, seen.content or b"", path)
         except InvalidInputError as error:
             problem = str(error)
         fact = EditObserved(
             path, seen.digest.hex(), kept, since, mask_all(changes), problem
         )
+        if len(encode(fact)) > fact.payload_bytes_max:
+            problem = "the difference is too large to be recorded; the copy has it"
+            fact = replace(fact, changes=None, problem=problem)
         # A crash before the file is written must not record the same edit twice.
-        key = f"edit/{seen.digest.hex()[:32]}/{since}/{sprint_id}"[:128]
-        self._workspace.observe(sprint_id, fact, key=key)
+        key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
+        self._projected.observe(name, fact, key=key)
         return kept
 
     def _changes(
-        self, sprint_id: str, since: int, content: bytes, path: str
+        self, name: str, since: int, content: bytes, path: str
     ) -> list[dict[str, object]]:
-        # Read only when somebody edited a file: the reader is not on the hot path.
-        from .yaml_reader import load
-
-        theirs = load(content, file=path)
+        theirs = self._projected.load(content, file=path)
         if not isinstance(theirs, dict):
             raise InvalidInputError("is not a mapping of fields", file=path)
-        reader = self._workspace.reader
-        ours = reader.at_version(sprint_id, since) if since else None
-        base = ours or self._workspace.sprint(sprint_id)
-        return diff(base.document, theirs)
+        ours = self._reader.at_version(name, since) if since else None
+        base = self._reader.current(name) if ours is None else ours
+        return diff(self._projected.document(base), theirs)

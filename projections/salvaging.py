@@ -20,9 +20,10 @@ from sprintlog.engine.log.stores.sqlite import SqliteLog
 
 from .catalogue import CODEC
 from .files import EDITS
+from .journal_file import journal_file
 from .location import DATABASE, Location
-from .refreshing import Refresher
 from .replacing import replace_file, sync_folder
+from .sprint_file import sprint_files
 from .workspace import Workspace, wall_clock
 
 LOST = "lost.jsonl"
@@ -188,4 +189,6 @@ def _know_state_files(location: Location, clock: Clock) -> None:
     with Workspace(location, log, clock=clock) as workspace:
         for name in workspace.sprints():
             with suppress(SprintlogError):
-                Refresher(workspace).know_same(workspace.sprint(name))
+                sprint_files(workspace).know_same(workspace.sprint(name))
+        with suppress(SprintlogError):
+            journal_file(workspace).know_same(workspace.journal())

@@ -15,10 +15,11 @@ from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.facts import Injection
 from sprintlog.engine.sprint.injection import addresses
 from sprintlog.engine.sprint.rollback import iteration_end
+from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import parse
 
 from .as_of import Point, parse_point, version_at
-from .catalogue import CODEC, sprint_stream
+from .catalogue import CODEC, sprint_of
 from .workspace_reading import WorkspaceReading
 
 EVENTS_A_STEP = 512
@@ -80,7 +81,7 @@ class Wanted(NamedTuple):
 
 def range_of(
     workspace: WorkspaceReading,
-    sprint_id: str | None,
+    stream: str | None,
     *,
     since: str | None = None,
     until: str | None = None,
@@ -88,7 +89,7 @@ def range_of(
 ) -> Range:
     """Return from where to where two points or an iteration lead, both included.
 
-    In a sprint that is a range of versions, else of positions. By time an event is in
+    In a stream that is a range of versions, else of positions. By time an event is in
     it when it happened then, whatever its place. Raise `InvalidInputError` for a point
     that only a sprint has.
     """
@@ -107,7 +108,7 @@ def range_of(
             else:
                 found = found._replace(until=moment)
             continue
-        place = _place(workspace, sprint_id, point, is_first=side == "since")
+        place = _place(workspace, stream, point, is_first=side == "since")
         if side == "since":
             found = found._replace(first=max(found.first, place))
         else:
@@ -117,26 +118,26 @@ def range_of(
 
 
 def _place(
-    workspace: WorkspaceReading, sprint_id: str | None, point: Point, *, is_first: bool
+    workspace: WorkspaceReading, stream: str | None, point: Point, *, is_first: bool
 ) -> int:
-    if sprint_id is None:
+    if stream is None:
         if point.form != "position":
             raise InvalidInputError(
                 f"{point.form}:{point.number} is a point in one sprint",
                 hint="among all sprints give position:N or a time, or name a --sprint",
             )
         return point.number
-    sprint = workspace.sprint(sprint_id)
-    stream = sprint_stream(sprint_id)
+    sprint_id = sprint_of(stream)
+    head = workspace.journal() if sprint_id is None else workspace.sprint(sprint_id)
     if not is_first:
-        return version_at(workspace.log, stream, sprint, point)
-    if point.form == "iter":
-        iteration_end(sprint.record, point.number, version=sprint.version)
-        return dict(sprint.record.iterations).get(point.number, 1)
+        return version_at(workspace.log, stream, head, point)
+    if point.form == "iter" and isinstance(head, Sprint):
+        iteration_end(head.record, point.number, version=head.version)
+        return dict(head.record.iterations).get(point.number, 1)
     if point.form == "position":
         before = point._replace(number=point.number - 1)
         return _versions_until(workspace.log, stream, before.number) + 1
-    return version_at(workspace.log, stream, sprint, point)
+    return version_at(workspace.log, stream, head, point)
 
 
 def _versions_until(log: Log, stream: str, position: int) -> int:
@@ -149,17 +150,16 @@ def _versions_until(log: Log, stream: str, position: int) -> int:
 
 
 def select(
-    log: Log, sprint_id: str | None, wanted: Wanted, *, reverse: bool = False
+    log: Log, stream: str | None, wanted: Wanted, *, reverse: bool = False
 ) -> Iterator[Recorded]:
-    """Yield the wanted events of a sprint, or of the whole log, in order or backwards."""
-    found = _read(log, sprint_id, wanted.range, reverse=reverse)
+    """Yield the wanted events of a stream, or of the whole log, in order or backwards."""
+    found = _read(log, stream, wanted.range, reverse=reverse)
     return filter(wanted.fits, found)
 
 
 def _read(
-    log: Log, sprint_id: str | None, range_: Range, *, reverse: bool
+    log: Log, stream: str | None, range_: Range, *, reverse: bool
 ) -> Iterator[Recorded]:
-    stream = None if sprint_id is None else sprint_stream(sprint_id)
     end = log.head().position if stream is None else log.version(stream)
     last = end if range_.last is None else min(range_.last, end)
     if not reverse:

@@ -6,15 +6,19 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from sprintlog.engine.errors import SprintlogError, UnreadableError
+from sprintlog.engine.journal.state import JOURNAL
+from sprintlog.engine.journal.taking import remarks
 from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.sprint.contradictions import contradictions
 from sprintlog.engine.sprint.facts import SprintImported
-from sprintlog.engine.sprint.state import Sprint, pack
+from sprintlog.engine.sprint.state import Sprint
 
-from .catalogue import CODEC, sprint_stream
-from .progress_yaml import render
-from .refreshing import Refreshed, Refresher
+from .catalogue import CODEC, State, sprint_stream
+from .journal_file import JournalFile
+from .reading import Reader
+from .refreshing import Projected, Refreshed, Refresher
+from .sprint_file import SprintFile
 from .workspace import Workspace
 
 PROBLEMS_MAX = 100
@@ -46,7 +50,7 @@ class Report(NamedTuple):
     """Position and hash of the last event."""
     findings: list[Finding]
     files: dict[str, Refreshed]
-    """How the state file of each sprint was found."""
+    """How the state file of each stream was found."""
 
     @property
     def is_sound(self) -> bool:
@@ -80,6 +84,8 @@ def verify(
     files: dict[str, Refreshed] = {}
     for name in sprints:
         findings.extend(_of_sprint(workspace, name, files, quick=quick))
+    if workspace.journals.version(JOURNAL):
+        findings.extend(_of_journal(workspace, files, quick=quick))
     head = workspace.log.head()
     if not isinstance(head.hash, bytes):
         head = Head(head.position, b"")
@@ -165,32 +171,54 @@ class _Counted:
 def _of_sprint(
     workspace: Workspace, name: str, files: dict[str, Refreshed], *, quick: bool
 ) -> Iterator[Finding]:
-    try:
-        if quick:
-            sprint = workspace.reader.at_head(name)
-        else:
-            sprint = yield from _of_checkpoints(workspace, name)
-        refreshed = files[name] = Refresher(workspace).check(sprint)
-        if not quick:
-            yield from _of_status(workspace, sprint)
-            yield from _of_written(workspace, sprint, refreshed)
-    except SprintlogError as error:
-        yield Finding("damage", name, error.message)
+    sprint = yield from _of_stream(SprintFile(workspace), name, files, quick=quick)
+    if sprint is None:
         return
-    if refreshed.problem:
-        yield Finding("drift", refreshed.path or name, refreshed.problem)
+    if not quick:
+        yield from _of_status(workspace, sprint)
     for sentence in contradictions(sprint.document):
         yield Finding("remark", name, sentence)
 
 
-def _of_checkpoints(workspace: Workspace, name: str) -> Generator[Finding, None, Sprint]:
+def _of_journal(
+    workspace: Workspace, files: dict[str, Refreshed], *, quick: bool
+) -> Iterator[Finding]:
+    found = yield from _of_stream(JournalFile(workspace), JOURNAL, files, quick=quick)
+    if found is not None:
+        for sentence in remarks(workspace.document()):
+            yield Finding("remark", JOURNAL, sentence)
+
+
+def _of_stream(
+    projected: Projected[State], name: str, files: dict[str, Refreshed], *, quick: bool
+) -> Generator[Finding, None, State | None]:
+    """Compare saved states and the state file with the events; return the last state."""
+    try:
+        if quick:
+            state = projected.reader.at_head(name)
+        else:
+            state = yield from _of_checkpoints(projected.reader, name)
+        refreshed = Refresher(projected).check(state)
+        files[projected.reader.reading.stream(name)] = refreshed
+        if not quick:
+            yield from _of_written(projected, state, refreshed)
+    except SprintlogError as error:
+        yield Finding("damage", name, error.message)
+        return None
+    if refreshed.problem:
+        yield Finding("drift", refreshed.path or name, refreshed.problem)
+    return state
+
+
+def _of_checkpoints(reader: Reader[State], name: str) -> Generator[Finding, None, State]:
     """Compare every saved state with what the events before it say; return the last."""
-    stream = sprint_stream(name)
-    kept = sorted(workspace.checkpoints.versions(stream))
-    states = workspace.reader.along(name, [*kept, workspace.log.version(stream)])
+    reading = reader.reading
+    stream = reading.stream(name)
+    kept = sorted(reader.checkpoints.versions(stream))
+    states = reader.along(name, [*kept, reader.version(name)])
     for version, state in zip(kept, states, strict=False):
-        saved = workspace.checkpoints.load(stream, version)
-        if saved is None or pack(saved) != pack(state):
+        saved = reader.checkpoints.load(stream, version)
+        if saved is None or reading.pack(saved) != reading.pack(state):
             yield Finding(
                 "drift",
                 f"{name} checkpoint {version}",
@@ -207,7 +235,9 @@ def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
         yield Finding("drift", f"{sprint.id} kept status", what)
 
 
-def _of_written(workspace: Workspace, sprint: Sprint, file: Refreshed) -> Iterator[Finding]:
+def _of_written(
+    projected: Projected[State], state: State, file: Refreshed
+) -> Iterator[Finding]:
     """Compare what is kept of the file at hand, and of the newest, with their versions.
 
     An edit is compared with these. Older digests only tell an old file that somebody
@@ -215,27 +245,25 @@ def _of_written(workspace: Workspace, sprint: Sprint, file: Refreshed) -> Iterat
     """
     if file.path is None or file.state != "same" or file.problem:
         return
-    since = workspace.files.since(file.path, bytes.fromhex(file.digest)) or 0
-    newest = workspace.files.newest(file.path, until=sprint.version)
+    since = projected.files.since(file.path, bytes.fromhex(file.digest)) or 0
+    newest = projected.files.newest(file.path, until=state.version)
     if not (
-        since <= sprint.version
-        and _digest(workspace, sprint, since) == file.digest
-        and (newest == since or _is_kept(workspace, sprint, file.path, newest))
+        since <= state.version
+        and _digest(projected, state, since) == file.digest
+        and (newest == since or _is_kept(projected, state, file.path, newest))
     ):
         what = "is not that of its version; `sprintlog rebuild` keeps a new one"
         yield Finding("drift", f"{file.path} kept digest", what)
 
 
-def _is_kept(workspace: Workspace, sprint: Sprint, path: str, version: int) -> bool:
-    stream = sprint_stream(sprint.id)
-    for event in workspace.log.read_stream(stream, after=version - 1, until=version):
-        if event.type == SprintImported.type:
-            # An imported file stands as it came, in whatever layout.
-            return True
-    digest = _digest(workspace, sprint, version)
-    return workspace.files.since(path, bytes.fromhex(digest)) == version
+def _is_kept(projected: Projected[State], state: State, path: str, version: int) -> bool:
+    if version in projected.reader.versions_of(state.id, SprintImported):
+        # An imported file stands as it came, in whatever layout.
+        return True
+    digest = _digest(projected, state, version)
+    return projected.files.since(path, bytes.fromhex(digest)) == version
 
 
-def _digest(workspace: Workspace, sprint: Sprint, version: int) -> str:
-    content = render(workspace.reader.at_version(sprint.id, version))
+def _digest(projected: Projected[State], state: State, version: int) -> str:
+    content = projected.render(projected.reader.at_version(state.id, version))
     return sha256(content).hexdigest()

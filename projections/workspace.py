@@ -8,31 +8,39 @@ from collections.abc import Callable, Iterator
 from os import urandom
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
-from sprintlog.engine.errors import (
-    BusyError,
-    ConflictError,
-)
+from msgspec.structs import replace
+
+from sprintlog.engine.errors import BusyError, ConflictError, RefusedError
 from sprintlog.engine.log.append import check_expected, check_key
-from sprintlog.engine.log.envelope import Draft, Head, Recorded
+from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.log.port import Clock, Entropy, Expected
+from sprintlog.engine.log.port import Clock, Entropy
 from sprintlog.engine.log.stores.sqlite import SqliteLog
-from sprintlog.engine.sprint.facts import EditObserved, RolledBack
-from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.queue_facts import RequestReturned
 from sprintlog.engine.sprint.queue_returns import with_returns
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import normalise
 
 from . import location as locations
-from .catalogue import CODEC, draft, masked, sprint_stream
-from .refreshing import Refreshed, Refresher
+from .acting import Acted as Acted
+from .acting import Decide as Decide
+from .acting import DecideOnJournal as DecideOnJournal
+from .acting import Envelope as Envelope
+from .acting import MovedOnError
+from .acting import Outcome as Outcome
+from .catalogue import State, draft, masked
+from .reading import Reader
+from .refreshing import Refreshed
+from .sprint_file import sprint_files
 from .taking_over import is_start, take_over_all
-from .workspace_reading import WorkspaceReading
+from .workspace_reading import JOURNAL, WorkspaceReading
 
 if TYPE_CHECKING:
+    from sprintlog.engine.journal.state import Journal
+
     # Only whoever asks for the past pays for these: no recording command does.
     from .blame import Blame
     from .blame_lines import Line
@@ -41,19 +49,6 @@ if TYPE_CHECKING:
 
 TRIES_MAX = 1000
 """How often an action is decided anew because somebody else was first."""
-
-Decide = Callable[[Sprint, str], list[Fact]]
-"""A command with its arguments: from the sprint and the time to the facts."""
-
-
-class Outcome(NamedTuple):
-    """What an action did."""
-
-    sprint: Sprint
-    events: list[Recorded]
-    """Empty when the same wish had been fulfilled before."""
-    duplicate: bool = False
-    """True when a key answered with what was recorded the first time."""
 
 
 def wall_clock() -> int:
@@ -115,21 +110,7 @@ class Workspace(WorkspaceReading):
         """Give back the log."""
         self.log.close()
 
-    def act(
-        self,
-        sprint_id: str,
-        decide: Decide,
-        *,
-        actor: str = "runtime",
-        at: str | None = None,
-        key: str | None = None,
-        key_digest: bytes | None = None,
-        expect: Expected | None = None,
-        correlation_id: str | None = None,
-        causation_id: str | None = None,
-        observed: bool = False,
-        masks: bool = True,
-    ) -> Outcome:
+    def act(self, sprint_id: str, decide: Decide, **envelope: Unpack[Envelope]) -> Outcome:
         """Read the sprint, decide, append; decide anew when somebody else was first.
 
         With `expect` the caller decides on what it knows: a sprint that is elsewhere is
@@ -137,43 +118,95 @@ class Workspace(WorkspaceReading):
         free texts are masked unless `masks` is off; whole documents never are. What the
         facts bring back of the operator queue is appended with them.
         """
-        moment = self.now() if at is None else normalise(at)
-        stream = sprint_stream(sprint_id)
-        for _ in range(TRIES_MAX):
-            if key is not None and (first := self._first_answer(key, key_digest)):
-                return Outcome(self.sprint(sprint_id), first, duplicate=True)
-            sprint = self.sprint(sprint_id)
-            if expect is not None:
-                check_expected(stream, expect=expect, actual=sprint.version)
-            facts = with_returns(sprint, decide(sprint, moment), at=moment)
-            if not facts:
-                return Outcome(sprint, [])
+
+        def decide_whole(sprint: Sprint, at: str) -> list[Fact]:
+            facts = with_returns(sprint, decide(sprint, at), at=at)
             if is_start(facts):
-                taken = take_over_all(self, sprint_id, at=moment, actor=actor)
-                if taken and isinstance(expect, int):
-                    expect += taken
-                if taken:
-                    continue
+                actor = envelope.get("actor", "runtime")
+                if taken := take_over_all(self, sprint_id, at=at, actor=actor):
+                    raise MovedOnError(taken)
             for fact in facts:
                 self.check_place(sprint_id, getattr(fact, "place", None))
+            return facts
+
+        return Outcome(*self._act(self.reader, sprint_id, decide_whole, envelope))
+
+    def act_on_journal(
+        self,
+        decide: DecideOnJournal,
+        *,
+        takes_in: bool = False,
+        **envelope: Unpack[Envelope],
+    ) -> "Acted[Journal]":
+        """Do the same with the journal; its first fact opens it, in this work tree.
+
+        Unless it `takes_in` what another tool left, a file of such a tool is in the way.
+        """
+        from sprintlog.engine.journal.facts import JournalOpened
+        from sprintlog.engine.journal.rules import open_journal
+
+        def decide_and_open(journal: "Journal", at: str) -> list[Fact]:
+            facts = decide(journal, at)
+            if journal.exists or not facts:
+                return facts
+            if not takes_in:
+                self._check_no_foreign_journal()
+            if not isinstance(facts[0], JournalOpened):
+                facts = [*open_journal(journal, at=at), *facts]
+            opened = replace(facts[0], worktree=self.location.worktree)
+            return [opened, *facts[1:]]
+
+        return self._act(self.journals, JOURNAL, decide_and_open, envelope)
+
+    def _act(
+        self,
+        reader: Reader[State],
+        name: str,
+        decide: Callable[[State, str], list[Fact]],
+        envelope: Envelope,
+    ) -> Acted[State]:
+        at, expect = envelope.get("at"), envelope.get("expect")
+        key, key_digest = envelope.get("key"), envelope.get("key_digest")
+        observed = envelope.get("observed", False)
+        moment = self.now() if at is None else normalise(at)
+        stream = reader.reading.stream(name)
+        for _ in range(TRIES_MAX):
+            if key is not None and (first := self._first_answer(key, key_digest)):
+                return Acted(reader.current(name), first, duplicate=True)
+            state = reader.current(name)
+            if expect is not None:
+                check_expected(stream, expect=expect, actual=state.version)
+            try:
+                facts = decide(state, moment)
+            except MovedOnError as moved:
+                expect = expect + moved.events if isinstance(expect, int) else expect
+                continue
+            if not facts:
+                return Acted(state, [])
             drafts = [
                 draft(
-                    masked(fact) if masks else fact,
+                    masked(fact) if envelope.get("masks", True) else fact,
                     at=moment,
-                    actor=actor,
+                    actor=envelope.get("actor", "runtime"),
                     observed=observed and not isinstance(fact, RequestReturned),
-                    correlation_id=correlation_id,
-                    causation_id=causation_id,
+                    correlation_id=envelope.get("correlation_id"),
+                    causation_id=envelope.get("causation_id"),
                 )
                 for fact in facts
             ]
             try:
-                return self._append(sprint, drafts, key=key, key_digest=key_digest)
+                appended = self.log.append(
+                    stream, drafts, expect=state.version, key=key, key_digest=key_digest
+                )
             except ConflictError:
                 if isinstance(expect, int):
                     raise
+                continue
+            if appended.duplicate:
+                return Acted(reader.current(name), appended.events, duplicate=True)
+            return Acted(reader.take(state, appended.events), appended.events)
         raise BusyError(
-            f"sprint {sprint_id} changed {TRIES_MAX} times while this was decided",
+            f"{reader.reading.name(name)} changed {TRIES_MAX} times while this was decided",
             hint="nothing was recorded; repeat the command",
         )
 
@@ -181,6 +214,11 @@ class Workspace(WorkspaceReading):
         """Record an edit that somebody else made, once under this key."""
         digest = bytes.fromhex(fact.digest)
         self.act(sprint_id, lambda sprint, at: [fact], key=key, key_digest=digest)
+
+    def observe_journal(self, fact: EditObserved, *, key: str) -> None:
+        """Record an edit of the journal's file, once under this key."""
+        digest = bytes.fromhex(fact.digest)
+        self.act_on_journal(lambda journal, at: [fact], key=key, key_digest=digest)
 
     def back_up(self, target: Path) -> Head:
         """Copy the log into one file and read the copy back whole; return its head.
@@ -194,7 +232,13 @@ class Workspace(WorkspaceReading):
 
     def refresh(self, sprint_id: str) -> Refreshed:
         """Bring a sprint's state file up to date, and keep what somebody else put there."""
-        return Refresher(self).refresh(sprint_id)
+        return sprint_files(self).refresh(sprint_id)
+
+    def refresh_journal(self) -> Refreshed:
+        """Bring the journal's state file up to date in the same way."""
+        from .journal_file import journal_file
+
+        return journal_file(self).refresh(JOURNAL)
 
     def diff(
         self,
@@ -237,29 +281,16 @@ class Workspace(WorkspaceReading):
 
         return replay(self, sprint_id, since=since, until=until)
 
-    def _append(
-        self,
-        sprint: Sprint,
-        drafts: list[Draft],
-        *,
-        key: str | None,
-        key_digest: bytes | None,
-    ) -> Outcome:
-        stream = sprint_stream(sprint.id)
-        appended = self.log.append(
-            stream, drafts, expect=sprint.version, key=key, key_digest=key_digest
-        )
-        if not appended.duplicate:
-            self._take(stream, sprint, appended.events)
-        return Outcome(self.sprint(sprint.id), appended.events, appended.duplicate)
+    def _check_no_foreign_journal(self) -> None:
+        """Refuse to begin a journal where another tool has one: it is taken in first."""
+        from .progress_json import PLACE
 
-    def _take(self, stream: str, sprint: Sprint, events: list[Recorded]) -> None:
-        """Carry the state over events just appended, without reading them again."""
-        if any(event.type == RolledBack.type for event in events):
-            self._sprints.pop(stream, None)
-            return
-        facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
-        self._sprints[stream] = fold(sprint, facts)
+        if self.files.look(PLACE).is_foreign:
+            raise RefusedError(
+                f"{PLACE} is there already, of another tool",
+                hint=f"`sprintlog import journal {PLACE}` takes it in, then repeat this",
+                file=PLACE,
+            )
 
     def _first_answer(self, key: str, key_digest: bytes | None) -> list[Recorded]:
         first = self.log.find_key(key)

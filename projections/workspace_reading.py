@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import Recorded
@@ -13,11 +15,18 @@ from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.words import COMPLETED
 
 from .as_of import parse_point, version_at
-from .catalogue import sprint_of, sprint_stream
+from .catalogue import SPRINTS, sprint_of, sprint_stream
 from .checkpoints import SqliteCheckpoints
 from .files import StateFiles
 from .location import Location
 from .reading import Reader
+
+if TYPE_CHECKING:
+    from sprintlog.engine.journal.document import Document
+    from sprintlog.engine.journal.state import Journal
+
+JOURNAL = "journal"
+"""The name of the journal's stream."""
 
 
 class WorkspaceReading:
@@ -27,10 +36,25 @@ class WorkspaceReading:
         self.location = location
         self.log = log
         self.clock = clock
-        self.checkpoints = SqliteCheckpoints(log)
-        self.reader = Reader(log, self.checkpoints)
+        self.checkpoints = SqliteCheckpoints(log, SPRINTS)
+        self.reader = Reader(log, SPRINTS, self.checkpoints)
         self.files = StateFiles(location, log)
-        self._sprints: dict[str, Sprint] = {}
+
+    # The journal's modules are imported when they are needed: what is recorded of a
+    # sprint does not wait for them.
+    @cached_property
+    def journals(self) -> "Reader[Journal]":
+        """Return the reader of the journal's ids and counts."""
+        from .journal_reading import read_journals
+
+        return read_journals(self.log)
+
+    @cached_property
+    def documents(self) -> "Reader[Document]":
+        """Return the reader of the journal's texts."""
+        from .journal_reading import read_documents
+
+        return read_documents(self.log)
 
     def now(self) -> str:
         """Return the clock's time as the log writes times."""
@@ -95,17 +119,36 @@ class WorkspaceReading:
 
         The state belongs to the workspace: read it, do not change it.
         """
-        stream = sprint_stream(sprint_id)
-        known = self._sprints.pop(stream, None)
-        head = self.reader.catch_up(known) if known else self.reader.at_head(sprint_id)
-        self._sprints[stream] = head
+        head = self.reader.current(sprint_id)
         if at is None:
             return head
         if not head.exists:
             raise NotFoundError(f"there is no sprint {sprint_id}", sprint=sprint_id)
+        return self.reader.at_version(sprint_id, self.version_at(sprint_id, at))
+
+    def journal(self) -> "Journal":
+        """Return the journal's ids and counts as they are; read them only."""
+        return self.journals.current(JOURNAL)
+
+    def document(self, *, at: str | None = None) -> "Document":
+        """Return the journal with its texts, as it is or as it was at a point.
+
+        Raise `NotFoundError` when nothing was recorded in it.
+        """
+        head = self.documents.current(JOURNAL)
+        if not head.version:
+            raise NotFoundError(
+                "there is no journal in this log yet",
+                hint="`sprintlog entry record` or `sprintlog import journal` begins one",
+            )
+        if at is None:
+            return head
+        return self.documents.at_version(JOURNAL, self.journal_version_at(at))
+
+    def journal_version_at(self, at: str) -> int:
+        """Return the version of the journal's stream at a point."""
         point = parse_point(at, now=self.clock())
-        version = version_at(self.log, stream, head, point)
-        return self.reader.at_version(sprint_id, version)
+        return version_at(self.log, JOURNAL, self.journal(), point)
 
     def version_at(self, sprint_id: str, at: str) -> int:
         """Return the version of a sprint's stream at a point."""

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
@@ -21,21 +21,27 @@ from sprintlog.engine.sprint.facts import (
     SprintImported,
 )
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
-from sprintlog.projections.catalogue import sprint_of
-from sprintlog.projections.workspace import Outcome, Workspace
+from sprintlog.engine.sprint.wishes import BY_TAG, fulfil, observe, to_fact
+from sprintlog.projections.catalogue import CODEC, sprint_of
+from sprintlog.projections.workspace import Acted, Outcome, Workspace
+from sprintlog.projections.workspace_reading import JOURNAL
 
 from ..intake.json_reader import load
 from ..output import error_answer, print_json, warn
 from ..recording import (
     Options,
     act,
+    act_on_journal,
     answer,
     answer_and_refresh,
     check_actor,
-    refresh,
+    refresh_stream,
+    stream_of,
 )
 from ..wiring import open_workspace, parse_expected, with_recording
+
+if TYPE_CHECKING:
+    from sprintlog.engine.journal.state import Journal
 
 LINE_BYTES_MAX = 9 * 1024 * 1024
 IDLE_SECONDS = 0.05
@@ -49,7 +55,11 @@ FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
     'echo \'{"type": "activity-seen"}\' | sprintlog append',
 )
 @click.argument("tag", metavar="[TYPE]", required=False)
-@click.option("--stream", metavar="sprint/ID", help="Which stream. [the only sprint]")
+@click.option(
+    "--stream",
+    metavar="sprint/ID",
+    help="Which stream; the journal has its own facts. [the only sprint]",
+)
 @click.option("--data", metavar="JSON", default="{}", help="The fact's fields.")
 @click.option(
     "--observed",
@@ -76,7 +86,7 @@ def command(
             return
         given_data = load(data.encode(errors="surrogateescape"), field="--data")
         line = {"type": tag, "data": given_data, **defaults}
-        _, outcome = _append(workspace, line, options)
+        outcome = _append(workspace, line, options)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
@@ -99,33 +109,36 @@ def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, An
         # What goes wrong is told once; the state files follow as far as they can.
         _refresh_what_can(workspace, stale)
         raise
-    for sprint_id in sorted(stale):
-        refresh(workspace, sprint_id)
+    for stream in sorted(stale):
+        refresh_stream(workspace, stream)
     return all_recorded
 
 
 def _append_line(
     workspace: Workspace, line: "_Line", options: Options, stale: set[str]
 ) -> bool:
-    """Record one line and answer it; its sprint's state file is stale from then on."""
+    """Record one line and answer it; its stream's state file is stale from then on."""
     try:
-        sprint_id, outcome = _append(workspace, line.fields(), options)
+        outcome = _append(workspace, line.fields(), options)
     except SprintlogError as error:
         print_json(error_answer(error))
         return False
-    stale.add(sprint_id)
+    stale.add(stream_of(outcome.state))
     answer(outcome, as_json=True)
     return True
 
 
 def _append(
     workspace: Workspace, line: dict[str, Any], options: Options
-) -> tuple[str, Outcome]:
+) -> "Outcome | Acted[Journal]":
     """Record one fact; values of the line go before the options."""
     if not isinstance(line.get("type"), str):
         raise RefusedError("type: is missing or not text", field="type")
     if not isinstance(line["observed"], bool):
         raise RefusedError("observed: must be true or false", field="observed")
+    # Asked of all facts only for one that is not a sprint's: the journal's are imported.
+    if line["type"] not in BY_TAG and line["type"] in CODEC.facts:
+        return _append_to_journal(workspace, line, options)
     fact = to_fact(line["type"], line.get("data", {}))
     if isinstance(fact, SprintCompiled | SprintImported):
         _check_document(fact)
@@ -151,7 +164,26 @@ def _append(
     phase = getattr(fact, "phase", None)
     if phase is not None and outcome.sprint.plan.tree.find(phase) is None:
         warn(f"{phase} is not in the plan of {sprint_id}: recorded, but without effect")
-    return sprint_id, outcome
+    return outcome
+
+
+def _append_to_journal(
+    workspace: Workspace, line: dict[str, Any], options: Options
+) -> "Acted[Journal]":
+    from sprintlog.engine.journal.wishes import fulfil, to_fact
+
+    if line.get("stream") not in (None, JOURNAL):
+        raise RefusedError(f"stream: {line['type']} belongs to the journal", field="stream")
+    fact = to_fact(line["type"], line.get("data", {}))
+    fact = msgspec.structs.replace(fact, **options.masked(msgspec.structs.asdict(fact)))
+    return act_on_journal(
+        workspace,
+        "append",
+        lambda journal, at: fulfil(journal, fact, at),
+        _merged(options, line),
+        {"type": fact.type, "data": msgspec.to_builtins(fact), "to": JOURNAL},
+        observed=line["observed"],
+    )
 
 
 def _check_document(fact: SprintCompiled | SprintImported) -> None:
@@ -254,7 +286,7 @@ def _lines(descriptor: int) -> Iterator[bytes | None]:
 
 def _refresh_what_can(workspace: Workspace, stale: set[str]) -> None:
     """Bring state files up to date; those that cannot be are tried again at the end."""
-    for sprint_id in sorted(stale):
+    for stream in sorted(stale):
         with suppress(SprintlogError):
-            refresh(workspace, sprint_id)
-            stale.discard(sprint_id)
+            refresh_stream(workspace, stream)
+            stale.discard(stream)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.lines import LINE_BYTES_MAX
 from sprintlog.engine.sprint.contradictions import contradictions
 from sprintlog.engine.sprint.facts import Place
@@ -18,13 +19,13 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.exchanging import import_log
 from sprintlog.projections.git import git_command
-from sprintlog.projections.refreshing import Refresher
+from sprintlog.projections.sprint_file import sprint_files
 from sprintlog.projections.workspace import Workspace
 
 from ..output import counted, counting, print_json, print_text, warn
 from ..placing import PROGRESS, place_in, place_of
 from ..recording import Options, act, refresh
-from ..wiring import open_workspace, with_json, with_recording
+from ..wiring import open_workspace, with_envelope, with_json, with_recording
 
 
 class Version(NamedTuple):
@@ -106,9 +107,9 @@ def log(file: Path, as_json: bool) -> None:
     name = "standard input" if str(file) == "-" else str(file)
     with open_workspace() as workspace, _lines(file) as lines:
         done = import_log(workspace, lines, file=name, progress=counting("events imported"))
-    for sprint_id, found in done.files.items():
-        if found.problem:
-            warn(f"{sprint_id}: {found.problem}; it was left as it is")
+    for stream, found in (*done.files.items(), (JOURNAL, done.journal)):
+        if found is not None and found.problem:
+            warn(f"{stream}: {found.problem}; it was left as it is")
     if as_json:
         print_json(
             {
@@ -136,6 +137,29 @@ def _lines(file: Path) -> Iterator[Iterator[bytes]]:
         raise NotFoundError(f"there is no file {file}", file=str(file)) from error
     except OSError as error:
         raise RefusedError(f"{file}: {error.strerror}", file=str(file)) from error
+
+
+@command.command(epilog="Example: sprintlog import journal .ralph/progress.json")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), required=True)
+@with_envelope
+def journal(files: tuple[Path, ...], **given: Any) -> None:
+    """Take in progress.json: each entry, learning and pattern with its own time.
+
+    What was recorded before is matched by its id, so the same file again brings nothing,
+    and a later version of it what it has more. An entry is never replaced: what differs
+    from what was recorded is told and not taken. Texts are taken as they are, unmasked.
+    """
+    from ..intake.files import read_bytes
+    from ..intake.journal import JOURNAL_BYTES_MAX
+    from ..journal_import import take_in
+
+    options = Options(given)
+    if options.key and len(files) > 1:
+        raise click.UsageError("--key goes with one file")
+    with open_workspace() as workspace:
+        for file in files:
+            content = read_bytes(file, bytes_max=JOURNAL_BYTES_MAX)
+            take_in(workspace, file, content, options)
 
 
 def _import_one(
@@ -201,7 +225,7 @@ def _know_file(workspace: Workspace, sprint: Sprint, version: Version) -> None:
     place = sprint.plan.place
     if place is None or place_of(workspace.location, version.file) != place:
         return
-    kept = Refresher(workspace).know_imported(sprint, place.path, version.content)
+    kept = sprint_files(workspace).know_imported(sprint, place.path, version.content)
     if kept:
         folder = workspace.location.folder / "edits"
         warn(

@@ -7,12 +7,14 @@ from itertools import islice
 import click
 import msgspec
 
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.projections.catalogue import CODEC, sprint_of
+from sprintlog.projections.catalogue import CODEC, sprint_stream
 from sprintlog.projections.following import PAUSE_SECONDS, follow
 from sprintlog.projections.selecting import Wanted, range_of, select
 from sprintlog.projections.workspace import Workspace
 
+from ..describing import PARTS
 from ..output import envelope, print_json, print_text, table
 from ..paging import STDOUT, paged
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -48,7 +50,8 @@ Print = Callable[[Iterable[Recorded]], None]
     "-n", "--limit", type=click.IntRange(1), metavar="N", help="Stop after N events."
 )
 @click.option("--reverse", is_flag=True, help="The newest first.")
-@click.option("--all", "all_sprints", is_flag=True, help="Of every sprint, by position.")
+@click.option("--all", "whole", is_flag=True, help="Of the whole log, by position.")
+@click.option("--journal", "of_journal", is_flag=True, help="Of the journal.")
 @click.option("-f", "--follow", "follows", is_flag=True, help="Wait for what comes, too.")
 @click.option("--oneline", is_flag=True, help="Position, type and what it says.")
 @click.option("--no-pager", is_flag=True, help="No pager, also on a terminal.")
@@ -64,7 +67,8 @@ def command(
     last: int | None,
     limit: int | None,
     reverse: bool,
-    all_sprints: bool,
+    whole: bool,
+    of_journal: bool,
     follows: bool,
     oneline: bool,
     no_pager: bool,
@@ -74,28 +78,36 @@ def command(
     types: tuple[str, ...],
     actors: tuple[str, ...],
 ) -> None:
-    """List the events of a sprint in order.
+    """List the events of a sprint, or of the journal, in order.
 
     An event must fit every filter that is given. By time it is in a range when it
     happened then. With --json one line each: the whole envelope and its data.
     --follow goes on until Ctrl-C, or until nobody reads.
     """
-    if at is not None and (all_sprints or until is not None):
+    if of_journal and whole:
+        raise click.UsageError("give --journal or --all")
+    if at is not None and (whole or until is not None):
         raise click.UsageError("--at goes with one sprint, and not with --until")
     if follows and (reverse or at or until or iteration is not None):
         raise click.UsageError("--follow has no end: no --reverse, --until or --iteration")
     if reverse and last is not None:
         raise click.UsageError("--reverse goes with --limit, not with --last")
     with open_workspace() as workspace:
-        name = None if all_sprints else workspace.choose(sprint_id)
-        range_ = range_of(workspace, name, since=since, until=until, iteration=iteration)
-        if at is not None and name is not None:
-            end = workspace.version_at(name, at)
+        stream = JOURNAL if of_journal else None
+        if not (of_journal or whole):
+            stream = sprint_stream(workspace.choose(sprint_id))
+        range_ = range_of(workspace, stream, since=since, until=until, iteration=iteration)
+        if at is not None:
+            end = (
+                workspace.journal_version_at(at)
+                if of_journal
+                else workspace.version_at(workspace.choose(sprint_id), at)
+            )
             range_ = range_._replace(last=min(range_.last or end, end))
         wanted = Wanted(types, actors, phase, text, range_)
         printing = print_events if as_json else _Lines(oneline=oneline).print_events
         head = workspace.log.head().position
-        found = _found(workspace, name, wanted, last=last, reverse=reverse, until=head)
+        found = _found(workspace, stream, wanted, last=last, reverse=reverse, until=head)
         with paged(wanted=not (no_pager or as_json or follows)):
             shown = 0
             for page in _paged(islice(found, limit)):
@@ -105,12 +117,12 @@ def command(
                 print_text("no events")
         if follows and (limit is None or shown < limit):
             rest = None if limit is None else limit - shown
-            _follow(workspace, name, wanted, printing, after=head, limit=rest)
+            _follow(workspace, stream, wanted, printing, after=head, limit=rest)
 
 
 def _found(
     workspace: Workspace,
-    name: str | None,
+    stream: str | None,
     wanted: Wanted,
     *,
     last: int | None,
@@ -119,16 +131,16 @@ def _found(
 ) -> Iterator[Recorded]:
     """Yield what is there already, up to a position."""
     if last is None:
-        found = select(workspace.log, name, wanted, reverse=reverse)
+        found = select(workspace.log, stream, wanted, reverse=reverse)
         return (event for event in found if event.position <= until)
-    found = select(workspace.log, name, wanted, reverse=True)
+    found = select(workspace.log, stream, wanted, reverse=True)
     newest = (event for event in found if event.position <= until)
     return reversed(list(islice(newest, last)))
 
 
 def _follow(
     workspace: Workspace,
-    name: str | None,
+    stream: str | None,
     wanted: Wanted,
     printing: Print,
     *,
@@ -137,9 +149,7 @@ def _follow(
 ) -> None:
     for page in follow(workspace.log, after=after, pause=_pause):
         events = [
-            event
-            for event in page
-            if (name is None or sprint_of(event.stream) == name) and wanted.fits(event)
+            event for event in page if stream in (None, event.stream) and wanted.fits(event)
         ][:limit]
         printing(events)
         if limit is not None and (limit := limit - len(events)) <= 0:
@@ -205,6 +215,8 @@ def _said(event: Recorded) -> str:
     data = msgspec.json.decode(payload)
     data.pop("document", None)
     data.pop("digest", None)
+    for part in filter(data.get, PARTS):
+        data[part] = data[part]["id"]
     for field in ("patch", "changes"):
         if field in data:
             data[field] = len(data[field])

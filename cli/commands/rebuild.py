@@ -4,7 +4,12 @@ import sys
 
 import click
 
-from sprintlog.projections.refreshing import Refresher
+from sprintlog.engine.journal.state import JOURNAL
+from sprintlog.projections.catalogue import State
+from sprintlog.projections.journal_file import journal_file
+from sprintlog.projections.refreshing import Refreshed, Refresher
+from sprintlog.projections.searching import forget
+from sprintlog.projections.sprint_file import sprint_files
 
 from ..output import INTEGRITY, print_json, print_text, warn
 from ..wiring import open_workspace, with_json, with_sprint
@@ -17,31 +22,40 @@ FINE = ("same", "written", "imported", "elsewhere")
 @with_sprint
 @with_json
 def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
-    """Compute the state of every sprint from the whole log and write its file anew.
+    """Compute every sprint and the journal from the whole log and write their files anew.
 
     Files that somebody else edited are kept in the log's folder first.
     """
-    differs = False
+    found: list[tuple[str, Refreshed]] = []
     with open_workspace() as workspace:
         names = [workspace.choose(sprint_id)] if sprint_id else list(workspace.sprints())
-        refresher = Refresher(workspace)
+        sprints = sprint_files(workspace)
         for name in names:
-            refreshed = (
-                refresher.check(workspace.reader.from_nothing(name))
-                if check
-                else refresher.rebuild(name)
-            )
-            differs = differs or refreshed.state not in FINE
-            if refreshed.problem:
-                warn(refreshed.problem)
-            if as_json:
-                print_json({"sprint": name, **refreshed._asdict()})
-            else:
-                file = refreshed.path or "no file in this work tree"
-                print_text(f"{name}: {file} {refreshed.state}  {refreshed.digest[:16]}")
-        if not names and not as_json:
+            found.append((name, _rebuilt(sprints, name, check=check)))
+            _tell("sprint", *found[-1], as_json=as_json)
+        if sprint_id is None and workspace.journal().exists:
+            if not check:
+                forget(workspace)
+            journals = journal_file(workspace)
+            found.append((JOURNAL, _rebuilt(journals, JOURNAL, check=check)))
+            _tell("stream", *found[-1], as_json=as_json)
+        if not found and not as_json:
             print_text("there is no sprint in this log yet")
-    if differs and check:
+    if check and any(refreshed.state not in FINE for _, refreshed in found):
         if not as_json:
             warn("`sprintlog rebuild` writes the files anew")
         sys.exit(INTEGRITY)
+
+
+def _rebuilt(refresher: Refresher[State], name: str, *, check: bool) -> Refreshed:
+    return refresher.check_anew(name) if check else refresher.rebuild(name)
+
+
+def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:
+    if refreshed.problem:
+        warn(refreshed.problem)
+    if as_json:
+        print_json({kind: name, **refreshed._asdict()})
+    else:
+        file = refreshed.path or "no file in this work tree"
+        print_text(f"{name}: {file} {refreshed.state}  {refreshed.digest[:16]}")

@@ -8,20 +8,23 @@ from ..output import print_json
 @click.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
 @click.argument(
     "what",
-    type=click.Choice(["progress", "plan", "sprint", "workflow", "metrics", "events"]),
+    type=click.Choice(
+        ["progress", "plan", "sprint", "workflow", "metrics", "journal", "events"]
+    ),
 )
 def command(what: str) -> None:
     """Print the JSON Schema of a file that people write, or of every event's data.
 
     `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml,
-    `metrics` what `iteration end --metrics` takes.
+    `metrics` what `iteration end --metrics` takes, `journal` progress.json.
     """
     if what == "events":
         print_json(events_schema())
         return
-    from ..intake import definition_models, metrics, progress_models
+    from ..intake import definition_models, journal_models, metrics, progress_models
 
     modules = {"progress": progress_models, "plan": progress_models, "metrics": metrics}
+    modules["journal"] = journal_models
     module = modules.get(what, definition_models)
     schema = getattr(module, what.capitalize()).model_json_schema()
     print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})

@@ -4,6 +4,7 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import NotFoundError
+from sprintlog.projections import progress_json
 from sprintlog.projections.progress_yaml import render
 
 from ..output import envelope, print_bytes, print_json, print_text, visible
@@ -29,6 +30,19 @@ def progress(at: str | None, sprint_id: str | None, as_json: bool) -> None:
             print_json(sprint.document)
         else:
             print_bytes(render(sprint))
+
+
+@command.command(epilog="Example: sprintlog show journal --at '2h ago'")
+@with_point
+@with_json
+def journal(at: str | None, as_json: bool) -> None:
+    """Print progress.json: exactly the bytes that would be written."""
+    with open_workspace() as workspace:
+        document = workspace.document(at=at)
+    if as_json:
+        print_json(progress_json.as_data(document))
+    else:
+        print_bytes(progress_json.render(document))
 
 
 @command.command(epilog="Example: sprintlog show best --at iter:3")

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import click
 
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import Head
+from sprintlog.projections import progress_json
 from sprintlog.projections.progress_yaml import render
 from sprintlog.projections.verifying import Finding, Report, verify
 from sprintlog.projections.workspace import Workspace
@@ -102,24 +104,22 @@ def _parse_head(text: str | None) -> Head | None:
 
 
 def _undetermined(workspace: Workspace) -> Iterator[Finding]:
-    """Yield every sprint whose file comes out differently in another environment."""
-    for name in workspace.sprints():
-        ours = render(workspace.reader.from_nothing(name))
+    """Yield every stream whose file comes out differently in another environment."""
+    ours: dict[str, tuple[bytes, tuple[str, ...]]] = {
+        name: (render(workspace.reader.from_nothing(name)), ("progress", "--sprint", name))
+        for name in workspace.sprints()
+    }
+    if workspace.journal().exists:
+        document = workspace.documents.from_nothing(JOURNAL)
+        ours["the journal"] = progress_json.render(document), ("journal",)
+    for name, (content, shown) in ours.items():
         for environment in ENVIRONMENTS:
             theirs = subprocess.run(
-                [
-                    sys.executable,
-                    "-m",
-                    "sprintlog.cli",
-                    "show",
-                    "progress",
-                    "--sprint",
-                    name,
-                ],
+                [sys.executable, "-m", "sprintlog.cli", "show", *shown],
                 env={**os.environ, **environment},
                 capture_output=True,
                 check=False,
             ).stdout
-            if theirs != ours:
+            if theirs != content:
                 said = " ".join(f"{key}={value}" for key, value in environment.items())
                 yield Finding("damage", name, f"its file is another one with {said}")

@@ -10,11 +10,11 @@ from sprintlog.engine.log.stores.descriptors import read_whole
 STANDARD_INPUT = "-"
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
     """Return a file's bytes; raise `NotFoundError` or `InvalidInputError`."""
     try:
         # What has no end must not fill the memory; a byte too many is refused later.
-        return read_whole(path, at_most=DOCUMENT_BYTES_MAX + 1)
+        return read_whole(path, at_most=bytes_max + 1)
     except FileNotFoundError as error:
         raise NotFoundError(f"{path}: there is no such file", file=str(path)) from error
     except OSError as error:

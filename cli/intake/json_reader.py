@@ -10,8 +10,14 @@ from sprintlog.projections.yaml_writer import DEPTH_MAX, NODES_MAX
 KEY_CHARS_SHOWN = 40
 
 
-def load(text: bytes, *, line: int | None = None, field: str | None = None) -> Any:
-    """Return what the JSON holds; raise `InvalidInputError` naming line or field."""
+def load(
+    text: bytes,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    field: str | None = None,
+) -> Any:
+    """Return what the JSON holds; raise `InvalidInputError` naming where it stands."""
     try:
         value = msgspec.json.decode(text)
         keys, nodes = _size(value)
@@ -27,7 +33,7 @@ def load(text: bytes, *, line: int | None = None, field: str | None = None) -> A
         problem = f"holds more than {NODES_MAX} keys and values"
         if twice is not None:
             problem = f"the key {twice} is there twice"
-    raise InvalidInputError(problem, line=line, field=field)
+    raise InvalidInputError(problem, file=file, line=line, field=field)
 
 
 def _size(value: Any) -> tuple[int, int]:

@@ -81,11 +81,15 @@ def check_shape(
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise InvalidInputError(
-            str(first["msg"]), file=file, line=line, field=_path(first["loc"]) or None
+            str(first["msg"]),
+            file=file,
+            line=line,
+            field=field_path(first["loc"]) or None,
         ) from error
 
 
-def _path(location: tuple[int | str, ...]) -> str:
+def field_path(location: tuple[int | str, ...]) -> str:
+    """Return where a field stands, as `phases[0].id`."""
     text = ""
     for part in location:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

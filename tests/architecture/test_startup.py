@@ -73,6 +73,23 @@ def test_hot_path_starts_without_slow_libraries(module: str) -> None:
     assert packages_imported_by(module) & SLOW == set()
 
 
+def test_sprints_wait_for_nothing_of_the_journal() -> None:
+    """What records and writes a sprint is there without the journal's modules."""
+    names = ["sprintlog.projections.workspace", "sprintlog.cli.commands.phase"]
+    names += ["sprintlog.cli.commands.append", "sprintlog.cli.commands.sprint"]
+    lines = [*(f"import {name}" for name in names), "import sys"]
+    lines.append("print(*(name for name in sys.modules if 'journal' in name))")
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE_PATH)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["sprintlog.engine.log.stores.journal_mode"]
+
+
 def test_recording_commands_start_without_slow_libraries() -> None:
     """No recording command's module imports a slow library before it is called."""
     commands = [name for name in RECORDING_COMMANDS if exists(name)]

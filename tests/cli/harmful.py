@@ -5,7 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+import msgspec
+
 from sprintlog.engine.iterations import facts as i
+from sprintlog.engine.journal import shapes
+from sprintlog.engine.journal.facts import JOURNAL_FACTS, JournalOpened
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import queue_facts as q
@@ -15,6 +19,7 @@ from sprintlog.projections.yaml_reader import load
 DOCUMENT = (
     Path(__file__).resolve().parents[2] / "fixtures" / "documents" / "every-field.yaml"
 )
+AT = "2026-03-01T10:00:00Z"
 SPOOF = "error: all is well"
 EVIL = (
     "x\x1b[2J\x1b]8;;http://e\x1b\\\x1b]52;c;eA==\a\b\b\r\f\v\x7f"
@@ -64,6 +69,9 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
         tuple[str, ...]: (EVIL,),
         f.Usage: f.Usage(input_tokens=1),
         f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
+        shapes.Entry: part(shapes.Entry, timestamp=AT),
+        shapes.Learning: part(shapes.Learning, created_at=AT, id="learning-0001"),
+        shapes.Pattern: part(shapes.Pattern, discovered_at=AT),
         q.RequestInjection: q.RequestInjection(EVIL, EVIL, prompt=EVIL, model=EVIL),
         q.RequestOrigin: q.RequestOrigin(EVIL, EVIL),
         float: 0.5,
@@ -78,6 +86,32 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
             options = [option for option in (hint, *get_args(hint)) if option in said]
             given[name] = said[options[0]]
     return kind(**{**given, **known})
+
+
+def part(kind: type[msgspec.Struct], **known: Any) -> Any:
+    """Return a part of a journal with harm in every text that is not known."""
+    said = {
+        str: EVIL,
+        int: 1,
+        bool: True,
+        dict[str, Any]: {EVIL: EVIL},
+        tuple[str, ...]: (EVIL, EVIL),
+    }
+    given: dict[str, Any] = {}
+    for name, hint in get_type_hints(kind).items():
+        options = [option for option in (hint, *get_args(hint)) if option in said]
+        if options:
+            given[name] = said[options[0]]
+    if kind is shapes.Entry:
+        given["observations"] = (part(shapes.Observation),)
+        given["context"] = part(shapes.Context)
+    return kind(**{**given, **known})
+
+
+def journal() -> Iterator[Fact]:
+    """Yield a journal in which every fact happens, each of them saying harm."""
+    for kind in JOURNAL_FACTS:
+        yield fact(kind, **({"created_at": AT} if kind is JournalOpened else {}))
 
 
 def history() -> Iterator[Fact]:

@@ -14,6 +14,7 @@ import click
 import msgspec
 import pytest
 
+from sprintlog.engine.journal.facts import JOURNAL_FACTS
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores import sqlite
 from sprintlog.engine.sprint import facts as f
@@ -23,10 +24,10 @@ from sprintlog.projections.catalogue import draft
 from tests.docs.generate import commands
 
 from .conftest import Result, Run
-from .harmful import DOCUMENT, EVIL, NAME, document, fact, harm, history
+from .harmful import AT, DOCUMENT, EVIL, NAME, document, fact, harm, history, journal
 
-AT = "2026-03-01T10:00:00Z"
 EXACT = {f"sprintlog {name}" for name in ("show progress", "show best", "append", "export")}
+EXACT |= {"sprintlog show journal"}
 """What they print is a state file, or JSON lines for a program."""
 OWN_WORDS = {"sprintlog completion", "sprintlog schema"}
 NEEDED = {
@@ -55,6 +56,14 @@ NEEDED = {
     "priority": "high",
     "type": "bug",
     "auto": "",
+    "prd_id": EVIL,
+    "status": "failed",
+    "entry_id": EVIL,
+    "learning_id": "learning-0001",
+    "content": EVIL,
+    "type_": "test-pattern",
+    "prd": EVIL,
+    "words": "x 2J",
     "first": "1",
     "second": "1",
     "old": "start",
@@ -65,7 +74,7 @@ NEEDED = {
     "point": "version:3",
 }
 """A value for every argument and option that a command cannot do without."""
-ONE_OF_SEVERAL = {"prompt", "plan", "priority", "type", "auto"}
+ONE_OF_SEVERAL = {"prompt", "plan", "priority", "type", "auto", "prd"}
 """Options that a command can do without only if it gets another one."""
 FLAGS = {"-f": ["-f", "--limit=1"]}
 """What is given for a flag that never comes to an end alone."""
@@ -87,6 +96,8 @@ def log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         drafts = [draft(plan, at=AT, actor=EVIL, correlation_id=EVIL, causation_id=EVIL)]
         drafts += [draft(fact(f.NoteAdded), at=EVIL, actor=EVIL)]
         append(f"sprint/{EVIL}", drafts, expect=Expect.NONE)
+        drafts = [draft(x, at=AT, actor=EVIL) for x in journal()]
+        append("journal", drafts, expect=Expect.NONE)
     (inside / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
     (inside / "PROGRESS.yaml").write_bytes(DOCUMENT.read_bytes())
     return EVIL
@@ -251,7 +262,7 @@ def test_library_texts_are_tried_whole() -> None:
     """Every field of every fact that is a text says harm in this test."""
     texts = {
         value
-        for kind in f.FACTS
+        for kind in (*f.FACTS, *JOURNAL_FACTS)
         for value in msgspec.structs.asdict(fact(kind)).values()
         if isinstance(value, str)
     }

@@ -18,6 +18,7 @@ from sprintlog.engine.iterations import facts as iteration_facts
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import audit_facts, facts, queue_facts, ralph_facts
 
+from . import journal
 from .problem_codes import sprint_page
 from .tables import query_page
 from .transitions import transitions_page
@@ -45,6 +46,7 @@ MEANINGS = {
     "next_retry_at": "Not before this time, ISO 8601 in UTC.",
     "number": "The iteration's number.",
     "patch": "What changed since the document before: JSON Patch (RFC 6902).",
+    "project_name": "The project it is about.",
     "path": "The state file, relative to the work tree's root.",
     "pid": "The process that runs it in the background, if one does.",
     "phase": "The address of the phase, step or sub-phase.",
@@ -74,6 +76,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "origin": iteration_facts.Origin,
     "weights": iteration_facts.Weights,
     "thresholds": iteration_facts.Thresholds,
+    **journal.STRUCTS,
 }
 """What fields of facts are made of, by the word that the pages have for it."""
 
@@ -190,7 +193,7 @@ def events_page() -> str:
     """Return the page of every fact: tag, kind, fields."""
     fields = _field_docs()
     parts = [EVENTS_HEAD]
-    for fact in facts.FACTS:
+    for fact in (*facts.FACTS, *journal.FACTS):
         limit = fact.payload_bytes_max // MIB
         parts.append(f"## `{fact.type}`\n\n{_said(fact)}")
         parts.append(
@@ -199,7 +202,7 @@ def events_page() -> str:
         parts.append(_field_table(fact, _with_bases(fact, fields)))
     for name, struct in STRUCTS.items():
         parts.append(f"## `{name}`\n\n{_said(struct)}")
-        parts.append(_field_table(struct, fields[struct.__name__]))
+        parts.append(_field_table(struct, _with_bases(struct, fields)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -207,7 +210,7 @@ def _field_table(struct: type[msgspec.Struct], docs: dict[str, tuple[str, str]])
     rows = ["| field | type | default | meaning |", "|---|---|---|---|"]
     for field in msgspec.structs.fields(struct):
         written, said = docs[field.name]
-        default = "" if field.required else f"`{_json(field.default)}`"
+        default = "" if field.required else f"`{_json(journal.default_of(field))}`"
         said = said or MEANINGS[field.name]
         rows.append(f"| `{field.name}` | {_typed(written)} | {default} | {said} |")
     return "\n".join(rows) if len(rows) > 2 else "No fields." * issubclass(struct, Fact)
@@ -219,7 +222,7 @@ def _said(struct: type[msgspec.Struct]) -> str:
 
 
 def _with_bases(
-    fact: type[Fact], fields: dict[str, dict[str, tuple[str, str]]]
+    fact: type[msgspec.Struct], fields: dict[str, dict[str, tuple[str, str]]]
 ) -> dict[str, tuple[str, str]]:
     """Return the fields that a fact has itself and those of what it stands on."""
     return {
@@ -241,6 +244,7 @@ def _typed(annotation: str) -> str:
         "bool": "boolean",
         "dict[str, Any]": "object",
         "list[dict[str, Any]]": "list of objects",
+        **journal.WORDS,
         "float": "number",
         "tuple[Source, ...]": "list of [source](#source)",
         "tuple[str, ...]": "list of texts",
@@ -253,7 +257,8 @@ def _typed(annotation: str) -> str:
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     """Return type and docstring of every field as the modules of the facts have them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    modules = (facts, queue_facts, ralph_facts, iteration_facts, audit_facts)
+    modules = [facts, queue_facts, ralph_facts, iteration_facts, audit_facts]
+    modules += journal.MODULES
     for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:
         if not isinstance(node, ast.ClassDef):
             continue

@@ -7,6 +7,7 @@ import pytest
 
 from sprintlog.cli import output
 from sprintlog.engine import errors
+from sprintlog.engine.journal.facts import JOURNAL_FACTS
 from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.actions import ACTIONS, Action
@@ -39,7 +40,7 @@ def test_every_command_is_described() -> None:
 def test_every_fact_is_described() -> None:
     """Every fact has its heading in `events.md`."""
     headings = re.findall(r"^## `(.+)`$", page("events.md"), re.MULTILINE)
-    assert headings == [*(fact.type for fact in FACTS), *STRUCTS]
+    assert headings == [*(fact.type for fact in (*FACTS, *JOURNAL_FACTS)), *STRUCTS]
 
 
 def test_every_exit_code_is_described() -> None:

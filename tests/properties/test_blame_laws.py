@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.blame_lines import line_fields, search_all
-from sprintlog.projections.catalogue import draft, sprint_stream
+from sprintlog.projections.catalogue import SPRINTS, draft, sprint_stream
 from sprintlog.projections.checkpoints import MemoryCheckpoints
 from sprintlog.projections.reading import Reader
 from sprintlog.projections.yaml_writer import dump
@@ -47,15 +47,15 @@ ALWAYS = (
 number = st.integers(0, 10**6)
 
 
-def reader_of(world: World, kept: set[int]) -> Reader:
+def reader_of(world: World, kept: set[int]) -> Reader[Sprint]:
     """Return a reader of a world's stream, with the states of some versions kept."""
     log = MemoryLog(clock=lambda: 0, entropy=bytes)
-    checkpoints = MemoryCheckpoints()
+    checkpoints = MemoryCheckpoints(SPRINTS)
     drafts = [draft(fact, at=at, actor="runtime") for _, at, fact in world.events]
     log.append(sprint_stream("s"), drafts, expect=Expect.ANY)
     for version in sorted({1 + k % len(world.events) for k in kept}):
         checkpoints.save(sprint_stream("s"), world.rebuilt(version))
-    return Reader(log, checkpoints)
+    return Reader(log, SPRINTS, checkpoints)
 
 
 def documents(world: World) -> list[Data]:

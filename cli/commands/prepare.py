@@ -1,0 +1,87 @@
+"""`sprintlog prepare`: what the next iteration of a PRD should know."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.journal.facts import LearningReferenced
+from sprintlog.engine.journal.ids import entry_id
+from sprintlog.engine.journal.preparing import Prepared, prepare
+from sprintlog.engine.journal.rules import hand_over
+from sprintlog.engine.journal.state import JOURNAL, Journal
+from sprintlog.engine.log.fact import Fact
+from sprintlog.projections.workspace import Workspace
+
+from ..output import print_json, print_text
+from ..recording import Options, act_on_journal, refresh_stream
+from ..wiring import open_workspace, with_envelope
+
+
+@click.command(
+    "prepare", epilog="Example: sprintlog prepare auth-login --budget 4000 --json"
+)
+@click.argument("prd_id", metavar="PRD")
+@click.option(
+    "--budget",
+    type=click.IntRange(0),
+    metavar="N",
+    help="At most N characters of learnings and patterns: the most used, the surest.",
+)
+@click.option("--peek", is_flag=True, help="Only look; nothing is counted as used.")
+@with_envelope
+def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
+    """Say what the next iteration of a PRD should know: failure, learnings, patterns.
+
+    Each learning that is handed over counts as used, once for an iteration.
+    """
+    options = Options(given)
+    with open_workspace() as workspace:
+        if peek:
+            _print(_prepare(workspace, prd_id, budget), as_json=options.as_json)
+            return
+        found: list[Prepared] = []
+
+        def decide(journal: Journal, at: str) -> list[Fact]:
+            prepared = _prepare(workspace, prd_id, budget)
+            found[:] = [prepared]
+            entry = entry_id(prd_id, prepared.iteration)
+            before = workspace.journals.facts(JOURNAL, LearningReferenced)
+            known = {fact.learning_id for fact in before if fact.entry_id == entry}
+            new = [x.id for x in prepared.learnings if x.id not in known]
+            return hand_over(
+                journal, learning_ids=new, prd_id=prd_id, iteration=prepared.iteration
+            )
+
+        arguments = {"prd_id": prd_id, "budget": budget}
+        outcome = act_on_journal(workspace, "prepare", decide, options, arguments)
+        # A key that was used before answers without deciding again.
+        prepared = found[0] if found else _prepare(workspace, prd_id, budget)
+        try:
+            _print(prepared, as_json=options.as_json)
+        finally:
+            if outcome.events:
+                refresh_stream(workspace, JOURNAL)
+
+
+def _prepare(workspace: Workspace, prd_id: str, budget: int | None) -> Prepared:
+    return prepare(workspace.documents.current(JOURNAL), prd_id, budget=budget)
+
+
+def _print(prepared: Prepared, *, as_json: bool) -> None:
+    if as_json:
+        print_json(msgspec.to_builtins(prepared._asdict()))
+        return
+    print_text(f"{prepared.prd_id}: iteration {prepared.iteration}")
+    if prepared.retry_count:
+        print_text(f"retry {prepared.retry_count}: {prepared.previous_failure_reason}")
+    print_text(*(f"  before: {title}" for title in prepared.previous_observations))
+    for learning in prepared.learnings:
+        where = f" ({learning.context})" if learning.context else ""
+        print_text(f"{learning.id} {learning.content}{where}")
+    for pattern in prepared.patterns:
+        more = f": {pattern.description}" if pattern.description else ""
+        print_text(f"{pattern.id} {pattern.name}{more}")
+    if prepared.left_out:
+        print_text(f"no room for: {', '.join(prepared.left_out)}")
+    print_text(*(f"warning: {warning}" for warning in prepared.warnings))

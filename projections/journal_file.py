@@ -1,0 +1,88 @@
+"""The state file of the journal: progress.json."""
+
+from typing import Any, Protocol
+
+from sprintlog.engine.journal.document import Document
+from sprintlog.engine.journal.state import Journal
+from sprintlog.engine.sprint.facts import EditObserved
+
+from . import progress_json
+from .files import StateFiles
+from .location import Location
+from .reading import Reader
+from .refreshing import Refresher
+
+
+class Acting(Protocol):
+    """What of a workspace is needed here."""
+
+    @property
+    def location(self) -> Location:
+        """Return where the log and the work tree are."""
+        ...
+
+    @property
+    def files(self) -> StateFiles:
+        """Return the state files."""
+        ...
+
+    @property
+    def journals(self) -> Reader[Journal]:
+        """Return the reader of the journal's ids and counts."""
+        ...
+
+    @property
+    def documents(self) -> Reader[Document]:
+        """Return the reader of the journal's texts."""
+        ...
+
+    def observe_journal(self, fact: EditObserved, *, key: str) -> None:
+        """Record an edit of the journal's file, once under this key."""
+        ...
+
+
+class JournalFile:
+    """progress.json; its texts are read from the log when it is written."""
+
+    def __init__(self, workspace: Acting) -> None:
+        self.location = workspace.location
+        self.files = workspace.files
+        self.reader = workspace.journals
+        self._workspace = workspace
+
+    def path(self, state: Journal) -> str | None:
+        """Return where this work tree has the file; None when it has none."""
+        is_ours = state.exists and state.worktree == self.location.worktree
+        return progress_json.PLACE if is_ours else None
+
+    def render(self, state: Journal) -> bytes:
+        """Return the file's bytes."""
+        documents = self._workspace.documents
+        document = documents.current(state.id)
+        if document.version != state.version:
+            document = documents.at_version(state.id, state.version)
+        return progress_json.render(document)
+
+    def document(self, state: Journal) -> dict[str, Any]:
+        """Return what the file holds, as data."""
+        data: dict[str, Any] = progress_json.load(
+            self.render(state), file=progress_json.PLACE
+        )
+        return data
+
+    def load(self, content: bytes, *, file: str) -> object:
+        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        return progress_json.load(content, file=file)
+
+    def stands_as_imported(self, state: Journal, since: int | None) -> bool:
+        """Tell that an imported journal is written in our layout at once."""
+        return False
+
+    def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
+        """Record an edit that somebody else made, once under this key."""
+        self._workspace.observe_journal(fact, key=key)
+
+
+def journal_file(workspace: Acting) -> Refresher[Journal]:
+    """Return what brings the journal's file up to date."""
+    return Refresher(JournalFile(workspace))

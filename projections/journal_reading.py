@@ -1,0 +1,48 @@
+"""How the journal is read: its ids and counts for the rules, its texts for all else."""
+
+from sprintlog.engine.journal import state
+from sprintlog.engine.journal.document import Document, fold_document
+from sprintlog.engine.journal.fold import fold
+from sprintlog.engine.journal.state import JOURNAL, JOURNAL_FORMAT, Journal
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+from .catalogue import Reading
+from .checkpoints import NoCheckpoints, SqliteCheckpoints
+from .reading import Reader
+
+JOURNALS: Reading[Journal] = Reading(
+    name=lambda _: "the journal",
+    stream=lambda _: JOURNAL,
+    begin=lambda _: Journal(),
+    fold=fold,
+    rollbacks=lambda _: [],
+    pack=state.pack,
+    unpack=state.unpack,
+    format=JOURNAL_FORMAT,
+)
+
+
+def _never_saved(_: object) -> Document:
+    raise ValueError("the texts of a journal are read from the log")
+
+
+DOCUMENTS: Reading[Document] = Reading(
+    name=lambda _: "the journal",
+    stream=lambda _: JOURNAL,
+    begin=lambda _: Document(),
+    fold=fold_document,
+    rollbacks=lambda _: [],
+    pack=lambda _: b"",
+    unpack=_never_saved,
+    format=0,
+)
+
+
+def read_journals(log: SqliteLog) -> Reader[Journal]:
+    """Return the reader of what the rules must know; it is saved now and then."""
+    return Reader(log, JOURNALS, SqliteCheckpoints(log, JOURNALS))
+
+
+def read_documents(log: SqliteLog) -> Reader[Document]:
+    """Return the reader of all texts, which are read from the log."""
+    return Reader(log, DOCUMENTS, NoCheckpoints[Document]())

@@ -1,0 +1,176 @@
+"""Full-text search over what the journal says: an index beside the log, never the truth.
+
+It is brought up to date from the log when somebody searches, so recording does not wait for
+it. It has a database of its own: the log's tables are compared text by text at every
+opening, and those of a full-text index belong to the SQLite at hand.
+"""
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal.facts import EntryRecorded, LearningAdded
+from sprintlog.engine.journal.state import JOURNAL
+from sprintlog.engine.log.fact import Fact
+
+from .catalogue import CODEC
+from .workspace_reading import WorkspaceReading
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+SEARCH = "search.db"
+FORMAT = 1
+"""Raise when an index of an older version must not be used again."""
+LEARNING, OBSERVATION, SUMMARY = KINDS = ("learning", "observation", "summary")
+BUSY_SECONDS = 30
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Hit(NamedTuple):
+    """Something the journal says that holds every word of a search."""
+
+    kind: str
+    id: str
+    """Of the learning, or of the entry."""
+    number: int
+    """The observation of the entry, from 1; 0 for all else."""
+    prd_id: str
+    title: str
+    text: str
+
+
+def search(
+    workspace: WorkspaceReading, query: str, *, kind: str | None = None, limit: int = 20
+) -> list[Hit]:
+    """Return what holds every word of a query, what fits best first.
+
+    An index that is missing, damaged or of another log is made anew.
+    """
+    # Quoted one by one they have no meaning in a query's language.
+    words = _WORD.findall(query)
+    if not words:
+        raise RefusedError("words: a search needs some", field="words")
+    path = workspace.location.folder / SEARCH
+    try:
+        return _search(workspace, path, words, kind, limit)
+    except sqlite3.DatabaseError:
+        forget(workspace)
+    try:
+        return _search(workspace, path, words, kind, limit)
+    except (sqlite3.DatabaseError, OSError):
+        # Where nothing may be written, an index in memory is as good.
+        return _search(workspace, None, words, kind, limit)
+
+
+def forget(workspace: WorkspaceReading) -> None:
+    """Throw the index away; the next search makes a new one."""
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        path = workspace.location.folder / f"{SEARCH}{suffix}"
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            return
+
+
+def _search(
+    workspace: WorkspaceReading,
+    path: Path | None,
+    words: list[str],
+    kind: str | None,
+    limit: int,
+) -> list[Hit]:
+    # Imported here: it takes longer than a whole recording command.
+    from sqlite_utils import Database
+
+    if path is not None and not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    name = ":memory:" if path is None else str(path)
+    with closing(
+        sqlite3.connect(name, timeout=BUSY_SECONDS, isolation_level=None)
+    ) as connection:
+        database = Database(connection, execute_plugins=False)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            _bring_up_to_date(workspace, database)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.rollback()
+            raise
+        rows = connection.execute(
+            "SELECT t.kind, t.id, t.number, t.prd_id, t.title, t.text FROM texts t"
+            " JOIN texts_fts f ON f.rowid = t.rowid"
+            " WHERE texts_fts MATCH ? AND (? IS NULL OR t.kind = ?)"
+            " ORDER BY f.rank, t.rowid LIMIT ?",
+            (" ".join(f'"{word}"' for word in words), kind, kind, limit),
+        ).fetchall()
+        return [Hit(*row) for row in rows]
+
+
+def _bring_up_to_date(workspace: WorkspaceReading, database: "Database") -> None:
+    """Add what was recorded since; begin anew where the log is not the one known."""
+    version = workspace.log.version(JOURNAL)
+    known = _known(workspace, database)
+    if known is None:
+        for name in ("texts_fts", "texts", "known"):
+            database.execute(f"DROP TABLE IF EXISTS {name}")
+        _make(database)
+        known = 0
+    if version == known:
+        return
+    rows = workspace.log.scan(JOURNAL, after=known, until=version)
+    added = [hit._asdict() for _, _, fact in CODEC.facts_of(rows) for hit in _said(fact)]
+    if added:
+        database.table("texts").insert_all(added)
+    last = next(workspace.log.read_stream(JOURNAL, after=version - 1, until=version))
+    database.execute("DELETE FROM known")
+    known_row = {"format": FORMAT, "version": version, "hash": last.hash}
+    database.table("known").insert(known_row)
+
+
+def _known(workspace: WorkspaceReading, database: "Database") -> int | None:
+    """Return up to which version of the journal the index goes; None for another log's."""
+    if "known" not in database.table_names():
+        return None
+    found = list(database.query("SELECT format, version, hash FROM known"))
+    if not found:
+        return 0
+    row = found[0]
+    version = row["version"]
+    events = workspace.log.read_stream(JOURNAL, after=version - 1, until=version)
+    same = row["format"] == FORMAT and [e.hash for e in events] == [row["hash"]]
+    return version if same else None
+
+
+def _make(database: "Database") -> None:
+    database.table("texts").create(
+        {
+            "kind": str,
+            "id": str,
+            "number": int,
+            "prd_id": str,
+            "title": str,
+            "text": str,
+        }
+    )
+    database.table("texts").enable_fts(["title", "text"], create_triggers=True)
+    database.table("known").create({"format": int, "version": int, "hash": bytes})
+
+
+def _said(fact: Fact) -> Iterator[Hit]:
+    """Yield what of a fact can be searched."""
+    if isinstance(fact, LearningAdded):
+        x = fact.learning
+        yield Hit(LEARNING, x.id, 0, x.source_prd_id, x.content, x.context)
+    elif isinstance(fact, EntryRecorded):
+        entry = fact.entry
+        if entry.summary:
+            yield Hit(SUMMARY, entry.id, 0, entry.prd_id, entry.summary, "")
+        for number, o in enumerate(entry.observations, 1):
+            yield Hit(OBSERVATION, entry.id, number, entry.prd_id, o.title, o.description)

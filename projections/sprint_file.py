@@ -1,0 +1,86 @@
+"""The state file of a sprint: PROGRESS.yaml."""
+
+from typing import Any, Protocol
+
+from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.state import Sprint
+
+from . import progress_yaml
+from .files import StateFiles
+from .location import Location
+from .reading import Reader
+from .refreshing import Refresher
+
+
+class Acting(Protocol):
+    """What of a workspace is needed here."""
+
+    @property
+    def location(self) -> Location:
+        """Return where the log and the work tree are."""
+        ...
+
+    @property
+    def files(self) -> StateFiles:
+        """Return the state files."""
+        ...
+
+    @property
+    def reader(self) -> Reader[Sprint]:
+        """Return the reader of sprints."""
+        ...
+
+    def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
+        """Record an edit of a sprint's file, once under this key."""
+        ...
+
+
+class SprintFile:
+    """PROGRESS.yaml."""
+
+    def __init__(self, workspace: Acting) -> None:
+        self.location = workspace.location
+        self.files = workspace.files
+        self.reader = workspace.reader
+        self._workspace = workspace
+
+    def path(self, state: Sprint) -> str | None:
+        """Return where this work tree has the file; None when it has none."""
+        place = state.plan.place
+        if place is None or place.worktree != self.location.worktree:
+            return None
+        return place.path
+
+    def render(self, state: Sprint) -> bytes:
+        """Return the file's bytes."""
+        return progress_yaml.render(state)
+
+    def document(self, state: Sprint) -> dict[str, Any]:
+        """Return what the file holds, as data."""
+        return state.document
+
+    def load(self, content: bytes, *, file: str) -> object:
+        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        # Read only when somebody edited a file: the reader is not on the hot path.
+        from .yaml_reader import load
+
+        return load(content, file=file)
+
+    def stands_as_imported(self, state: Sprint, since: int | None) -> bool:
+        """Tell whether nothing of ours came after the file at hand, which was imported."""
+        record = state.record
+        return (
+            since is not None
+            and since >= record.imported_at
+            and not state.plan.touched
+            and not record.rollbacks
+        )
+
+    def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
+        """Record an edit that somebody else made, once under this key."""
+        self._workspace.observe(name, fact, key=key)
+
+
+def sprint_files(workspace: Acting) -> Refresher[Sprint]:
+    """Return what brings the files of sprints up to date."""
+    return Refresher(SprintFile(workspace))

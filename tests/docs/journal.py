@@ -1,0 +1,28 @@
+"""What the page of events says of the journal's facts, and what they are made of."""
+
+import msgspec
+
+from sprintlog.engine.journal import facts, shapes
+
+MODULES = (facts, shapes)
+FACTS = facts.JOURNAL_FACTS
+STRUCTS: dict[str, type[msgspec.Struct]] = {
+    "entry": shapes.Entry,
+    "observation": shapes.Observation,
+    "context": shapes.Context,
+    "learning": shapes.Learning,
+    "pattern": shapes.Pattern,
+}
+WORDS = {
+    "Entry": "[entry](#entry)",
+    "tuple[Observation, ...]": "list of [observation](#observation)",
+    "Context": "[context](#context)",
+    "Learning": "[learning](#learning)",
+    "Pattern": "[pattern](#pattern)",
+}
+
+
+def default_of(field: msgspec.structs.FieldInfo) -> object:
+    """Return a field's default, made where it is made anew each time."""
+    factory = field.default_factory
+    return field.default if factory is msgspec.NODEFAULT else factory()

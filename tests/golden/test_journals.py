@@ -1,0 +1,62 @@
+"""Stored journals: read by today's code, byte for byte, for ever.
+
+A fixture is never edited. A changed fact adds a journal with the next number.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.journal.document import Document, fold_document
+from sprintlog.engine.journal.facts import JOURNAL_FACTS
+from sprintlog.engine.log.codec import encode
+from sprintlog.projections.catalogue import CODEC
+from sprintlog.projections.progress_json import render
+from tests.strict_journal import faults, read
+
+from .test_streams import FIXTURES, lines, recorded
+
+JOURNALS = sorted((FIXTURES / "journals").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("journal", JOURNALS, ids=lambda path: path.stem)
+def test_every_payload_reads_and_writes_the_same(journal: Path) -> None:
+    """A stored payload in today's shape encodes to the same bytes again."""
+    for line in lines(journal):
+        event = recorded(line)
+        assert encode(CODEC.decode(event)) == event.payload, line
+
+
+@pytest.mark.parametrize("journal", JOURNALS, ids=lambda path: path.stem)
+def test_every_journal_gives_its_state_file(journal: Path) -> None:
+    """progress.json of a stored journal is the stored file, byte for byte."""
+    events = [recorded(line) for line in lines(journal)]
+    facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
+    expected = (FIXTURES / "expected" / f"{journal.stem}.progress.json").read_bytes()
+    assert render(fold_document(Document(), facts)) == expected
+
+
+def test_a_strict_reader_takes_what_is_of_its_version() -> None:
+    """The stored files of version 1.0 are what the specification's schema accepts."""
+    kept = {path.stem: (FIXTURES / "expected" / f"{path.stem}.progress.json").read_bytes()
+            for path in JOURNALS}  # fmt: skip
+    assert read(kept["a-journal-v1"])["version"] == "1.0"
+    assert faults(read_any(kept["a-later-schema-v1"])), "it has fields of version 1.1"
+
+
+def read_any(content: bytes) -> object:
+    """Return what is in a file of any version."""
+    import json
+
+    return json.loads(content)
+
+
+def test_every_shape_is_stored_somewhere() -> None:
+    """Each shape that a wire tag ever had stands in at least one stored journal."""
+    stored = {
+        (line["type"], line["schema_version"])
+        for journal in JOURNALS
+        for line in lines(journal)
+    }
+    wanted = {(fact.type, fact.schema_version) for fact in JOURNAL_FACTS}
+    assert stored - {("edit-observed", 1)} == wanted

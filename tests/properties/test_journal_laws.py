@@ -1,0 +1,195 @@
+"""Laws of the journal: any sequence of wishes gives a file that a strict reader takes.
+
+Or a refusal that names the field; and however the log is read, the file is the same.
+"""
+
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal import words
+from sprintlog.engine.journal.document import Document, fold_document
+from sprintlog.engine.journal.facts import JournalOpened
+from sprintlog.engine.journal.fold import fold
+from sprintlog.engine.journal.state import Journal, pack, unpack
+from sprintlog.engine.journal.taking import remarks, take_document
+from sprintlog.engine.journal.wishes import fulfil, to_fact
+from sprintlog.engine.log.codec import encode
+from sprintlog.engine.log.fact import Fact
+from sprintlog.projections.catalogue import CODEC
+from sprintlog.projections.progress_json import render
+from tests.strict_journal import read
+
+AT = "2026-02-01T10:00:00Z"
+
+texts = st.sampled_from(
+    ["", "a", "b", "c d", "Auth_1", 'é\n"\\<&>\u2028', "learning-0001", "  "]
+)
+times = st.sampled_from(
+    ["", AT, "2025-12-31T23:59:59.999+05:30"] * 4 + ["0001-01-01T00:00:00Z", "soon"]
+)
+counts = st.sampled_from([0, 1, 2, 7] * 4 + [-1, 2**63])
+prds = st.sampled_from(["auth", "Auth", "a b", "a-b", "é"] * 4 + [""])
+learnings = st.sampled_from(["", "learning-0001", "learning-0002", "learning-9999", "x"])
+
+
+def some(required: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Return objects with all of one kind of field and some of the other."""
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+def word(allowed: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """Return mostly words of a list, now and then another."""
+    return st.sampled_from([*allowed * 9, "", "other"])
+
+
+observations = some(
+    {"type": word(words.OBSERVATION_TYPES), "title": texts},
+    {
+        "description": texts,
+        "file": texts,
+        "category": word(words.CATEGORIES),
+        "severity": word(words.SEVERITIES),
+        "action_taken": word(words.ACTIONS),
+        "related_learning_id": learnings,
+    },
+)
+contexts = some(
+    {},
+    {
+        "retry_count": counts,
+        "previous_failure_reason": texts,
+        "recovery_action": word(words.RECOVERY_ACTIONS),
+        "dependencies_completed": st.lists(texts, max_size=2),
+        "blocker_verified": st.booleans(),
+        "blocker_valid": st.booleans(),
+    },
+)
+entries = some(
+    {"prd_id": prds, "status": word(words.STATUSES)},
+    {
+        "timestamp": times,
+        "iteration": counts,
+        "duration_seconds": counts,
+        "summary": texts,
+        "observations": st.lists(observations, max_size=3),
+        "files_modified": st.lists(texts, max_size=2),
+        "git_commits": st.lists(texts, max_size=2),
+        "context": contexts,
+        "mood": texts,
+    },
+)
+added = some(
+    {"type": word(words.LEARNING_TYPES), "content": texts, "source_prd_id": prds},
+    {
+        "context": texts,
+        "source_entry_id": st.sampled_from(["auth-1", "auth-2", "a-b-1", ""]),
+        "created_at": times,
+        "times_referenced": counts,
+        "still_valid": st.booleans(),
+    },
+)
+patterns = some(
+    {"name": texts, "type": word(words.PATTERN_TYPES)},
+    {
+        "description": texts,
+        "examples": st.lists(texts, max_size=2),
+        "discovered_at": times,
+        "confidence": word(words.CONFIDENCES),
+    },
+)
+wishes = st.one_of(
+    st.tuples(st.just("journal-opened"), some({}, {"project_name": texts})),
+    st.tuples(st.just("entry-recorded"), some({"entry": entries}, {})),
+    st.tuples(
+        st.just("learning-added"),
+        some({"learning": added}, {"observation": st.integers(0, 3)}),
+    ),
+    st.tuples(
+        st.just("learning-referenced"),
+        some({"learning_id": learnings}, {"prd_id": prds, "times": counts}),
+    ),
+    st.tuples(st.just("learning-retired"), some({"learning_id": learnings}, {})),
+    st.tuples(st.just("pattern-discovered"), some({"pattern": patterns}, {})),
+)
+histories = st.lists(wishes, max_size=25)
+
+
+def decided(journal: Journal, tag: str, data: Any) -> list[Fact]:
+    """Return what a wish comes to: nothing when it is refused, which names a field."""
+    refused = None
+    facts: list[Fact] = []
+    try:
+        facts = fulfil(journal, to_fact(tag, data), AT)
+    except RefusedError as error:
+        refused = error
+    if refused is not None:
+        assert refused.message.startswith(f"{refused.fields['field']}: ")
+    return facts
+
+
+def happened(history: list[tuple[str, Any]]) -> list[tuple[int, str, Fact]]:
+    """Return what a history of wishes comes to; each refusal names a field."""
+    journal = Journal()
+    events: list[tuple[int, str, Fact]] = []
+    for tag, data in history:
+        facts = decided(journal, tag, data)
+        if not journal.exists and facts and not isinstance(facts[0], JournalOpened):
+            facts = [JournalOpened(AT), *facts]
+        new = [(len(events) + n, AT, fact) for n, fact in enumerate(facts, 1)]
+        events += new
+        fold(journal, new)
+    return events
+
+
+def document(events: list[tuple[int, str, Fact]]) -> Document:
+    """Return what events come to."""
+    return fold_document(Document(), events)
+
+
+@given(histories)
+def test_any_history_gives_a_file_that_a_strict_reader_takes(history: Any) -> None:
+    """A wish is refused by its field, or the file is what the schema accepts."""
+    events = happened(history)
+    if events:
+        made = document(events)
+        read(render(made))
+        assert list(remarks(made)) == []
+
+
+@given(histories, st.integers(0, 30))
+def test_reading_goes_on_from_anywhere(history: Any, split: int) -> None:
+    """Folding on from a saved state or a half-read journal gives the same."""
+    events = happened(history)
+    at_once = fold(Journal(), events)
+    saved = unpack(pack(fold(Journal(), events[:split])))
+    assert pack(fold(saved, events[split:])) == pack(at_once)
+    halves = fold_document(document(events[:split]), events[split:])
+    assert render(halves) == render(document(events))
+
+
+@given(histories)
+def test_stored_facts_say_the_same(history: Any) -> None:
+    """What is read back from the log gives the same file."""
+    events = happened(history)
+    decoders = {tag: msgspec.json.Decoder(fact) for tag, fact in CODEC.facts.items()}
+    again = [(v, at, decoders[fact.type].decode(encode(fact))) for v, at, fact in events]
+    assert [fact for _, _, fact in again] == [fact for _, _, fact in events]
+    assert render(document(again)) == render(document(events))
+
+
+@settings(max_examples=60)
+@given(histories)
+def test_what_we_write_is_taken_in_and_written_the_same(history: Any) -> None:
+    """Import, write, import: the bytes stay, and the second time brings nothing."""
+    events = happened(history)
+    if not events:
+        return
+    written = render(document(events))
+    facts = take_document(Document(), msgspec.json.decode(written)).facts
+    taken = document([(n, AT, fact) for n, fact in enumerate(facts, 1)])
+    assert render(taken) == written
+    assert take_document(taken, msgspec.json.decode(written)) == ([], [])
