@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from ..errors import NotFoundError, RefusedError
 from ..iterations.facts import (
     BaselineCaptured,
@@ -95,6 +97,16 @@ def measure_iteration(
             wish="measure",
         )
     return [fact]
+
+
+def observed_measurement(sprint: Sprint, fact: IterationMeasured) -> IterationMeasured:
+    """Return what another tool measured, with its place in the chain.
+
+    Where it began may not be known: it was built on what was measured last.
+    """
+    number = fact.number or current_iteration(sprint) or 0
+    last = previous_of(sprint.record, sprint.version)
+    return replace(fact, number=number, previous=None if last == number else last)
 
 
 def end_measured(

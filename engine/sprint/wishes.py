@@ -21,7 +21,7 @@ from .gate_checks import record_gate
 from .gates import GateResult
 from .injection import inject_phases, inject_steps
 from .loop import end_iteration, start_iteration
-from .measuring import capture_baseline, measure_iteration
+from .measuring import capture_baseline, measure_iteration, observed_measurement
 from .plan import create_sprint, import_document
 from .queue import wish_request
 from .queue_decisions import decide_request
@@ -107,6 +107,8 @@ def observe(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> l
     if isinstance(fact, _STRUCTURAL):
         return fulfil(sprint, fact, at, is_inside_append=is_inside_append)
     check_exists(sprint)
+    if isinstance(fact, i.IterationMeasured):
+        return [observed_measurement(sprint, fact)]
     return [fact]
 
 

@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.measuring import (
     measure_iteration,
 )
 from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.wishes import fulfil, to_fact
+from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
 
 from .conftest import Scenario, simple
 
@@ -222,6 +222,18 @@ def test_refuses_answers_as_wishes(loop: Scenario, tag: str, data: dict[str, Any
     fact = to_fact(tag, data)
     loop.when(fulfil, fact=fact, at="", is_inside_append=False)
     loop.then_refused(containing=f"{tag} cannot be wished for", wish=tag)
+
+
+def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
+    """What another tool measured was built on what was measured last."""
+    seen: dict[str, Any] = {"at": "", "is_inside_append": False}
+    loop.when(observe, fact=i.IterationMeasured(7, STORED), **seen)
+    loop.then(i.IterationMeasured(7, STORED, 1))
+    loop.do(start_iteration).when(observe, fact=i.IterationMeasured(0, STORED), **seen)
+    loop.then(i.IterationMeasured(2, STORED, 7))
+    loop.when(observe, fact=i.IterationMeasured(2, STORED), **seen)
+    loop.then(i.IterationMeasured(2, STORED))
+    assert [entry.number for entry in loop.sprint.record.tracker.measured] == [1, 7, 2]
 
 
 def test_takes_no_previous_from_outside() -> None:
