@@ -41,6 +41,17 @@ def _progress(
     return Standing(sprint.id, sprint.version, sprint.document)
 
 
+def _best(workspace: WorkspaceReading, sprint_id: str | None, at: str | None) -> Standing:
+    # Imported here: whoever compares sprints needs none of the judging.
+    from .best_iteration import tracker_data
+    from .judging import Judged
+
+    sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+    check_exists(sprint)
+    return Standing(sprint.id, sprint.version, tracker_data(Judged(workspace.log, sprint)))
+
+
 STATE_FILES: dict[str, StateFile] = {
     "progress": StateFile("PROGRESS.yaml", _progress, dump),
+    "best": StateFile("best iteration", _best, dump),
 }

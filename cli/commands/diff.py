@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Show what is different between two points; without TO, from one until now.
 
-    A point is position:N, version:N, iter:N, start, an ISO time or '2h ago';
+    A point is position:N, version:N, iter:N, best, start, an ISO time or '2h ago';
     SPRINT@POINT is one of another sprint, SPRINT@ that sprint as it is now. One line for
     each field. A JSON Patch leads from one document to exactly the other.
     """

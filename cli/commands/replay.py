@@ -28,7 +28,7 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
     "--from",
     "since",
     metavar="POINT",
-    help="Only what came after position:N, version:N, iter:N, start or a time.",
+    help="Only what came after position:N, version:N, iter:N, best, start or a time.",
 )
 @click.option("--to", "until", metavar="POINT", help="The same as --at.")
 @click.option(

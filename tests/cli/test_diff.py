@@ -90,6 +90,16 @@ def test_compares_two_sprints(history: Path, done: Run) -> None:
     assert added["new"] == {"id": "ship", "status": "pending", "prompt": "Ship it"}
 
 
+def test_compares_what_is_known_of_iterations(history: Path, done: Run) -> None:
+    """`--file best` compares what `show best` prints."""
+    for passed in (5, 7):
+        done("iteration", "start")
+        metrics = ("--metric", "test_count=9", "--metric", f"tests_passed={passed}")
+        done("iteration", "end", *metrics)
+    lines = done("diff", "iter:1", "iter:2", "--file", "best").out.splitlines()
+    assert "iteration_metrics.iteration: 1 → 2" in lines
+
+
 def test_tells_items_by_their_ids(history: Path, done: Run) -> None:
     """What came in before others leaves them what they were."""
     done("phase", "inject", "--id", "docs", "--prompt", "x", "--position", "before:review")

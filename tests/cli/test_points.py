@@ -26,6 +26,8 @@ ALWAYS_NOW = {
     "sprintlog run": "acts",
     "sprintlog show event": "is asked by position",
     "sprintlog diff": "takes points itself",
+    "sprintlog fork": "takes a point itself",
+    "sprintlog query": "asks about the whole record, by position and version",
     "sprintlog rebuild": "writes the present",
     "sprintlog backup": "copies the whole log",
     "sprintlog export": "copies the whole log",
@@ -35,7 +37,13 @@ ALWAYS_NOW = {
     "sprintlog completion": "reads no log",
 }
 """Commands without a state of an earlier point, and why."""
-NEEDED = {"sprintlog blame": ("status",)}
+NEEDED = {
+    "sprintlog blame": ("status",),
+    "sprintlog queue show": ("req-1",),
+    "sprintlog iteration compare": ("1", "2"),
+}
+NAMING = {"sprintlog queue show", "sprintlog iteration compare"}
+"""Commands that name something which was not there yet at some of the points."""
 
 
 def option(command: click.Command, name: str) -> click.Parameter | None:
@@ -56,8 +64,10 @@ def history(folder: Path, done: Run) -> Path:
     (folder / "plan.yaml").write_text(f"{PLAN}    gate:\n      script: 'true'\n")
     done("init")
     done("sprint", "create", "auth", "--plan", "plan.yaml", "--at", "2026-01-15T08:59:00Z")
-    begin, work, end = ("iteration", "start"), ("phase", "start"), ("phase", "complete")
-    for minute, step in enumerate([("sprint", "start"), begin, work, end, begin]):
+    begin, end = ("iteration", "start"), ("iteration", "end", "--metric", "tests_passed=1")
+    steps = [("sprint", "start"), begin, ("phase", "start"), end, begin, end]
+    request = ("queue", "add", "Look", "--priority", "low", "--type", "bug")
+    for minute, step in enumerate([*steps, request]):
         done(*step, "--at", f"2026-01-15T09:0{minute}:00Z")
     return folder
 
@@ -75,8 +85,9 @@ def test_answers_as_of_every_form(history: Path, run: Run, path: str, point: str
     """Each form of a point is taken, and answered with what was there then."""
     words = [*path.split()[1:], *NEEDED.get(path, ())]
     result = run(*words, "--at", point)
-    assert result.code == 0, result
-    assert result.out
+    was_there = point == "1m ago" or path not in NAMING
+    assert result.code in ((0,) if was_there else (0, 3)), result
+    assert result.out or not was_there
 
 
 @pytest.mark.parametrize("path", [*READING, "sprintlog diff"])
@@ -93,14 +104,14 @@ def test_refuses_what_is_no_point(history: Path, run: Run, path: str) -> None:
 def test_tells_the_forms_in_its_help(path: str) -> None:
     """The help of `--at` names every form."""
     found: Any = option(READING[path], "at")
-    assert all(form in found.help for form in ("position:N", "version:N", "iter:N"))
+    assert all(form in found.help for form in ("position:N", "version:N", "iter:N", "best"))
 
 
 def test_next_answers_as_of_then(history: Path, done: Run) -> None:
     """What was to be done at a point is answered from the state of that point."""
     assert done("next", "--at", "start", "--json").json["do"] == "start"
     assert done("next", "--at", "version:3", "--json").json["phase"] == "setup"
-    assert done("next", "--json").json["phase"] == "build/login/implement"
+    assert done("next", "--json").json["do"] == "work"
 
 
 def test_lists_the_sprints_of_then(history: Path, done: Run) -> None:
