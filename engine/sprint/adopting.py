@@ -18,6 +18,7 @@ from .facts import EditObserved, InjectionPosition, SprintImported
 from .fold import fold
 from .injection import inject_phases, inject_steps
 from .patch import apply, diff
+from .plan import patch_to
 from .state import Sprint, pack, unpack
 from .transitions import PHASE_FROM, SPRINT_FROM
 from .tree import Data
@@ -119,7 +120,8 @@ class _Adopting:
         for change in found.fields:
             set_field(wanted, change)
             self.done.append(change.path)
-        if operations := diff(ours, wanted):
+        if diff(ours, wanted):
+            operations = patch_to(self._state, wanted)
             self._happen([SprintImported(f"edit of {path}", patch=operations)])
 
     def take_node(self, change: Change) -> None:

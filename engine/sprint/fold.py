@@ -33,6 +33,7 @@ from .facts import (
     SprintImported,
     StepInjected,
 )
+from .queue_view import says_queue
 from .ralph_facts import DynamicStepAdded
 from .rollback import Interval
 from .state import Plan, Record, Sprint
@@ -84,8 +85,10 @@ def fold(
         if evolve is not None and (live is None or rollback.lies_on(live, version)):
             if kind is not SprintImported:
                 plan.touched = True
-            else:
+            elif _says_all(fact):
+                # What its queue says stands for all that was queued and decided before.
                 plan.imported_at = version
+                plan.decisions.clear()
             evolve(plan, fact, at)
             # Last: a patch was made against the document as the fact before left it.
             plan.last_at = at
@@ -93,6 +96,13 @@ def fold(
                 seen(version, fact)
     sprint.version = version
     return sprint
+
+
+def _says_all(fact: Fact) -> bool:
+    """Tell whether a document that came in says anything of the operator queue."""
+    return isinstance(fact, SprintImported) and (
+        fact.document is not None or says_queue(fact.patch or ())
+    )
 
 
 def _record_imported(record: Record, fact: SprintImported, version: int) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .facts import Place, Source, SprintCompiled, SprintImported
-from .patch import apply, diff
+from .patch import Operation, apply, diff, same
+from .queue_view import QUEUE, says_queue, with_queue
 from .state import Plan, Sprint
 from .tree import CHILDREN, Data
 from .turns import Turns
@@ -61,9 +62,31 @@ def import_document(
         return [SprintImported(source, document=document, iteration=iteration, place=place)]
     if not diff(sprint.document, document):
         return []
-    # The patch is made against the Plan alone, which is what it is applied to.
-    operations = diff(sprint.plan.settle(), document)
+    operations = patch_to(sprint, document)
     return [SprintImported(source, patch=operations, iteration=iteration)]
+
+
+def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
+    """Return what leads to a document from the Plan alone, which it is applied to.
+
+    An operator queue that stays as it is is left out: requests and decisions go on.
+    """
+    settled, queue = sprint.plan.settle(), sprint.queue
+    others = {**document, QUEUE: settled.get(QUEUE)}
+    if QUEUE not in settled:
+        del others[QUEUE]
+    operations = diff(settled, others)
+    if same(with_queue(others, queue), document) and not says_queue(operations):
+        return operations
+    operations = diff(settled, document)
+    if says_queue(operations):
+        return operations
+    # What was queued since must not go on, so the patch has to say something of it.
+    path, value = f"/{QUEUE}", document.get(QUEUE, [])
+    if QUEUE in document:
+        return [*operations, {"op": "replace", "path": path, "value": value}]
+    added = {"op": "add", "path": path, "value": value}
+    return [*operations, added, {"op": "remove", "path": path}]
 
 
 def prepare(plan: Data, *, sprint_id: str) -> Data:
@@ -203,6 +226,7 @@ def _evolve_compiled(plan: Plan, fact: SprintCompiled, at: str) -> None:
     plan.touched = True
     # What was said of an earlier plan's phases is not said of these.
     plan.said.clear()
+    plan.decisions.clear()
     plan.turns = Turns()
 
 

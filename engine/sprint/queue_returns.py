@@ -4,6 +4,8 @@ Whatever fact reaches such an end, the returns are appended with it, so that eac
 deferral comes back exactly once. What goes to the next sprint is taken over there.
 """
 
+from copy import deepcopy
+
 from ..log.fact import Fact, Kind
 from .endings import finished_phases, has_ended
 from .facts import (
@@ -21,7 +23,7 @@ from .state import Sprint, pack, unpack
 from .words import DEFERRALS, DEFERRED
 
 END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
-_ANOTHER_STATE = (RolledBack, SprintCompiled, SprintImported)
+_ANOTHER_STATE = (RolledBack, SprintCompiled)
 """They put another state in place of this one, and it knows itself what came back."""
 _END_NOTHING = (ActivitySeen, IterationStarted, PhaseStarted)
 """They come often and end nothing, so no state is copied for them."""
@@ -34,11 +36,17 @@ def with_returns(sprint: Sprint, facts: list[Fact], *, at: str) -> list[Fact]:
     waiting = _waiting(sprint)
     if not waiting or any(isinstance(x, _ANOTHER_STATE) for x in facts):
         return facts
+    events = [(sprint.version + n, at, deepcopy(x)) for n, x in enumerate(facts, start=1)]
     after = copied(sprint)
-    fold(after, [(sprint.version + n, at, fact) for n, fact in enumerate(facts, start=1)])
-    ended = has_ended(after.plan) and not has_ended(sprint.plan)
+    # A document that comes in first is what is gone on from: it knows what came back.
+    first = sum(isinstance(fact, SprintImported) for fact in facts)
+    fold(after, events[:first])
+    had_ended, were_over = has_ended(after.plan), finished_phases(after.plan)
+    waiting = _waiting(after)
+    fold(after, events[first:])
+    ended = has_ended(after.plan) and not had_ended
     phases = finished_phases(after.plan)
-    news = phases - finished_phases(sprint.plan)
+    news = phases - were_over
     due = [
         RequestReturned(identity, said.deferred_until or END_OF_PHASE)
         for identity, said in waiting.items()

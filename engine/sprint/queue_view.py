@@ -102,6 +102,12 @@ def deferrals(document: Data, decisions: Decisions) -> dict[str, RequestDecided]
     return {**found, **dict(put_off)}
 
 
+def says_queue(patch: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether a patch says anything of the queue."""
+    paths = (str(operation.get("path")) for operation in patch)
+    return any(path.split("/")[:2] in ([""], ["", QUEUE]) for path in paths)
+
+
 def takes_part(entry: object) -> bool:
     """Tell whether an entry of a document has an id and a status word."""
     if not isinstance(entry, dict):

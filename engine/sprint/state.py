@@ -106,8 +106,6 @@ class Plan:
         self.document = document
         self.touched = False
         self.held = None
-        # What its queue says stands for all that was decided before.
-        self.decisions.clear()
 
     def grow(
         self, owner: Node, siblings: list[Any], index: int, nodes: list[Data], at: str

@@ -38,7 +38,7 @@ def mutated(document: Data, i: int, j: int) -> Data:
             document = dict(reversed(document.items()))
         case _:
             document["status"] = SPRINT_STATUSES[j % 8]
-    if queue := document.get("operator-queue"):
+    if (queue := document.get("operator-queue")) and j % 2:
         entry = queue[j % len(queue)]
         entry["status"] = REQUEST_STATUSES[j % 5]
         if i % 2:

@@ -7,15 +7,17 @@ import pytest
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import phases
 from sprintlog.engine.sprint import queue_decisions as d
+from sprintlog.engine.sprint.adopting import adopt_edit
 from sprintlog.engine.sprint.compiling import has_begun, take_plan
 from sprintlog.engine.sprint.notes import add_note
+from sprintlog.engine.sprint.patch import diff
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.queue import Asked
 from sprintlog.engine.sprint.queue_facts import RequestReturned
 from sprintlog.engine.sprint.rollback import roll_back
 
 from .conftest import Data, Scenario, simple
-from .queued import BUG, entry, found, queue, settled, status
+from .queued import AT, BUG, deferred, entry, found, queue, settled, status
 
 WHY: Data = {"request": "x", "reasoning": "So"}
 skip = settled(phases.skip_phase)
@@ -123,3 +125,49 @@ def test_completed_document_is_left_alone() -> None:
     scenario.do(import_document, document=document, source="x")
     scenario.when(settled(add_note), text="hello").then(f.NoteAdded("hello"))
     assert status(scenario, "x") == "deferred"
+
+
+def test_document_that_leaves_the_queue_leaves_decisions(running: Any) -> None:
+    """Another tool that changed something else changes nothing of the queue."""
+    scenario = deferred(queue(running(simple("a", "b")), BUG), "end-of-phase", "q")
+    document = scenario.document
+    document["goal"] = "g"
+    scenario.do(import_document, document=document, source="x")
+    (_, _, fact) = scenario.events[-1]
+    assert isinstance(fact, f.SprintImported)
+    assert "operator-queue" not in str(fact.patch)
+    assert scenario.document == document
+    assert status(scenario, "q") == "deferred"
+    assert scenario.sprint.plan.decisions["q"].fact.phase == "a"
+    assert status(scenario.do(skip), "q") == "pending"
+
+
+@pytest.mark.parametrize("is_of_the_queue", [False, True])
+def test_adopted_edit_keeps_the_queue(running: Any, is_of_the_queue: bool) -> None:
+    """An edit of our file becomes true with all requests, whatever it changed."""
+    scenario = deferred(queue(running(simple("a", "b")), BUG), "end-of-phase", "q")
+    scenario.do(d.backlog_request, request="r", reasoning="So")
+    base = scenario.document
+    theirs = scenario.document
+    theirs["phases"][0] |= {"status": "skipped", "own": 1}
+    if is_of_the_queue:
+        theirs["operator-queue"][0]["title"] = "Other"
+    observed = f.EditObserved("P", "ab", "kept", 5, diff(base, theirs))
+    said = {"edit": 6, "observed": observed, "base": base, "by": "ana", "at": AT}
+    scenario.do(settled(adopt_edit), **said)
+    assert [e["id"] for e in scenario.document["operator-queue"]] == ["r", "q"]
+    assert (status(scenario), status(scenario, "q")) == ("backlog", "pending")
+    assert scenario.node("a")["own"] == 1
+    assert entry(scenario)["title"] == ("Other" if is_of_the_queue else "Crash")
+
+
+@pytest.mark.parametrize("queues", [[], [[]], [[theirs()]]])
+def test_document_that_drops_requests_drops_them(queues: Any) -> None:
+    """A queue that is as it was before ours came says that ours are gone."""
+    document = {"sprint-id": "s", "status": "in-progress", "phases": []}
+    document |= {"operator-queue": queues[0]} if queues else {}
+    scenario = Scenario().do(import_document, document=document, source="x")
+    before = scenario.document
+    scenario.given(found())
+    scenario.do(import_document, document=before, source="x")
+    assert scenario.document == before
