@@ -32,7 +32,7 @@ def adopted(world: World, base: Any, changes: Any) -> list[Fact]:
 
 @laws
 @given(
-    worlds("import", "inject", "back"),
+    worlds("import", "inject", "queue", "queue", "back"),
     st.lists(st.tuples(number, number), min_size=1, max_size=4),
 )
 def test_any_edit_is_adopted_once(world: World, edits: list[tuple[int, int]]) -> None:
