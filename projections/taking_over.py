@@ -5,18 +5,22 @@ it comes over exactly once, however many sprints start at a time and whoever is 
 who starts again finds the key.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol
 
+from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.audit_facts import ForkCreated
 from sprintlog.engine.sprint.facts import SprintStarted
 from sprintlog.engine.sprint.queue import take_over
 from sprintlog.engine.sprint.queue_facts import RequestOrigin
 from sprintlog.engine.sprint.queue_returns import for_the_next_sprint
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.tree import Data
+
+from .catalogue import CODEC, sprint_of
 
 
 class Acting(Protocol):
@@ -35,6 +39,10 @@ class Acting(Protocol):
         """Return a sprint as it is."""
         ...
 
+    def events(self, sprint_id: str | None = None) -> Iterator[Recorded]:
+        """Yield the events of a sprint."""
+        ...
+
 
 def is_start(facts: list[Fact]) -> bool:
     """Tell whether a sprint is about to start."""
@@ -49,7 +57,8 @@ def take_over_all(workspace: Acting, sprint_id: str, *, at: str, actor: str) -> 
             continue
         for entry in for_the_next_sprint(workspace.sprint(other)):
             origin = RequestOrigin(other, entry["id"])
-            digest = sha256(f"{origin.sprint}\n{origin.request}".encode()).digest()
+            first = _first(workspace, other, origin.request)
+            digest = sha256(f"{first}\n{origin.request}".encode()).digest()
             outcome = workspace.act(
                 sprint_id,
                 partial(_taken, entry=entry, origin=origin),
@@ -60,6 +69,18 @@ def take_over_all(workspace: Acting, sprint_id: str, *, at: str, actor: str) -> 
             )
             taken += 0 if outcome.duplicate else len(outcome.events)
     return taken
+
+
+def _first(workspace: Acting, sprint_id: str, request: str) -> str:
+    """Return the sprint that a request was queued in: a fork of it holds a copy."""
+    version, _ = workspace.sprint(sprint_id).record.requests.get(request, (0, None))
+    for event in workspace.events(sprint_id):
+        if event.type == ForkCreated.type and event.version > version:
+            fact = CODEC.decode(event)
+            assert isinstance(fact, ForkCreated)
+            source = sprint_of(fact.source)
+            return _first(workspace, source, request) if source else sprint_id
+    return sprint_id
 
 
 def _taken(sprint: Sprint, at: str, *, entry: Data, origin: RequestOrigin) -> list[Fact]:

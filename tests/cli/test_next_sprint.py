@@ -121,3 +121,15 @@ def test_state_files_show_it(waiting: Path, done: Any) -> None:
     done("rebuild", "--check")
     with Workspace.open(waiting) as workspace:
         assert workspace.reader.from_nothing("b").queue == workspace.sprint("b").queue
+
+
+def test_copies_in_a_fork_are_taken_over_once(waiting: Path, done: Any) -> None:
+    """A fork holds the same requests: whichever is looked at first, they come over once."""
+    done("fork", "another", "--sprint", "auth", "--from", "version:6")
+    done("queue", "add", "own", "--priority", "low", "--type", "docs", "--id", "own",
+         "--sprint", "another")  # fmt: skip
+    done("queue", "defer", "own", *WHY, "--until", "next-sprint", "--sprint", "another")
+    done("sprint", "start", "--sprint", "b")
+    create(done, "c")
+    done("sprint", "start", "--sprint", "c")
+    assert sorted(taken(done, "b", "c")) == [("b", "one"), ("b", "own"), ("b", "two")]
