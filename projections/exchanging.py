@@ -1,6 +1,7 @@
 """A whole log out as JSON Lines, and in again: the same positions, the same hashes."""
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from sprintlog.engine.errors import (
@@ -14,6 +15,7 @@ from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Draft, Head, Recorded
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
+from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import check_sprint_id
 
 from . import progress_json, progress_yaml
@@ -24,6 +26,7 @@ from .sprint_file import sprint_files
 from .workspace import Workspace
 
 EVENTS_A_STEP = 512
+STATE_FILE = "PROGRESS.yaml"
 
 Progress = Callable[[int], None]
 
@@ -179,12 +182,25 @@ def _problem(event: Recorded) -> str | None:
         check_moment(event.recorded_at, field="recorded_at")
         if (sprint_id := sprint_of(event.stream)) is not None:
             check_sprint_id(sprint_id, field="stream")
+        if isinstance(place := getattr(fact, "place", None), Place):
+            return _wrong_place(place)
     except UnreadableError as error:
         return str(error.fields["problem"])
     except RefusedError as error:
         return error.message
     except RecursionError:
         return "its payload nests too deeply"
+    return None
+
+
+def _wrong_place(place: Place) -> str | None:
+    """Return why a stranger's log may not have its state file there, if it may not.
+
+    What a sprint writes is named PROGRESS.yaml, and nobody carries that out.
+    """
+    path = PurePosixPath(place.path)
+    if path.name != STATE_FILE or path.is_absolute() or {"..", ".git"} & {*path.parts}:
+        return f"place: a state file is named {STATE_FILE} and lies in the work tree"
     return None
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,13 @@ def forged(lines: list[bytes], **fields: Any) -> list[bytes]:
     return [*lines[:-2], line(event), end]
 
 
+def placed(lines: list[bytes], path: str) -> list[bytes]:
+    """Return lines whose last event writes its state file elsewhere."""
+    payload = json.dumps({"document": {"phases": []}, "place": {"path": path}})
+    fields = {"schema_version": 2, "payload": payload.encode()}
+    return forged(lines, type="sprint-compiled", **fields)
+
+
 CASES: dict[str, tuple[Edit, str]] = {
     "nothing": (lambda x: [], ":1: is not the header"),
     "no header": (lambda x: x[1:], ":1: is not the header"),
@@ -139,6 +147,16 @@ CASES: dict[str, tuple[Edit, str]] = {
     "no actor": (lambda x: forged(x, actor="\x1b"), ":8: actor: must be 1 to 128"),
     "no sprint": (lambda x: forged(x, stream="sprint/..", version=1), ":8: stream: "),
     "a key twice": (lambda x: forged(x, key="k"), "version or key is taken"),
+    **{
+        f"a file at {path}": (
+            partial(placed, path=path),
+            ":8: place: a state file is named PROGRESS.yaml",
+        )
+        for path in (
+            *("Makefile", ".github/workflows/ci.yaml", ".git/PROGRESS.yaml"),
+            *("../PROGRESS.yaml", "/tmp/PROGRESS.yaml", "PROGRESS.yaml/x", "x.YAML"),
+        )
+    },
     "unreadable": (
         lambda x: forged(
             x,
