@@ -1,14 +1,26 @@
 """Which edit is to be adopted, and the document that was edited."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.audit_facts import EditAdopted
 from sprintlog.engine.sprint.facts import EditObserved
 
 from .catalogue import CODEC, sprint_stream
 from .workspace_reading import WorkspaceReading
+
+BY = "import:edit"
+"""Who adopts an edit where nobody was asked."""
+
+
+def said_of(events: Sequence[Recorded]) -> str:
+    """Return in words what became of an edit with these events."""
+    facts = [CODEC.decode(event) for event in events]
+    left = [said for fact in facts if isinstance(fact, EditAdopted) for said in fact.left]
+    return f"it was adopted, but not {'; '.join(left)}" if left else "it was adopted"
 
 
 def observed_edit(

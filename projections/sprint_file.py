@@ -2,6 +2,9 @@
 
 from typing import Any, Protocol
 
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.iterations.rules import ADOPT as ADOPT
+from sprintlog.engine.iterations.rules import REFUSE as REFUSE
 from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.state import Sprint
 
@@ -84,3 +87,21 @@ class SprintFile:
 def sprint_files(workspace: Acting) -> Refresher[Sprint]:
     """Return what brings the files of sprints up to date."""
     return Refresher(SprintFile(workspace))
+
+
+def policy_of(sprint: Sprint) -> str:
+    """Return what becomes of an edit of the sprint's file: `rules set --progress-edits`."""
+    return sprint.record.tracker.rules_at(sprint.version).progress_edits
+
+
+def refuse_edit(workspace: Acting, sprint: Sprint) -> None:
+    """Raise `RefusedError` while somebody else's version of the file stands there."""
+    found = sprint_files(workspace).check(sprint)
+    if found.state == "edited":
+        raise RefusedError(
+            f"{found.problem}: nothing is recorded while it is so",
+            hint="`sprintlog rebuild` keeps their version and writes ours; "
+            "`sprintlog adopt` then makes facts of it",
+            file=found.path,
+            sprint=sprint.id,
+        )

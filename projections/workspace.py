@@ -34,7 +34,7 @@ from .acting import Outcome as Outcome
 from .catalogue import State, draft, masked
 from .reading import Reader
 from .refreshing import Refreshed
-from .sprint_file import sprint_files
+from .sprint_file import ADOPT, REFUSE, policy_of, refuse_edit, sprint_files
 from .taking_over import is_start, take_over_all
 from .workspace_reading import JOURNAL, WorkspaceReading
 
@@ -110,16 +110,26 @@ class Workspace(WorkspaceReading):
         """Give back the log."""
         self.log.close()
 
-    def act(self, sprint_id: str, decide: Decide, **envelope: Unpack[Envelope]) -> Outcome:
+    def act(
+        self,
+        sprint_id: str,
+        decide: Decide,
+        *,
+        checks_file: bool = True,
+        **envelope: Unpack[Envelope],
+    ) -> Outcome:
         """Read the sprint, decide, append; decide anew when somebody else was first.
 
         With `expect` the caller decides on what it knows: a sprint that is elsewhere is
         a `ConflictError`. A key seen before answers with the first result. Tokens in
         free texts are masked unless `masks` is off; whole documents never are. What the
-        facts bring back of the operator queue is appended with them.
+        facts bring back of the operator queue is appended with them. Where edits of the
+        state file are refused, so is every wish, unless `checks_file` is off.
         """
 
         def decide_whole(sprint: Sprint, at: str) -> list[Fact]:
+            if checks_file and policy_of(sprint) == REFUSE:
+                refuse_edit(self, sprint)
             facts = with_returns(sprint, decide(sprint, at), at=at)
             if is_start(facts):
                 actor = envelope.get("actor", "runtime")
@@ -213,7 +223,31 @@ class Workspace(WorkspaceReading):
     def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
         digest = bytes.fromhex(fact.digest)
-        self.act(sprint_id, lambda sprint, at: [fact], key=key, key_digest=digest)
+        self.act(
+            sprint_id,
+            lambda sprint, at: [fact],
+            key=key,
+            key_digest=digest,
+            checks_file=False,
+        )
+
+    def adopt(self, sprint_id: str) -> str:
+        """Make facts of the latest observed edit; say what became of it."""
+        # Imported here: they are needed only where somebody edited a file.
+        from sprintlog.engine.sprint.adopting import adopt_edit
+
+        from .adopting import BY, observed_edit, said_of
+
+        try:
+            edit, fact, base = observed_edit(self, sprint_id, None)
+
+            def decide(sprint: Sprint, at: str) -> list[Fact]:
+                return adopt_edit(sprint, edit=edit, observed=fact, base=base, by=BY, at=at)
+
+            events = self.act(sprint_id, decide, actor=BY, checks_file=False).events
+        except RefusedError as error:
+            return f"it was not adopted: {error.message}"
+        return said_of(events)
 
     def observe_journal(self, fact: EditObserved, *, key: str) -> None:
         """Record an edit of the journal's file, once under this key."""
@@ -231,8 +265,17 @@ class Workspace(WorkspaceReading):
         return back_up(self.log, target, clock=self.clock, entropy=urandom)
 
     def refresh(self, sprint_id: str) -> Refreshed:
-        """Bring a sprint's state file up to date, and keep what somebody else put there."""
-        return sprint_files(self).refresh(sprint_id)
+        """Bring a sprint's state file up to date, and keep what somebody else put there.
+
+        Where edits are adopted, what somebody else put there becomes facts at once.
+        """
+        refreshed = sprint_files(self).refresh(sprint_id)
+        if refreshed.kept is None or policy_of(self.sprint(sprint_id)) != ADOPT:
+            return refreshed
+        said = self.adopt(sprint_id)
+        again = sprint_files(self).refresh(sprint_id)
+        problem = f"{refreshed.problem}; {said}"
+        return again._replace(kept=refreshed.kept, problem=problem)
 
     def refresh_journal(self) -> Refreshed:
         """Bring the journal's state file up to date in the same way."""

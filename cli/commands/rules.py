@@ -45,11 +45,18 @@ def command() -> None:
     default=None,
     help="Whether only iterations whose tests pass may be selected.",
 )
+@click.option(
+    "--progress-edits",
+    type=click.Choice(("observe", "adopt", "refuse")),
+    help="What becomes of an edit of PROGRESS.yaml: kept and replaced, made facts as far "
+    "as it can be, or nothing is recorded until it is gone.",
+)
 @with_recording
 def set_(
     weights: tuple[str, ...],
     thresholds: tuple[str, ...],
     verification: bool | None,
+    progress_edits: str | None,
     **given: Any,
 ) -> None:
     """Put other values in force, for what is measured from here on.
@@ -60,6 +67,7 @@ def set_(
         "weights": _numbers("weight", weights),
         "thresholds": _numbers("threshold", thresholds),
         "verification_required": verification,
+        "progress_edits": progress_edits,
     }
     record("rules set", given, _change, wish)
 
@@ -76,7 +84,10 @@ def show(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     answer = {
         "weights": msgspec.structs.asdict(rules.weights),
         "thresholds": msgspec.structs.asdict(rules.thresholds),
-        "policies": {"verification_required": rules.verification_required},
+        "policies": {
+            "verification_required": rules.verification_required,
+            "progress_edits": rules.progress_edits,
+        },
     }
     if as_json:
         print_json(answer)
@@ -112,4 +123,6 @@ def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
     return "none" if value is None else f"{value:g}"

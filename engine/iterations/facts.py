@@ -188,6 +188,8 @@ class RulesSet(Fact, frozen=True):
     """The limits."""
     verification_required: bool = True
     """Whether only iterations whose tests pass may be selected."""
+    progress_edits: str = "observe"
+    """What becomes of an edit of PROGRESS.yaml: observe, adopt or refuse."""
 
 
 class ArtifactsApplied(Fact, frozen=True):

@@ -14,6 +14,9 @@ from .facts import RulesSet, Thresholds, Weights
 DEFAULTS = RulesSet()
 """The document's own values."""
 
+OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
+EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
+"""Edits are kept and replaced; made facts as far as they can be; or nothing is recorded."""
 COUNTS = ("error_increase", "loop_after")
 RANGES: dict[str, tuple[float, float]] = {
     "acceptance": (0, 1),
@@ -35,6 +38,7 @@ def change_rules(
     weights: Mapping[str, float],
     thresholds: Mapping[str, float | None],
     verification_required: bool | None = None,
+    progress_edits: str | None = None,
 ) -> RulesSet:
     """Return rules with some values replaced; raise `RefusedError` for senseless ones."""
     _check_names(weights, Weights, "weight")
@@ -48,6 +52,8 @@ def change_rules(
     )
     if verification_required is not None:
         changed = structs.replace(changed, verification_required=verification_required)
+    if progress_edits is not None:
+        changed = structs.replace(changed, progress_edits=progress_edits)
     check_rules(changed)
     return changed
 
@@ -60,6 +66,13 @@ def check_rules(rules: RulesSet) -> None:
             raise RefusedError(
                 f"weight {name} {weight} is out of range: 0 to 1", field=name
             )
+    if rules.progress_edits not in EDIT_POLICIES:
+        raise RefusedError(
+            f"policy progress_edits {rules.progress_edits[:40]!r} is none of "
+            f"{', '.join(EDIT_POLICIES)}",
+            field="progress_edits",
+            allowed=list(EDIT_POLICIES),
+        )
     total = sum(map(exact, weights.values()), Fraction(0))
     if total != 1:
         said = ", ".join(f"{name} {weight}" for name, weight in weights.items())

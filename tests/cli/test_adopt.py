@@ -56,3 +56,69 @@ def test_is_a_decision(edited: Path, done: Any) -> None:
     assert [d["type"] for d in found] == ["edit-observed", "edit-adopted"]
     assert found[1]["actor"] == "operator:ana"
     assert "setup/status" in found[1]["said"]
+
+
+def edit_status(file: Path) -> None:
+    """Edit the file at hand: the phase that runs is completed, and a figure is wrong."""
+    text = file.read_text()
+    begin = text.index("- id: setup")
+    text = text[:begin] + text[begin:].replace("in-progress", "completed", 1)
+    file.write_text(text.replace("completed-phases: 0", "completed-phases: 7"))
+
+
+def test_adopts_by_itself_where_that_is_the_policy(
+    sprint: Path, done: Any, state: Any
+) -> None:
+    """With the policy `adopt` the next command makes facts of an edit, and says so."""
+    done("rules", "set", "--progress-edits", "adopt")
+    assert done("rules", "show", "--json").json["policies"]["progress_edits"] == "adopt"
+    done("phase", "start")
+    edit_status(sprint / "PROGRESS.yaml")
+    told = done("note", "hello")
+    assert "it was adopted, but not stats/completed-phases: is derived" in told.err
+    types = [event["type"] for event in done("log", "--last", "3", "--json").lines]
+    assert types == ["edit-observed", "phase-completed", "edit-adopted"]
+    assert state()["phases"][0]["status"] == "completed"
+    assert state()["stats"]["completed-phases"] == 1
+    (adopted,) = done("log", "--type", "edit-adopted", "--json").lines
+    assert adopted["actor"] == "import:edit"
+    assert done("rebuild", "--check").code == 0
+    assert done("note", "again").err == ""
+
+
+def test_what_cannot_be_adopted_is_kept(sprint: Path, done: Any) -> None:
+    """With the policy `adopt` a torn file is kept and replaced as ever."""
+    done("rules", "set", "--progress-edits", "adopt")
+    (sprint / "PROGRESS.yaml").write_text("torn: [")
+    told = done("note", "hello")
+    assert "it was not adopted" in told.err
+    assert done("rebuild", "--check").code == 0
+
+
+def test_records_nothing_where_edits_are_refused(sprint: Path, done: Any, run: Any) -> None:
+    """With the policy `refuse` nothing is recorded, and the edit stands until `rebuild`."""
+    done("rules", "set", "--progress-edits", "refuse")
+    done("phase", "start")
+    edit_status(sprint / "PROGRESS.yaml")
+    edited = (sprint / "PROGRESS.yaml").read_bytes()
+    before = done("log", "--json").lines
+    for line in (["note", "x"], ["phase", "complete"], ["append", "activity-seen"]):
+        result = run(*line)
+        assert (result.code, "nothing is recorded while it is so" in result.err) == (
+            1,
+            True,
+        )
+    assert done("log", "--json").lines == before
+    assert (sprint / "PROGRESS.yaml").read_bytes() == edited
+    done("rebuild")
+    done("adopt")
+    done("note", "x")
+    assert done("log", "--type", "phase-completed", "--json").lines
+
+
+def test_refuses_a_policy_that_is_none(sprint: Path, run: Any) -> None:
+    """A word that is no policy is refused, typed or appended."""
+    assert run("rules", "set", "--progress-edits", "shrug").code == 2
+    data = '{"progress_edits": "shrug"}'
+    result = run("append", "rules-set", "--data", data)
+    assert (result.code, "is none of observe, adopt, refuse" in result.err) == (1, True)
