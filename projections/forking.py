@@ -1,7 +1,7 @@
 """Forks: a new sprint from any point of an old one, which stays as it is.
 
-The facts in force at that point are taken over into a stream of their own, with their
-times and actors, so it folds by itself. `fork-created` closes what was taken over.
+All its events up to that point are taken over into a stream of their own, with their
+versions, times and actors, so it folds by itself. `fork-created` closes what was taken.
 """
 
 from collections.abc import Iterator
@@ -11,23 +11,13 @@ from msgspec import structs
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.envelope import Draft, Recorded
-from sprintlog.engine.log.fact import Fact, Kind
-from sprintlog.engine.sprint.audit_facts import AUDIT_FACTS, ForkCreated
-from sprintlog.engine.sprint.facts import (
-    EditObserved,
-    Place,
-    RolledBack,
-    SprintCompiled,
-    SprintImported,
-)
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.audit_facts import ForkCreated
+from sprintlog.engine.sprint.facts import Place, SprintCompiled, SprintImported
 from sprintlog.engine.sprint.plan import check_sprint_id
-from sprintlog.engine.sprint.rollback import lies_on, path
 
 from .catalogue import CODEC, draft, sprint_stream
 from .workspace import Outcome, Workspace
-
-_OWN = {RolledBack.type, EditObserved.type, *(fact.type for fact in AUDIT_FACTS)}
-"""What is said about the versions or the file of one stream."""
 
 
 def fork(
@@ -40,7 +30,7 @@ def fork(
     actor: str,
     reason: str | None = None,
 ) -> Outcome:
-    """Make a sprint of what was in force at a version of another one.
+    """Make a sprint that is what another one was at a version.
 
     A second time the same fork records nothing; one that was broken off goes on. Raise
     `RefusedError` over another sprint, and for a point inside one append.
@@ -54,13 +44,9 @@ def fork(
             hint="choose the version before or after that append (`sprintlog log`)",
             wish="fork",
         )
-    state = workspace.reader.at_version(source_id, version)
     (last,) = workspace.log.read_stream(source, after=version - 1, until=version)
-    created = ForkCreated(
-        source, version, last.hash.hex(), state.record.iteration_max, reason
-    )
-    kept = path([r for r in state.record.rollbacks if r[0] <= version], version)
-    wanted = list(_taken_over(workspace, source, version, kept, name, place))
+    created = ForkCreated(source, version, last.hash.hex(), reason)
+    wanted = list(_taken_over(workspace, source, version, name, place))
     known = _check_free(workspace, name, wanted, created)
     if known > len(wanted):
         return Outcome(workspace.sprint(name), [])
@@ -75,19 +61,14 @@ def fork(
 
 
 def _taken_over(
-    workspace: Workspace,
-    source: str,
-    version: int,
-    kept: list[tuple[int, int]],
-    name: str,
-    place: Place | None,
+    workspace: Workspace, source: str, version: int, name: str, place: Place | None
 ) -> Iterator[Draft]:
-    """Yield what counts at a version: facts on its path, and all that was learned."""
+    """Yield every event up to a version, what was rolled back and rollbacks among them.
+
+    So each has the version here that it has there, and whatever names a version fits.
+    """
     for event in workspace.log.read_stream(source, until=version):
         fact = CODEC.decode(event)
-        counts = fact.kind is not Kind.EXECUTION or lies_on(kept, event.version)
-        if not counts or event.type in _OWN:
-            continue
         yield Draft(
             type=event.type,
             payload=_payload(event, fact, name, place),

@@ -53,8 +53,8 @@ def command(
 ) -> None:
     """Begin a sprint NAME where another one was at a point; that one stays as it is.
 
-    What counted there is taken over, with its times and actors. Both go on by themselves,
-    each with its own PROGRESS.yaml.
+    All that happened until then is taken over, with versions, times and actors. Both go on
+    by themselves, each with its own PROGRESS.yaml.
     """
     check_actor(actor)
     with open_workspace() as workspace:

@@ -16,8 +16,6 @@ class ForkCreated(Fact, frozen=True):
     """The version of that stream up to which it was taken over."""
     hash: str
     """The hash of the event at that version, in hexadecimal."""
-    iteration_max: int = 0
-    """The highest iteration number that was given there; it is not given here again."""
     reason: str | None = None
 
 

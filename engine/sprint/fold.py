@@ -23,7 +23,6 @@ from . import (
     rollback,
     spent,
 )
-from .audit_facts import ForkCreated
 from .facts import (
     AgentRan,
     IterationStarted,
@@ -122,10 +121,6 @@ def _tracked(
     return lambda record, fact, version: take(record.tracker, fact, version)
 
 
-def _record_fork(record: Record, fact: ForkCreated, version: int) -> None:
-    record.iteration_max = max(record.iteration_max, fact.iteration_max)
-
-
 RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     RolledBack: rollback.record_rollback,
     IterationStarted: loop.record_started,
@@ -137,6 +132,5 @@ RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     SprintImported: _record_imported,
     **queue.RECORD,
     **{fact: _tracked(take) for fact, take in TAKE.items()},
-    ForkCreated: _record_fork,
 }
 """What the Record keeps of a fact, whatever was rolled back since."""
