@@ -69,10 +69,6 @@ class Projected(Protocol[State]):
         """Record an edit that somebody else made, once under this key."""
         ...
 
-    def adopt(self, sprint_id: str) -> str:
-        """Make facts of the latest observed edit; say what became of it."""
-        ...
-
 
 class Refreshed(NamedTuple):
     """What happened to a state file."""
