@@ -1,0 +1,107 @@
+"""One file or link in an open folder; links are never followed."""
+
+import errno
+import os
+import stat
+
+from ...log.stores.descriptors import give_back
+from .entries import Entry, blob_id
+
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
+"""How file systems say that they have no hard links."""
+
+
+def kind_of(descriptor: int, name: str) -> int | None:
+    """Return what kind of thing stands under a name, None when there is nothing."""
+    try:
+        found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return stat.S_IFMT(found.st_mode)
+
+
+def holds(descriptor: int, name: str, oid: str) -> int | None:
+    """Return the kind of what stands under a name if it holds these bytes."""
+    kind = kind_of(descriptor, name)
+    if kind not in (stat.S_IFREG, stat.S_IFLNK):
+        return None
+    return kind if blob_id(content_of(descriptor, name, kind)) == oid else None
+
+
+def content_of(descriptor: int, name: str, kind: int) -> bytes:
+    """Return the bytes of a file, of a link those of its target."""
+    if kind == stat.S_IFLNK:
+        return os.fsencode(os.readlink(name, dir_fd=descriptor))
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    file = os.open(name, flags, dir_fd=descriptor)
+    try:
+        with open(file, "rb", closefd=False) as whole:
+            return whole.read()
+    finally:
+        give_back(file)
+
+
+def make_folder(descriptor: int, name: str) -> None:
+    """Make a folder, unless something stands there."""
+    try:
+        os.mkdir(name, 0o700, dir_fd=descriptor)
+    except FileExistsError:
+        return
+
+
+def create(
+    descriptor: int, name: str, entry: Entry, content: bytes, *, durable: bool = True
+) -> None:
+    """Make a file or link that was not there; raise `FileExistsError` otherwise."""
+    if entry.is_link:
+        os.symlink(content, os.fsencode(name), dir_fd=descriptor)
+        return
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(name, flags, 0o600, dir_fd=descriptor)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(file, view) :]
+        os.fchmod(file, entry.permissions)
+        if durable:
+            os.fsync(file)
+    finally:
+        give_back(file)
+
+
+def put(descriptor: int, draft: str, name: str) -> bool:
+    """Give a draft its name, unless somebody else has just taken it; tell which."""
+    at = {"src_dir_fd": descriptor, "dst_dir_fd": descriptor}
+    try:
+        os.link(draft, name, **at, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        # The file system has no hard links: what stands there now would be replaced.
+        if kind_of(descriptor, name) is not None:
+            return False
+        os.rename(draft, name, **at)
+    return True
+
+
+def set_mode(descriptor: int, name: str, entry: Entry) -> None:
+    """Give a file the mode that it is to have; a link has none."""
+    if entry.is_link:
+        return
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    file = os.open(name, flags, dir_fd=descriptor)
+    try:
+        if os.fstat(file).st_mode & 0o777 != entry.permissions:
+            os.fchmod(file, entry.permissions)
+    finally:
+        give_back(file)
+
+
+def unlink(descriptor: int, name: str) -> None:
+    """Remove a file or link, if it is there."""
+    try:
+        os.unlink(name, dir_fd=descriptor)
+    except FileNotFoundError:
+        return

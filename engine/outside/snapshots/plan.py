@@ -1,0 +1,140 @@
+"""What has to be done to a work tree so that it is as a snapshot says."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
+
+from .entries import Entry, LeftOut, Snapshot, parents_of
+
+NOT_KNOWN = "it was left out of the snapshot"
+IGNORED_THEN = "git ignored it then"
+IN_THE_WAY = "it stands in the way and could not be kept"
+
+
+class Plan(NamedTuple):
+    """From the files that stand there to the files that are wanted."""
+
+    writes: dict[str, Entry]
+    removals: list[str]
+    folders: dict[str, int]
+    """Folders that are made or whose mode is not the wanted one."""
+    folders_gone: list[str]
+    """The deepest first; one that holds something else by then stays."""
+    skipped: list[LeftOut]
+    modes: dict[str, int]
+    """The modes of all folders there will be."""
+    before: dict[str, Entry]
+    """What stands there now and is kept in a snapshot."""
+    meant: tuple[str, ...] = ()
+    """What is in its place afterwards, written or not, where that is asked for."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether everything is as it is wanted."""
+        return not (self.writes or self.removals or self.folders or self.folders_gone)
+
+
+def plan(
+    wanted: Snapshot,
+    present: Snapshot,
+    *,
+    paths: Collection[str] = (),
+    alone: Collection[str] = (),
+) -> Plan:
+    """Return how to get from one snapshot's files to another's.
+
+    `paths` are the files and folders that are meant, all without them; `alone` are paths
+    that are never touched.
+    """
+    is_meant = meant(paths)
+    skipped: list[LeftOut] = []
+    in_the_way = {path for path, _ in present.left_out}
+    writes = {}
+    for path, entry in wanted.files.items():
+        if present.files.get(path) == entry or path in alone or not is_meant(path):
+            continue
+        if path in in_the_way or _lies_in(path, in_the_way):
+            skipped.append(LeftOut(path, IN_THE_WAY))
+        else:
+            writes[path] = entry
+    removals = []
+    unknown = {path for path, _ in wanted.left_out}
+    for path in present.files:
+        if path in wanted.files or path in alone or not is_meant(path):
+            continue
+        if path in wanted.unseen or _lies_in(path, wanted.unseen, end="/"):
+            skipped.append(LeftOut(path, IGNORED_THEN))
+        elif path in unknown or _lies_in(path, unknown) or _is_vague(wanted):
+            skipped.append(LeftOut(path, NOT_KNOWN))
+        else:
+            removals.append(path)
+    folders = {
+        path: mode
+        for path, mode in wanted.folders.items()
+        if present.folders.get(path) != mode and is_meant(path)
+    }
+    for path in parents_of(writes) - {"", *present.folders}:
+        folders.setdefault(path, wanted.folders[path])
+    gone = [
+        path
+        for path in present.folders
+        if path not in wanted.folders and is_meant(path) and path not in unknown
+    ]
+    return Plan(
+        writes,
+        sorted(removals),
+        dict(sorted(folders.items())),
+        sorted(gone, key=lambda path: (-path.count("/"), path)),
+        skipped,
+        {**present.folders, **wanted.folders},
+        present.files,
+    )
+
+
+def below(plan: Plan, folder: str, present: Snapshot) -> Plan:
+    """Return a plan that puts what it writes into a folder, and removes nothing."""
+    modes = {f"{folder}/{path}": mode for path, mode in plan.modes.items()}
+    in_the_way = {path for path, _ in present.left_out}
+    skipped = [LeftOut(f"{folder}/{path}", reason) for path, reason in plan.skipped]
+    wanted = {}
+    for path, entry in plan.writes.items():
+        target = f"{folder}/{path}"
+        if target in in_the_way or _lies_in(target, in_the_way):
+            skipped.append(LeftOut(target, IN_THE_WAY))
+        else:
+            wanted[target] = entry
+    needed = parents_of(wanted) - {"", *present.folders}
+    return Plan(
+        {p: entry for p, entry in wanted.items() if present.files.get(p) != entry},
+        [],
+        {path: modes.get(path, 0o755) for path in sorted(needed)},
+        [],
+        skipped,
+        {**modes, **present.folders},
+        present.files,
+        tuple(wanted),
+    )
+
+
+def meant(paths: Collection[str]) -> Callable[[str], bool]:
+    """Return what tells whether a path is one of these, or lies in one of them."""
+    if not paths:
+        return lambda path: True
+    whole = frozenset(paths)
+    begins = tuple(f"{path}/" for path in paths)
+    return lambda path: path in whole or path.startswith(begins)
+
+
+def _lies_in(path: str, folders: Collection[str], end: str = "") -> bool:
+    return any(f"{folder}{end}" in folders for folder in _above(path))
+
+
+def _above(path: str) -> Iterable[str]:
+    at = path.find("/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find("/", at + 1)
+
+
+def _is_vague(snapshot: Snapshot) -> bool:
+    """Tell whether a snapshot left out more than it names."""
+    return snapshot.left_out_count > len(snapshot.left_out)

@@ -1,0 +1,23 @@
+"""A tree, and a store of snapshots beside it."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.outside.snapshots.store import Store
+
+from .trees import store_in
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give the root of a tree, beside which there is room for a store."""
+    root = tmp_path / "tree"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Give a store outside of the tree."""
+    return store_in(tmp_path)
