@@ -37,6 +37,8 @@ class Sizes(NamedTuple):
     """How often processes are started."""
     blame: int
     """Events of the log whose past is asked for."""
+    tree: int = 10_000
+    """Files of the tree that snapshots are taken of."""
 
 
 FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 21, 100_000)

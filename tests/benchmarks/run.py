@@ -26,6 +26,7 @@ from tests.benchmarks import (
     rows_judge,
     rows_log,
     rows_process,
+    rows_snapshots,
 )
 from tests.benchmarks.logs import FULL, QUICK, Bench
 from tests.benchmarks.machine import facts
@@ -69,6 +70,9 @@ ROWS: dict[str, Row] = {
     "journal: an entry, at 10,000 of them": Row(rows_journal.flat, Goal(1.2, True)),
     "journal: an entry, against rewriting": Row(rows_journal.recorded, Goal(100)),
     "journal: an entry and its file written": Row(rows_journal.written, Goal()),
+    "snapshot after a change of 10 files": Row(
+        rows_snapshots.after_few_changes, Goal(3, True)
+    ),
     "ending an iteration after 10,000": Row(rows_judge.resident, Goal(1.1, True)),
     "the same, log opened for it": Row(rows_judge.opened, Goal()),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
