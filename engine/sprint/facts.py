@@ -15,6 +15,7 @@ from ..log.port import DOCUMENT_BYTES_MAX
 from .audit_facts import AUDIT_FACTS
 from .queue_facts import QUEUE_FACTS
 from .ralph_facts import RALPH_FACTS
+from .snapshot_facts import SNAPSHOT_FACTS
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -421,6 +422,7 @@ FACTS: tuple[type[Fact], ...] = (
     EditObserved,
     NoteAdded,
     *RALPH_FACTS,
+    *SNAPSHOT_FACTS,
     *QUEUE_FACTS,
     *ITERATION_FACTS,
     *AUDIT_FACTS,

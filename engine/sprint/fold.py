@@ -21,6 +21,7 @@ from . import (
     ralph,
     reflection,
     rollback,
+    snapshots,
     spent,
 )
 from .facts import (
@@ -130,6 +131,7 @@ RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     StepInjected: injection.record_injected,
     SprintCompiled: _record_compiled,
     SprintImported: _record_imported,
+    **snapshots.RECORD,
     **queue.RECORD,
     **{fact: _tracked(take) for fact, take in TAKE.items()},
 }

@@ -3,6 +3,7 @@
 import msgspec
 
 from ..iterations.tracker import Tracker
+from .held import HeldSnapshot, Restore
 from .queue_facts import RequestQueued
 from .starts import newest_first
 
@@ -45,6 +46,12 @@ class Record(msgspec.Struct):
     """The ids of requests in documents that came in."""
     tracker: Tracker = msgspec.field(default_factory=Tracker)
     """What was measured of the iterations, and what was said of them."""
+    snapshots: list[HeldSnapshot] = []
+    """Every snapshot that was taken and not let go, in order."""
+    restoring: list[Restore] = []
+    """Restores that began and did not end."""
+    restored: list[Restore] = []
+    """Restores that belong to a rollback."""
 
     @property
     def iterations(self) -> list[tuple[int, int]]:

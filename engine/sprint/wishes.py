@@ -16,6 +16,7 @@ from . import dynamic_steps, hook_tasks, lifecycle, notes, phases, ralph
 from . import facts as f
 from . import queue_facts as q
 from . import ralph_facts as r
+from . import snapshot_facts as s
 from .deciding import apply_artifacts, set_rules
 from .gate_checks import record_gate
 from .gates import GateResult
@@ -36,6 +37,7 @@ _STRUCTURAL: tuple[type[Fact], ...] = (
     f.Injection,
     f.RolledBack,
     f.EditObserved,
+    *s.SNAPSHOT_FACTS,
     q.RequestQueued,
     *a.AUDIT_FACTS,
 )
@@ -54,6 +56,10 @@ _ONLY_CAUSED = {
     a.ForkCreated.type: "`sprintlog fork` makes a sprint of an earlier point",
     a.EditAdopted.type: "`sprintlog adopt` makes facts of an edit",
     r.GoalClaimed.type: "`goal-completed` causes it where that cannot count yet",
+    s.SnapshotTaken.type: "`sprintlog iteration snapshot` takes one and records it",
+    s.RestoreStarted.type: "`sprintlog restore` records it before it writes a file",
+    s.FilesRestored.type: "`sprintlog restore` records it when all is written",
+    s.SnapshotsPruned.type: "`sprintlog iteration prune` lets them go and records it",
     q.RequestReturned.type: "the end of what a request was deferred to causes it",
     i.RecommendationGiven.type: "`sprintlog decide` records what it answers",
     i.BestSelected.type: "`sprintlog iteration select` records what it selects",

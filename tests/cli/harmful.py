@@ -13,6 +13,7 @@ from sprintlog.engine.journal.facts import JOURNAL_FACTS, JournalOpened
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import queue_facts as q
+from sprintlog.engine.sprint.snapshot_facts import FileLeft, KeptCopy
 from sprintlog.engine.sprint.tree import Tree
 from sprintlog.projections.yaml_reader import load
 
@@ -67,6 +68,9 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
         f.Place: f.Place(f"{EVIL.replace('/', '_')}/PROGRESS.yaml"),
         tuple[f.Source, ...]: (f.Source(EVIL, EVIL),),
         tuple[str, ...]: (EVIL,),
+        tuple[tuple[str, ...], ...]: ((EVIL, EVIL),),
+        tuple[FileLeft, ...]: (FileLeft(EVIL, EVIL),),
+        tuple[KeptCopy, ...]: (KeptCopy(EVIL, EVIL),),
         f.Usage: f.Usage(input_tokens=1),
         f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
         shapes.Entry: part(shapes.Entry, timestamp=AT),

@@ -17,6 +17,7 @@ from sprintlog.cli.wiring import with_recording
 from sprintlog.engine.iterations import facts as iteration_facts
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import audit_facts, facts, queue_facts, ralph_facts
+from sprintlog.engine.sprint import snapshot_facts as kept_facts
 
 from . import journal
 from .problem_codes import sprint_page
@@ -72,6 +73,8 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "usage": facts.Usage,
     "injection": queue_facts.RequestInjection,
     "request-origin": queue_facts.RequestOrigin,
+    "file-left": kept_facts.FileLeft,
+    "kept-copy": kept_facts.KeptCopy,
     "metrics": iteration_facts.Metrics,
     "origin": iteration_facts.Origin,
     "weights": iteration_facts.Weights,
@@ -248,6 +251,9 @@ def _typed(annotation: str) -> str:
         "float": "number",
         "tuple[Source, ...]": "list of [source](#source)",
         "tuple[str, ...]": "list of texts",
+        "tuple[FileLeft, ...]": "list of [file-left](#file-left)",
+        "tuple[KeptCopy, ...]": "list of [kept-copy](#kept-copy)",
+        "tuple[tuple[str, ...], ...]": "list of lists of texts",
         "tuple[Origin, ...]": "list of [origin](#origin)",
         "None": "null",
     }
@@ -259,6 +265,7 @@ def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     found: dict[str, dict[str, tuple[str, str]]] = {}
     modules = [facts, queue_facts, ralph_facts, iteration_facts, audit_facts]
     modules += journal.MODULES
+    modules = (facts, queue_facts, ralph_facts, iteration_facts, audit_facts, kept_facts)
     for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:
         if not isinstance(node, ast.ClassDef):
             continue

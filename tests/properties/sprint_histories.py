@@ -23,12 +23,14 @@ from sprintlog.engine.sprint import (
     notes,
     phases,
     plan,
+    snapshots,
 )
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint.fold import Event, fold
 from sprintlog.engine.sprint.gates import GateResult, find_gate
 from sprintlog.engine.sprint.queue_returns import with_returns
 from sprintlog.engine.sprint.rollback import path, roll_back, undo_rollback
+from sprintlog.engine.sprint.snapshot_facts import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.state import Sprint, pack
 from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import PHASE_FROM
@@ -41,6 +43,7 @@ from .sprint_plans import mutated, plans
 Data = dict[str, Any]
 Move = tuple[str, int, int]
 
+_TAKEN = SnapshotTaken("a", 1, "t", 1, 1)
 PHASE_COMMANDS: dict[str, Callable[..., list[Fact]]] = {
     name: getattr(phases, f"{name}_phase") for name in PHASE_FROM
 }
@@ -58,6 +61,9 @@ SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
     (loop.start_iteration, {"number": 7, "max_iterations": 9}),
     (notes.add_note, {"text": "x"}),
     (loop.end_iteration, {"summary": "x"}),
+    (snapshots.take_snapshot, {"taken": _TAKEN}),
+    (snapshots.start_restore, {"before": _TAKEN, "restore": RestoreStarted("a", "b")}),
+    (snapshots.prune_snapshots, {"keep": 1}),
     (measuring.capture_baseline, {"metrics": {"test_count": 9, "tests_passed": 5}}),
     (measuring.measure_iteration, {"metrics": {"test_count": 9, "tests_passed": 7}}),
     (measuring.end_measured, {"metrics": {"coverage_percentage": 72.5}, "score": 0.5}),

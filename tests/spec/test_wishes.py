@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.gate_checks import record_gate
 from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.plan import create_sprint, import_document
 from sprintlog.engine.sprint.rollback import roll_back
+from sprintlog.engine.sprint.snapshot_facts import SNAPSHOT_FACTS
 from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
 from sprintlog.engine.sprint.work import record_run
 
@@ -203,7 +204,7 @@ def test_covers_every_fact_that_can_be_wished() -> None:
     caused |= ANSWERS
     others = {"request-queued", "request-decided"}  # test_queue_wishes.py
     documents = {"sprint-compiled", "sprint-imported"}
-    caused |= {fact.type for fact in (*r.RALPH_FACTS, *AUDIT_FACTS)}
+    caused |= {x.type for x in (*r.RALPH_FACTS, *AUDIT_FACTS, *SNAPSHOT_FACTS)}
     assert {c[1] for c in CASES} | caused | documents | others == {x.type for x in f.FACTS}
 
 

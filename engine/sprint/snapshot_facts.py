@@ -1,0 +1,120 @@
+"""The facts about snapshots of a work tree: what was kept, brought back and let go.
+
+Paths are for people to read; which files a snapshot holds, byte for byte, the store says.
+All of this is knowledge: what happened to files is not undone by going back in the log.
+"""
+
+from typing import ClassVar
+
+import msgspec
+
+from ..log.fact import Fact, Kind
+
+OF_ITERATION = "iteration"
+BEFORE_RESTORE = "before-restore"
+
+
+class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file or folder that was left as it is, or out of a snapshot."""
+
+    path: str
+    """From the work tree's root; empty for all of it."""
+    reason: str
+
+
+class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file that changed between the plan of a restore and its turn."""
+
+    path: str
+    """Where it stood, from the work tree's root."""
+    copy: str
+    """Name of its copy in the log's `snapshots/kept` folder."""
+
+
+class SnapshotTaken(Fact, frozen=True):
+    """The work tree's files were kept as they were."""
+
+    type: ClassVar[str] = "snapshot-taken"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    snapshot: str
+    """Its id in the store of snapshots."""
+    iteration: int
+    """The iteration it belongs to; 0 before the first."""
+    tree: str
+    """The id of its content: the same files, the same id."""
+    files: int
+    """How many files and links it holds."""
+    bytes: int
+    """How many bytes they have together."""
+    purpose: str = OF_ITERATION
+    """`iteration`, or `before-restore` for what a restore was about to replace."""
+    worktree: str = ""
+    """Name of the linked git work tree; empty for the main one."""
+    left_out: tuple[FileLeft, ...] = ()
+    """What it does not hold, the first hundred."""
+    left_out_count: int = 0
+    """How much it does not hold."""
+    collisions: tuple[tuple[str, ...], ...] = ()
+    """Paths that are one and the same where case does not matter."""
+
+
+class RestoreStarted(Fact, frozen=True):
+    """A snapshot's files are about to be put into the work tree.
+
+    Until `files-restored` follows, whoever records next finishes it.
+    """
+
+    type: ClassVar[str] = "restore-started"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    snapshot: str
+    """What is brought back."""
+    before: str
+    """The snapshot of what stood there."""
+    iteration: int | None = None
+    """The iteration whose files they are."""
+    worktree: str = ""
+    """Name of the linked git work tree; empty for the main one."""
+    paths: tuple[str, ...] = ()
+    """The files and folders that are meant; all without them."""
+    into: str = ""
+    """The folder of the work tree they are put into; empty for in place."""
+    since: str = ""
+    """Only what differs from this snapshot is meant."""
+    rollback: int | None = None
+    """The version of the rollback that it belongs to."""
+
+
+class FilesRestored(Fact, frozen=True):
+    """A restore came to its end."""
+
+    type: ClassVar[str] = "files-restored"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    started: int
+    """The version of its beginning."""
+    written: int
+    """How many files are now as the snapshot has them."""
+    removed: int
+    """How many are gone that the snapshot does not have."""
+    kept: tuple[KeptCopy, ...] = ()
+    """What was in no snapshot, and where its copy is."""
+    left: tuple[FileLeft, ...] = ()
+    """What was left as it is, the first hundred."""
+    left_count: int = 0
+    """How much was left as it is."""
+
+
+class SnapshotsPruned(Fact, frozen=True):
+    """Snapshots were let go, to give their room back."""
+
+    type: ClassVar[str] = "snapshots-pruned"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    snapshots: tuple[str, ...]
+    """Their ids; the store holds them no more."""
+
+
+SNAPSHOT_FACTS: tuple[type[Fact], ...] = (
+    SnapshotTaken,
+    RestoreStarted,
+    FilesRestored,
+    SnapshotsPruned,
+)

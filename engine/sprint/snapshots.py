@@ -1,0 +1,198 @@
+"""Snapshots: which one is an iteration's, what a restore records, which may be let go."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import NotFoundError, RefusedError
+from ..log.fact import Fact
+from .facts import RolledBack
+from .held import HeldSnapshot, Restore
+from .rollback import iteration_end
+from .snapshot_facts import (
+    OF_ITERATION,
+    FilesRestored,
+    RestoreStarted,
+    SnapshotsPruned,
+    SnapshotTaken,
+)
+from .state import Record, Sprint
+from .transitions import check_exists
+
+KEEP_DEFAULT = 50
+
+
+def current_iteration(sprint: Sprint) -> int:
+    """Return the number of the iteration that the Plan is in; 0 before the first."""
+    stats = sprint.plan.document.get("stats")
+    number = stats.get("current-iteration") if isinstance(stats, dict) else None
+    return number if type(number) is int and number > 0 else 0
+
+
+def take_snapshot(sprint: Sprint, *, taken: SnapshotTaken) -> list[Fact]:
+    """Record a snapshot that the store holds."""
+    check_exists(sprint)
+    return [taken]
+
+
+def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
+    """Return an iteration's snapshot: the newest that was taken before it ended.
+
+    One that was taken later for the same number counts only where there is no other.
+    Raise `NotFoundError` without any.
+    """
+    record = sprint.record
+    own = [
+        held
+        for held in record.snapshots
+        if held.iteration == number and held.purpose == OF_ITERATION
+    ]
+    own = [held for held in own if held.worktree == worktree] or own
+    if not own:
+        known = sorted({h.iteration for h in record.snapshots if h.purpose == OF_ITERATION})
+        raise NotFoundError(
+            f"iteration {number} has no snapshot; there are some of: "
+            f"{', '.join(map(str, known[-10:])) or 'none'}",
+            hint="`sprintlog iteration snapshot` takes one at an iteration's end",
+            iteration=number,
+        )
+    try:
+        end = iteration_end(record, number, version=sprint.version)
+    except NotFoundError:
+        end = sprint.version
+    within = [held for held in own if held.version <= end]
+    return (within or own)[-1]
+
+
+def has_snapshot(sprint: Sprint, number: int) -> bool:
+    """Tell whether an iteration's files were kept."""
+    held = sprint.record.snapshots
+    return any(h.iteration == number and h.purpose == OF_ITERATION for h in held)
+
+
+def best_has_snapshot(sprint: Sprint) -> bool:
+    """Tell whether the best iteration's files were kept."""
+    best = sprint.record.tracker.best
+    return best is not None and has_snapshot(sprint, best.number)
+
+
+def first_snapshot(sprint: Sprint, *, worktree: str) -> HeldSnapshot | None:
+    """Return the first snapshot of a work tree, from which changes are seen."""
+    held = sprint.record.snapshots
+    own = [h for h in held if h.purpose == OF_ITERATION and h.worktree == worktree]
+    return own[0] if own else None
+
+
+def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
+    """Return the snapshot whose id begins so; raise `NotFoundError` for none or several."""
+    found = {h.snapshot: h for h in sprint.record.snapshots if h.snapshot.startswith(name)}
+    if len(found) != 1 or len(name) < 4:
+        what = f"{len(found)} snapshots begin" if found else "no snapshot begins"
+        raise NotFoundError(
+            f"{what} with {name[:40]!r}; give at least four characters of one",
+            hint="`sprintlog log --type snapshot-taken` lists them",
+            snapshot=name,
+        )
+    return next(iter(found.values()))
+
+
+def start_restore(
+    sprint: Sprint,
+    *,
+    before: SnapshotTaken,
+    restore: RestoreStarted,
+    rollback: Sequence[Fact] = (),
+) -> list[Fact]:
+    """Begin to bring files back: what stood there is kept before, the state goes along.
+
+    `rollback` is what the rollback of the state decided, if there is one. It is the first
+    of its append, so that one can go back to the version before it again.
+    """
+    check_exists(sprint)
+    if not any(isinstance(fact, RolledBack) for fact in rollback):
+        return [before, restore]
+    at = sprint.version + 1
+    started = RestoreStarted(
+        **{n: getattr(restore, n) for n in restore.__struct_fields__ if n != "rollback"},
+        rollback=at,
+    )
+    return [*rollback, before, started]
+
+
+def end_restore(
+    sprint: Sprint, *, ended: FilesRestored, more: Sequence[Fact]
+) -> list[Fact]:
+    """Record that a restore came to its end, unless somebody else did already."""
+    if all(restore.version != ended.started for restore in sprint.record.restoring):
+        return []
+    return [ended, *more]
+
+
+def files_with(sprint: Sprint, facts: Sequence[Fact], *, worktree: str) -> Restore | None:
+    """Return the restore that went along with the rollback which these facts take back."""
+    taken_back = {fact.undoes for fact in facts if isinstance(fact, RolledBack)} - {None}
+    own = [r for r in sprint.record.restored if r.fact.worktree == worktree]
+    return next((r for r in own if r.fact.rollback in taken_back), None)
+
+
+def prune_snapshots(sprint: Sprint, *, keep: int = KEEP_DEFAULT) -> list[Fact]:
+    """Let go of all but the newest snapshots and those that something may go back to.
+
+    The best iteration's and the selected one's, the first, what rollbacks went back to, and
+    what stood there before a restore that can be taken back are never let go.
+    """
+    check_exists(sprint)
+    if keep < 1:
+        raise RefusedError(
+            f"cannot keep {keep} snapshots: at least 1", field="keep", allowed=[1]
+        )
+    record = sprint.record
+    held = record.snapshots
+    stay = {one.snapshot for one in held[-keep:]} | protected(record)
+    gone = [one.snapshot for one in held if one.snapshot not in stay]
+    return [SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
+
+
+def protected(record: Record) -> set[str]:
+    """Return the snapshots that are never let go."""
+    held = [one for one in record.snapshots if one.purpose == OF_ITERATION]
+    stay = {one.snapshot for one in held[:1]}
+    stay |= {one.snapshot for one in held if one.iteration == 0}
+    tracker = record.tracker
+    chosen = {one.number for one in (tracker.best, tracker.selected) if one is not None}
+    stay |= {one.snapshot for one in held if one.iteration in chosen}
+    for _, to in record.rollbacks:
+        stay |= {one.snapshot for one in [h for h in held if h.version <= to][-1:]}
+    for restore in (*record.restoring, *record.restored):
+        stay |= {restore.fact.snapshot, restore.fact.before}
+    return stay
+
+
+def _record_taken(record: Record, fact: SnapshotTaken, version: int) -> None:
+    record.snapshots.append(
+        HeldSnapshot(fact.snapshot, fact.iteration, version, fact.purpose, fact.worktree)
+    )
+
+
+def _record_started(record: Record, fact: RestoreStarted, version: int) -> None:
+    record.restoring.append(Restore(version, fact))
+
+
+def _record_ended(record: Record, fact: FilesRestored, version: int) -> None:
+    ended = [r for r in record.restoring if r.version == fact.started]
+    record.restoring = [r for r in record.restoring if r.version != fact.started]
+    # Only what belongs to a rollback can be asked for again, by taking that back.
+    record.restored += [r for r in ended if r.fact.rollback is not None]
+
+
+def _record_pruned(record: Record, fact: SnapshotsPruned, version: int) -> None:
+    gone = frozenset(fact.snapshots)
+    record.snapshots = [one for one in record.snapshots if one.snapshot not in gone]
+
+
+RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
+    SnapshotTaken: _record_taken,
+    RestoreStarted: _record_started,
+    FilesRestored: _record_ended,
+    SnapshotsPruned: _record_pruned,
+}
+"""What the Record keeps of a fact, whatever was rolled back since."""
