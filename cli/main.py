@@ -29,6 +29,7 @@ COMMANDS = {
     "replay": "Play a sprint's history and show what each event changed.",
     "rebuild": "Write the state files anew from the log.",
     "rollback": "Go back to the state of an earlier point.",
+    "restore": "Bring the files of an iteration back.",
     "undo": "Take back the latest rollback, or the latest decision.",
     "redo": "Take back the latest undo.",
     "fork": "Begin a new sprint from any point of an old one.",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,7 +27,7 @@ from sprintlog.projections.workspace import (
 
 from .describing import described, named
 from .output import print_json, print_text, reference, warn
-from .wiring import diagnose, open_workspace
+from .wiring import diagnose, environment, open_workspace
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state import Journal
@@ -193,6 +194,65 @@ def _diagnose(command: str, outcome: "Outcome | Acted[Journal]") -> None:
 
 
 def answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
+    """Let the workspace act with a command's options.
+
+    A restore that was cut short is finished first.
+    """
+    perform = partial(
+        workspace.act,
+        sprint_id,
+        actor=options.actor,
+        at=options.at,
+        key=options.key,
+        key_digest=key_digest(command, arguments) if options.key else None,
+        expect=options.expect,
+        correlation_id=options.correlation_id,
+        causation_id=options.causation_id,
+        observed=observed,
+        masks=options.masks,
+    )
+    try:
+        outcome = perform(_unless_cut_short(decide))
+    except _RestoreCutShort:
+        settle(workspace, sprint_id)
+        outcome = perform(decide)
+    diagnose(
+        command,
+        sprint=sprint_id,
+        version=outcome.sprint.version,
+        recorded=[event.type for event in outcome.events],
+        duplicate=outcome.duplicate,
+    )
+    return outcome
+
+
+class _RestoreCutShort(Exception):  # noqa: N818 - it only leads out of a decision
+    """Somebody who brought files back was killed on the way."""
+
+
+def _unless_cut_short(decide: Decide) -> Decide:
+    """Return a decision that is not made while a restore is unfinished."""
+
+    def decide_then(sprint: Sprint, at: str) -> list[Fact]:
+        if sprint.record.restoring:
+            raise _RestoreCutShort
+        return decide(sprint, at)
+
+    return decide_then
+
+
+def settle(workspace: Workspace, sprint_id: str) -> None:
+    """Finish restores that were cut short; say so when that is not possible."""
+    # Imported here: almost never is there one.
+    from sprintlog.projections.restoring import finish_restores, is_unfinished
+
+    if is_unfinished(workspace, workspace.sprint(sprint_id)):
+        problem = finish_restores(workspace, sprint_id, environment())
+        if problem is not None:
+            warn(problem)
+
+
+def answer(outcome: Outcome, *, as_json: bool) -> None:
     """Print what was recorded, in one write; the events are durable by now."""
     try:
         _print_answer(outcome, as_json=as_json)

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.rollback import iteration_end
 from sprintlog.engine.sprint.state import Sprint
@@ -61,13 +62,7 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
         return _version_of_journal(log, stream, head, point)
     match point.form:
         case "best":
-            best = head.record.tracker.best
-            if best is None:
-                raise NotFoundError(
-                    f"no iteration of sprint {head.id} is the best one yet",
-                    hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
-                    sprint=head.id,
-                )
+            best = best_of(head)
             version = iteration_end(head.record, best.number, version=head.version)
         case "version":
             version = point.number if point.number <= head.version else 0
@@ -102,6 +97,16 @@ def _version_of_journal(log: Log, stream: str, head: "Journal", point: Point) ->
             f"the journal has nothing at {said}; it has versions 1 to {head.version}"
         )
     return version
+def best_of(sprint: Sprint) -> Best:
+    """Return the best iteration so far; raise `NotFoundError` while there is none."""
+    best = sprint.record.tracker.best
+    if best is None:
+        raise NotFoundError(
+            f"no iteration of sprint {sprint.id} is the best one yet",
+            hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+            sprint=sprint.id,
+        )
+    return best
 
 
 def _last(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:

@@ -33,6 +33,8 @@ class Means(NamedTuple):
     masks: bool = True
     hook_command: str | None = None
     """What a shell runs for each hook that has no `command` of its own."""
+    keeps_files: bool = False
+    """Whether the work tree's files are kept at the end of each iteration."""
 
 
 Tell = Callable[[str], None]

@@ -5,16 +5,19 @@ from pathlib import Path
 
 from msgspec import structs
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.masking import mask
+from sprintlog.engine.outside.snapshots.taking import Limits
 from sprintlog.engine.sprint.actions import Action, HookRun
 from sprintlog.engine.sprint.answers import Verdict
 from sprintlog.engine.sprint.hook_tasks import tasks_of
+from sprintlog.engine.sprint.loop import open_iteration
 from sprintlog.engine.sprint.ralph_answers import Turn, read_turn
 from sprintlog.engine.sprint.ralph_next import run_of
 from sprintlog.engine.sprint.ralph_prompt import said_in
 from sprintlog.engine.sprint.ralph_settings import hooks_of
 from sprintlog.engine.sprint.ralph_work import end_turn, start_turn
+from sprintlog.engine.sprint.snapshots import current_iteration, has_snapshot
 from sprintlog.engine.sprint.words import (
     COMPLETED,
     IN_PROGRESS,
@@ -25,6 +28,7 @@ from sprintlog.engine.sprint.words import (
 
 from .driving import Driver, ran_as
 from .hook_running import Hooks, Surroundings
+from .snapshotting import Envelope, store_of, take_and_record
 
 
 class GoalRunner(Driver):
@@ -34,6 +38,8 @@ class GoalRunner(Driver):
 
     def _iterate(self, action: Action) -> None:
         assert action.prompt is not None
+        # What a loop that was killed did not come to; before the first the baseline.
+        self._keep_files()
         self._act(lambda sprint, at: start_turn(sprint))
         self._refresh()
         plan = self._workspace.sprint(self._id).plan
@@ -51,6 +57,30 @@ class GoalRunner(Driver):
         run, verdict = self._ask(action.prompt, own, read=read, told=told)
         ran = ran_as("", run, verdict, iteration=number)
         self._act(lambda sprint, at: end_turn(sprint, ran=ran, verdict=verdict, at=at))
+        self._keep_files()
+
+    def _keep_files(self) -> None:
+        """Keep the files as the last iteration left them, unless that was done.
+
+        A loop does not end because they cannot be kept.
+        """
+        sprint = self._workspace.sprint(self._id)
+        if not self._means.keeps_files or open_iteration(sprint.plan) is not None:
+            return
+        number = current_iteration(sprint)
+        if has_snapshot(sprint, number):
+            return
+        store = store_of(self._workspace, self._means.environment)
+        envelope = Envelope(self._means.actor)
+        try:
+            _, taken = take_and_record(
+                self._workspace, self._id, store, limits=Limits(), envelope=envelope
+            )
+        except (SprintlogError, OSError) as error:
+            self._tell(f"warning: the files of iteration {number} are not kept: {error}")
+        else:
+            left = f", {len(taken.left_out)} left out" if taken.left_out else ""
+            self._tell(f"files  {taken.files} kept, {taken.read} read{left}")
 
     def _read(self, text: str, *, told: str) -> Verdict:
         """Return the verdict on an answer, its prompts as they will be recorded.

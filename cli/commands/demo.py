@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,8 +40,8 @@ STATE_FILE = "PROGRESS.yaml"
 def command(folder: Path | None) -> None:
     """Play a small sprint in a fresh folder and show every command.
 
-    Record, crash, rebuild to the same bytes, notice a hand edit, roll back, verify. The
-    folder is left for you to look at.
+    Record, crash, rebuild to the same bytes, notice a hand edit, roll back, get the files
+    of an iteration back, verify. The folder is left for you to look at.
     """
     if folder is None:
         folder = Path(tempfile.mkdtemp(prefix="sprintlog-demo-"))
@@ -67,6 +68,7 @@ class _Demo:
         self._crash()
         self._edit()
         self._roll_back()
+        self._bring_back()
         self._say("Is the record still what was recorded?")
         self._run("verify")
         print_text("", f"The demo is yours to look at: cd {self._folder}")
@@ -136,6 +138,33 @@ class _Demo:
         self._run("undo")
         self._check(self._digest() == before, "the undone rollback is not as before")
         self._run("status")
+
+    def _bring_back(self) -> None:
+        if shutil.which("git") is None:
+            self._say("Snapshots need git, and there is none here")
+            return
+        self._say("Keep the files of a good iteration, then go wrong")
+        self._save("print('it works')")
+        self._run("iteration", "end", "--snapshot")
+        self._run("iteration", "start")
+        self._run("phase", "start", "build/login/check")
+        self._save("print('over-refined')")
+        self._run("iteration", "end", "--snapshot")
+        self._say("Get state and files of iteration 2 back, then take even that back")
+        self._run("rollback", "--to", "iter:2", "--files", "--yes")
+        self._check("it works" in self._login.read_text(), "the good file is not back")
+        before = self._digest()
+        self._run("undo", "--yes")
+        self._check("over-refined" in self._login.read_text(), "the other is not back")
+        self._check(self._digest() != before, "the state is not back")
+
+    @property
+    def _login(self) -> Path:
+        return self._folder / "login.py"
+
+    def _save(self, text: str) -> None:
+        print_text(f'$ echo "{text}" > {self._login.name}')
+        self._login.write_text(f"{text}\n")
 
     def _say(self, text: str) -> None:
         print_styled("\n" + coloured(f"# {visible(text)}", "cyan"))

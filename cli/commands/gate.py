@@ -24,7 +24,7 @@ from sprintlog.projections.gate_running import is_alive, run_gate
 
 from ..gate_answers import answer_gate
 from ..output import print_json, print_text, table, warn
-from ..recording import Options, act, key_digest
+from ..recording import Options, act, key_digest, settle
 from ..wiring import (
     environment,
     open_workspace,
@@ -75,9 +75,11 @@ def run(
     options = Options(given)
     wish = {"phase": phase, "timeout": timeout, "env": pass_on}
     with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        settle(workspace, sprint_id)
         ran = run_gate(
             workspace,
-            workspace.choose(options.sprint_id),
+            sprint_id,
             environment=environment(),
             phase=phase,
             timeout_seconds=timeout,

@@ -20,12 +20,24 @@ from ..capturing import Capturing, captured, with_capturing
 from ..measured import read_metrics, with_metrics, with_score
 from ..output import print_json, print_text
 from ..recording import Options, Rule, act, answer, answer_of, record, refresh
+from ..snapshot_commands import (
+    diff,
+    keeping_files,
+    prune_command,
+    snapshot,
+    with_snapshot_options,
+)
 from ..wiring import open_workspace, with_json, with_point, with_recording, with_sprint
 
 
 @click.group("iteration")
 def command() -> None:
     """Record, measure and compare the iterations of the loop."""
+
+
+command.add_command(snapshot)
+command.add_command(diff)
+command.add_command(prune_command)
 
 
 @command.command(epilog="Example: sprintlog iteration start")
@@ -50,6 +62,8 @@ def start(number: int | None, max_iterations: int | None, **given: Any) -> None:
 @with_metrics
 @with_capturing
 @with_score
+@click.option("--snapshot", "with_files", is_flag=True, help="Keep the files as they are.")
+@with_snapshot_options
 @with_recording
 def end(
     summary: str | None,
@@ -57,19 +71,24 @@ def end(
     metrics_file: Path | None,
     capturing: Capturing,
     score: float | None,
+    with_files: bool,
+    patterns: tuple[str, ...],
+    file_max: int,
     **given: Any,
 ) -> None:
     """End the loop iteration that is under way, and say what it led to where known.
 
-    With metrics it is judged: what to do now is said in a few words. The start of the next
-    one ends one that was left open.
+    With metrics it is judged: what to do now is said in a few words. With --snapshot the
+    work tree's files are kept in the same append. The start of the next one ends one that
+    was left open.
     """
-    if not (given_metrics or metrics_file or capturing or score is not None):
-        record("iteration end", given, end_iteration, {"summary": summary})
-        return
-    metrics = read_metrics(given_metrics, metrics_file)
-    wish = {"summary": summary, "metrics": metrics, "score": score}
-    _record("iteration end", given, end_measured, wish, capturing)
+    with keeping_files(given, patterns, file_max, wanted=with_files) as keep:
+        if not (given_metrics or metrics_file or capturing or score is not None):
+            record("iteration end", given, keep(end_iteration), {"summary": summary})
+            return
+        metrics = read_metrics(given_metrics, metrics_file)
+        wish = {"summary": summary, "metrics": metrics, "score": score}
+        _record("iteration end", given, keep(end_measured), wish, capturing)
 
 
 @command.command(

@@ -6,13 +6,14 @@ import click
 
 from sprintlog.engine.sprint.rollback import redo
 
-from ..recording import record
+from ..taking_back import take_back, with_files
 from ..wiring import with_recording
 
 
 @click.command("redo", epilog="Example: sprintlog redo --reason 'it was wrong after all'")
 @click.option("--reason", metavar="TEXT", help="Why.")
+@with_files
 @with_recording
-def command(reason: str | None, **given: Any) -> None:
-    """Take back the latest undo: the state is as it was just before it."""
-    record("redo", given, redo, {"reason": reason})
+def command(reason: str | None, no_files: bool, yes: bool, **given: Any) -> None:
+    """Take back the latest undo: the state is as it was just before it, files too."""
+    take_back("redo", redo, reason, given, no_files=no_files, is_agreed=yes)

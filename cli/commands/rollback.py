@@ -5,8 +5,9 @@ from typing import Any
 import click
 
 from sprintlog.engine.sprint.rollback import roll_back
+from sprintlog.engine.sprint.snapshots import best_has_snapshot
 
-from ..recording import Options, act, answer_and_refresh
+from ..recording import Options, act, answer_and_refresh, settle
 from ..wiring import open_workspace, with_recording
 
 
@@ -20,12 +21,22 @@ from ..wiring import open_workspace, with_recording
     help="version:N, position:N, iter:N (its end), best, start, an ISO time, or '2h ago'.",
 )
 @click.option("--reason", metavar="TEXT", help="Why.")
+@click.option(
+    "--files/--no-files",
+    "with_files",
+    default=None,
+    help="Bring the iteration's files back too. [for best, where there is a snapshot]",
+)
+@click.option("--yes", is_flag=True, help="With files: do what was shown.")
 @with_recording
-def command(to: str, reason: str | None, **given: Any) -> None:
+def command(
+    to: str, reason: str | None, with_files: bool | None, yes: bool, **given: Any
+) -> None:
     """Go back to the state of an earlier point; nothing is deleted.
 
     What happened since no longer counts, but stays in the log, and numbers given out
-    are not given again. `sprintlog undo` takes it back.
+    are not given again. `sprintlog undo` takes it back, the files too. With files what
+    would be done is shown first; what stands there is kept in a snapshot before.
     """
     options = Options(given)
     wish = options.masked({"reason": reason})
@@ -33,6 +44,30 @@ def command(to: str, reason: str | None, **given: Any) -> None:
         sprint_id = workspace.choose(options.sprint_id)
         version = workspace.version_at(sprint_id, to)
         is_inside = workspace.is_inside_append(sprint_id, version)
+        if with_files is None:
+            with_files = to == "best" and best_has_snapshot(workspace.sprint(sprint_id))
+        if with_files:
+            # Imported here: most rollbacks are of the state alone.
+            from sprintlog.projections.restoring import Wish
+            from sprintlog.projections.snapshotting import find_snapshot
+
+            from ..bringing_back import bring_back
+
+            settle(workspace, sprint_id)
+            held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
+            bring_back(
+                workspace,
+                sprint_id,
+                Wish(held.snapshot, held.iteration),
+                options,
+                command="rollback",
+                arguments={"to": to, "files": True, **wish},
+                is_agreed=yes,
+                roll_back=lambda sprint: roll_back(
+                    sprint, to=version, is_inside_append=is_inside, **wish
+                ),
+            )
+            return
         outcome = act(
             workspace,
             sprint_id,

@@ -13,9 +13,10 @@ from sprintlog.engine.sprint.actions import DONE, Action
 from sprintlog.projections.driving import Means
 from sprintlog.projections.holding import hold
 from sprintlog.projections.running import Runner
+from sprintlog.projections.snapshotting import store_of
 
 from ..output import REFUSED, print_json, print_text, progress
-from ..recording import check_actor
+from ..recording import check_actor, settle
 from ..wiring import environment, open_workspace, with_json, with_sprint
 
 TIMEOUT_SECONDS = 60 * 60
@@ -38,6 +39,12 @@ TIMEOUT_SECONDS = 60 * 60
     metavar="COMMAND",
     help="What a shell runs for a per-iteration hook without `command`.",
 )
+@click.option(
+    "--snapshot",
+    "keeps_files",
+    is_flag=True,
+    help="Towards a goal: keep the work tree's files at the end of each iteration.",
+)
 @click.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
 @click.option(
     "--actor",
@@ -53,6 +60,7 @@ def command(
     agent: tuple[str, ...],
     timeout: float,
     hook_command: str | None,
+    keeps_files: bool,
     no_wait: bool,
     actor: str,
     no_mask: bool,
@@ -79,15 +87,20 @@ def command(
         waits=not no_wait,
         masks=not no_mask,
         hook_command=hook_command,
+        keeps_files=keeps_files,
     )
     with open_workspace() as workspace, Signals() as signals:
         chosen = workspace.choose(sprint_id)
+        if keeps_files:
+            # Without git it ends here and not in the night.
+            _ = store_of(workspace, means.environment).git.program
         folder = workspace.location.folder
         with hold(folder, chosen, now=workspace.now()) as (lock, before):
             if before is not None:
                 progress(
                     f"process {before.process.pid}, which ran it before, is gone: going on"
                 )
+            settle(workspace, chosen)
             runner = Runner(
                 workspace, chosen, means=means, signals=signals, lock=lock, tell=progress
             )

@@ -7,8 +7,8 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.projections import progress_json
 from sprintlog.projections.progress_yaml import render
 
-from ..output import envelope, print_bytes, print_json, print_text, visible
-from ..wiring import open_workspace, with_json, with_point, with_sprint
+from ..output import envelope, print_bytes, print_json, print_text, table, visible
+from ..wiring import environment, open_workspace, with_json, with_point, with_sprint
 
 
 @click.group("show")
@@ -82,3 +82,40 @@ def event(position: int, as_json: bool) -> None:
         if value is not None:
             said = bytes(value).decode() if isinstance(value, msgspec.Raw) else str(value)
             print_text(f"{name.ljust(width)}  {visible(said)}")
+
+
+@command.command(epilog="Example: sprintlog show iteration 3 --files")
+@click.argument("number", type=click.IntRange(0))
+@click.option("--files", "with_files", is_flag=True, help="List the files it left.")
+@with_sprint
+@with_json
+def iteration(number: int, with_files: bool, sprint_id: str | None, as_json: bool) -> None:
+    """Print what is known of an iteration's snapshot, and what files it holds."""
+    from sprintlog.projections.snapshotting import find_snapshot, shown, store_of
+
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id))
+        held = find_snapshot(workspace, sprint, f"iter:{number}")
+        snapshot = store_of(workspace, environment()).read(held.snapshot)
+    known = {
+        "iteration": number,
+        "snapshot": held.snapshot,
+        "version": held.version,
+        "files": len(snapshot.files),
+        "bytes": snapshot.size,
+    }
+    listing = [
+        {"path": shown(path), "mode": f"{entry.mode:o}", "bytes": entry.size}
+        for path, entry in sorted(snapshot.files.items())
+    ]
+    left = [{"path": shown(path), "reason": why} for path, why in snapshot.left_out]
+    if as_json:
+        print_json(
+            {**known, "left_out": left, **({"listing": listing} if with_files else {})}
+        )
+        return
+    print_text(*(f"{name.ljust(9)}  {said}" for name, said in known.items()))
+    if with_files:
+        rows = [[str(one[name]) for name in ("mode", "bytes", "path")] for one in listing]
+        print_text(*table(rows, right=frozenset({1})))
+    print_text(*(f"left out  {one['path']}: {one['reason']}" for one in left))

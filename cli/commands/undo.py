@@ -6,7 +6,8 @@ import click
 
 from sprintlog.engine.sprint.rollback import undo_decision, undo_rollback
 
-from ..recording import Options, act, answer_and_refresh, record
+from ..recording import Options, act, answer_and_refresh
+from ..taking_back import take_back, with_files
 from ..wiring import open_workspace, with_recording
 
 
@@ -22,15 +23,21 @@ from ..wiring import open_workspace, with_recording
     help="Take back the latest decision: a skip, block, injection, request, or what a "
     "person stopped or went on with.",
 )
+@with_files
 @with_recording
-def command(reason: str | None, decision: bool, **given: Any) -> None:
+def command(
+    reason: str | None, decision: bool, no_files: bool, yes: bool, **given: Any
+) -> None:
     """Take back the latest rollback: the state is as it was just before it.
+
+    Where the rollback brought files back, those that stood there before come back; what
+    would be done is shown first.
 
     With --decision the state is as it was just before the latest decision; what was
     recorded since then no longer counts either. `sprintlog redo` takes an undo back.
     """
     if not decision:
-        record("undo", given, undo_rollback, {"reason": reason})
+        take_back("undo", undo_rollback, reason, given, no_files=no_files, is_agreed=yes)
         return
     # Imported here: to undo a rollback no decision is looked for.
     from sprintlog.projections.decisions import last_decision

@@ -26,6 +26,23 @@ def test_reaches_a_goal(
     done("verify")
 
 
+def test_keeps_the_files_of_each_iteration(
+    folder: Path, run: Run, goal_agent: Make, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --snapshot the baseline and each iteration's files can be had again."""
+    line = goal_agent('open("work", "w").write(str(number))', options=("--snapshot",))
+    result = run(*line)
+    assert (result.code, result.out) == (0, "win: done\n")
+    assert result.err.count(" kept, ") == 4
+    events = done("log", "--type", "snapshot-taken", "--json").lines
+    assert [event["data"]["iteration"] for event in events] == [0, 1, 2, 3]
+    for number in (2, 1):
+        done("restore", f"iter:{number}", "work", "--in-place", "--yes")
+        assert (folder / "work").read_text() == str(number)
+    monkeypatch.setenv("PATH", str(folder))
+    assert "snapshots need git" in run(*line).err
+
+
 def test_an_iteration_is_one_append(run: Run, goal_agent: Make, done: Run) -> None:
     """All that came of an iteration has one time and one correlation."""
     assert run(*goal_agent()).code == 0

@@ -1,0 +1,160 @@
+"""What `restore`, `rollback --files` and `undo` share: the plan shown, then the files."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.outside.snapshots.entries import is_gits_own
+from sprintlog.engine.outside.snapshots.plan import Plan
+from sprintlog.projections.restoring import KEPT, Restored, RollBack, Wish, in_place
+from sprintlog.projections.snapshotting import Envelope, shown, store_of
+from sprintlog.projections.workspace import Workspace
+
+from .output import counted, print_json, print_text, reference, warn
+from .recording import Options, key_digest, refresh
+from .wiring import environment, here
+
+SHOWN_MAX = 100
+"""More paths of one kind are only counted on a terminal."""
+
+
+def envelope(options: Options, command: str, arguments: dict[str, Any]) -> Envelope:
+    """Return what the options say about the events."""
+    return Envelope(
+        options.actor,
+        options.at,
+        options.key,
+        key_digest(command, arguments) if options.key else None,
+        options.expect,
+        options.correlation_id,
+        options.causation_id,
+    )
+
+
+def bring_back(
+    workspace: Workspace,
+    sprint_id: str,
+    wish: Wish,
+    options: Options,
+    *,
+    command: str,
+    arguments: dict[str, Any],
+    is_agreed: bool,
+    roll_back: RollBack | None = None,
+) -> None:
+    """Bring files back in place after showing what that means, and answer."""
+    store = store_of(workspace, environment())
+    restored = in_place(
+        workspace,
+        sprint_id,
+        store,
+        wish,
+        is_agreed=is_agreed,
+        envelope=envelope(options, command, arguments),
+        roll_back=roll_back,
+    )
+    if not is_agreed:
+        _show(restored.plan, as_json=options.as_json)
+        raise RefusedError(
+            "nothing was changed: this is what would be",
+            hint="--yes does it; what stands there now is kept in a snapshot before",
+        )
+    try:
+        _answer(restored, wish, as_json=options.as_json)
+    finally:
+        refresh(workspace, sprint_id)
+    for path, copy in restored.placed.kept if restored.placed else ():
+        folder = store.folder / KEPT
+        warn(
+            f"{shown(path)} changed meanwhile; what stood there is kept as {folder / copy}"
+        )
+
+
+def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return paths as they are seen from the work tree's root.
+
+    Raise `InvalidInputError` for one that lies outside; the root itself means all.
+    """
+    root = workspace.location.root.absolute()
+    found = []
+    for path in paths:
+        whole = Path(_normal(here() / path))
+        if not whole.is_relative_to(root):
+            raise InvalidInputError(f"{path} is not in the work tree {root}", field="PATH")
+        found.append(whole.relative_to(root).as_posix())
+    return () if "." in found else tuple(dict.fromkeys(found))
+
+
+def folder_inside(workspace: Workspace, path: str) -> str:
+    """Return a folder of the work tree that files may be put into."""
+    (found,) = inside(workspace, [path]) or ("",)
+    if not found or any(is_gits_own(part) for part in found.split("/")):
+        raise InvalidInputError(
+            f"{path} cannot take files: give a folder below the work tree's root",
+            field="--into",
+        )
+    return found
+
+
+def _normal(path: Path) -> str:
+    # Without following links: a link in the tree is a file like any other.
+    return os.path.normpath(path)
+
+
+def _show(plan: Plan, *, as_json: bool) -> None:
+    """Show what would be done to the work tree."""
+    if as_json:
+        print_json({"done": False, **_as_data(plan)})
+        return
+    rows = [("write", [*plan.writes]), ("remove", plan.removals)]
+    rows.append(("make folder", [f for f in plan.folders if f not in plan.before]))
+    rows.append(("remove folder", plan.folders_gone))
+    rows.append(("leave", [f"{path}: {why}" for path, why in plan.skipped]))
+    for word, paths in rows:
+        print_text(*(f"{word}  {shown(path)}" for path in paths[:SHOWN_MAX]))
+        if (more := len(paths) - SHOWN_MAX) > 0:
+            print_text(f"{word}  {more} more")
+    if plan.is_empty:
+        print_text("every file is as it was then")
+
+
+def _as_data(plan: Plan) -> dict[str, Any]:
+    return {
+        "write": [shown(path) for path in plan.writes],
+        "remove": [shown(path) for path in plan.removals],
+        "leave": [{"path": shown(p), "reason": why} for p, why in plan.skipped],
+    }
+
+
+def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
+    outcome, placed = restored.outcome, restored.placed
+    events = outcome.events if outcome else []
+    if as_json:
+        answer: dict[str, Any] = {
+            "done": True,
+            "snapshot": wish.snapshot,
+            "iteration": wish.iteration,
+            "events": [reference(event) for event in events],
+            "duplicate": bool(outcome and outcome.duplicate),
+            "written": placed.written if placed else 0,
+            "removed": placed.removed if placed else 0,
+            "left": [],
+            "kept": [],
+        }
+        if placed:
+            answer["left"] = [{"path": shown(p), "reason": r} for p, r in placed.skipped]
+            answer["kept"] = [{"path": shown(k.path), "copy": k.copy} for k in placed.kept]
+        print_json(answer)
+        return
+    if placed is None:
+        said = "recorded before under this key" if outcome and outcome.duplicate else ""
+        print_text(said or "every file is as it was then")
+    else:
+        written = counted(placed.written, "file")
+        print_text(f"{written} written, {placed.removed} removed")
+        for path, why in placed.skipped[:SHOWN_MAX]:
+            print_text(f"left as it is: {shown(path)}: {why}")
+    for event in events:
+        print_text(f"{event.type}  [position {event.position}, version {event.version}]")

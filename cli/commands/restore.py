@@ -1,0 +1,144 @@
+"""`sprintlog restore`: an iteration's files, in a new folder, a branch or in place."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.held import HeldSnapshot
+from sprintlog.engine.sprint.snapshots import first_snapshot
+from sprintlog.projections.restoring import Wish, into_branch, into_folder
+from sprintlog.projections.snapshotting import find_snapshot, store_of
+from sprintlog.projections.workspace import Workspace
+
+from ..bringing_back import bring_back, folder_inside, inside
+from ..output import counted, print_json, print_text
+from ..recording import Options, settle
+from ..wiring import environment, here, open_workspace, with_recording
+
+OUTPUT = ".aiwg/output"
+
+
+@click.command("restore", epilog="Example: sprintlog restore iter:3 src --into ../best-src")
+@click.argument("point")
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@click.option(
+    "--into", metavar="FOLDER", help="A new folder. [beside the work tree, named for it]"
+)
+@click.option("--branch", metavar="NAME", help="Make a new git branch of the files.")
+@click.option("--in-place", is_flag=True, help="Make the work tree as it was then.")
+@click.option(
+    "--apply",
+    "is_applied",
+    is_flag=True,
+    help="Copy what changed since the first snapshot, or PATHs, into a folder of the "
+    f"work tree: --into, or {OUTPUT}/.",
+)
+@click.option("--yes", is_flag=True, help="Do what was shown; needed in the work tree.")
+@with_recording
+def command(
+    point: str,
+    paths: tuple[str, ...],
+    into: str | None,
+    branch: str | None,
+    in_place: bool,
+    is_applied: bool,
+    yes: bool,
+    **given: Any,
+) -> None:
+    """Bring the files of a snapshot back: POINT is iter:N, best or snapshot:ID.
+
+    Without more it makes a new folder and changes nothing else. In the work tree it shows
+    what would be done, and does it with --yes; what stands there is kept in a snapshot
+    before. A restore that is killed is finished by the next command that records.
+    """
+    ways = [name for name, on in (("--branch", branch), ("--in-place", in_place)) if on]
+    ways += ["--apply"] if is_applied else []
+    if len(ways) > 1 or (into and ways not in ([], ["--apply"])):
+        raise click.UsageError(
+            f"{' and '.join([*ways, *(['--into'] if into else [])])}: give one of them"
+        )
+    options = Options(given)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        settle(workspace, sprint_id)
+        held = find_snapshot(workspace, workspace.sprint(sprint_id), point)
+        meant = inside(workspace, paths)
+        if in_place or is_applied:
+            wish = Wish(held.snapshot, held.iteration, meant)
+            if is_applied:
+                folder = folder_inside(workspace, into or str(_output(workspace)))
+                wish = wish._replace(into=folder, since=_since(workspace, sprint_id, meant))
+            bring_back(
+                workspace,
+                sprint_id,
+                wish,
+                options,
+                command="restore",
+                arguments={"point": point, "paths": list(paths), "into": wish.into},
+                is_agreed=yes,
+            )
+        elif branch:
+            _branch(workspace, held, meant, branch, as_json=options.as_json)
+        else:
+            target = _target(workspace, held, into)
+            store = store_of(workspace, environment())
+            files = into_folder(store, held.snapshot, target, meant)
+            _tell(held, files, {"folder": str(target)}, as_json=options.as_json)
+
+
+def _target(workspace: Workspace, held: HeldSnapshot, into: str | None) -> Path:
+    if into is not None:
+        return Path(os.path.normpath(here() / into))
+    root = workspace.location.root
+    return root.with_name(f"{root.name}-iter-{held.iteration}-{held.snapshot[:7]}")
+
+
+def _output(workspace: Workspace) -> Path:
+    return workspace.location.root / OUTPUT
+
+
+def _since(workspace: Workspace, sprint_id: str, paths: tuple[str, ...]) -> str:
+    """Return the snapshot that changes are seen from; none where paths are given."""
+    first = first_snapshot(
+        workspace.sprint(sprint_id), worktree=workspace.location.worktree
+    )
+    return first.snapshot if first is not None and not paths else ""
+
+
+def _branch(
+    workspace: Workspace,
+    held: HeldSnapshot,
+    paths: tuple[str, ...],
+    name: str,
+    *,
+    as_json: bool,
+) -> None:
+    if paths:
+        raise RefusedError(
+            "a branch holds all files of a snapshot", hint="leave the paths out"
+        )
+    store = store_of(workspace, environment())
+    commit = into_branch(workspace, store, held, name)
+    files = len(store.read(held.snapshot).files)
+    _tell(held, files, {"branch": name, "commit": commit}, as_json=as_json)
+
+
+def _tell(held: HeldSnapshot, files: int, where: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "done": True,
+                "snapshot": held.snapshot,
+                "iteration": held.iteration,
+                "files": files,
+                **where,
+            }
+        )
+    else:
+        print_text(
+            f"{counted(files, 'file')} of iteration {held.iteration}: "
+            f"{' '.join(where.values())}"
+        )

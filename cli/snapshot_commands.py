@@ -1,0 +1,242 @@
+"""`sprintlog iteration snapshot|diff|prune`: the files of iterations."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.snapshots import KEEP_DEFAULT
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.workspace import Outcome
+
+from .output import counted, print_json, print_text, progress, reference
+from .recording import Options, Rule, answer, refresh, settle
+from .wiring import (
+    Function,
+    environment,
+    open_workspace,
+    with_json,
+    with_recording,
+    with_sprint,
+)
+
+if TYPE_CHECKING:
+    from sprintlog.engine.outside.snapshots.taking import Taken
+
+# What starts processes is imported in the commands: the others of this group need none.
+MEBIBYTE = 1024 * 1024
+FILE_MEBIBYTES_MAX = 64
+NAMED_MAX = 20
+"""More of what was left out is only counted on a terminal."""
+
+
+def with_snapshot_options(function: Function) -> Function:
+    """Add the options about what a snapshot takes."""
+    ignored = click.option(
+        "--include-ignored",
+        "patterns",
+        multiple=True,
+        metavar="PATTERN",
+        help="Take ignored files too: paths from the root, with *, ? and **.",
+    )
+    large = click.option(
+        "--file-max",
+        type=click.IntRange(1),
+        default=FILE_MEBIBYTES_MAX,
+        metavar="MIB",
+        help=f"Leave out larger files. [{FILE_MEBIBYTES_MAX}]",
+    )
+    return ignored(large(function))
+
+
+@click.command(epilog="Example: sprintlog iteration snapshot --include-ignored .env")
+@with_snapshot_options
+@with_recording
+def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
+    """Keep the work tree's files as they are, for the iteration under way.
+
+    All that git would see is kept, with or without a repository: bytes, modes, links and
+    empty folders. What is left out is said, nested repositories among it.
+    """
+    from sprintlog.engine.outside.snapshots.taking import Limits
+    from sprintlog.projections.snapshotting import store_of, take_and_record
+
+    from .bringing_back import envelope
+
+    options = Options(given)
+    arguments = {"patterns": [*patterns], "file_max": file_max}
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        settle(workspace, sprint_id)
+        outcome, taken = take_and_record(
+            workspace,
+            sprint_id,
+            store_of(workspace, environment()),
+            limits=Limits(file_bytes_max=file_max * MEBIBYTE),
+            patterns=patterns,
+            envelope=envelope(options, "iteration snapshot", arguments),
+        )
+        try:
+            if outcome.duplicate:
+                answer(outcome, as_json=options.as_json)
+            else:
+                _answer(outcome, taken, as_json=options.as_json)
+        finally:
+            refresh(workspace, sprint_id)
+
+
+@contextmanager
+def keeping_files(
+    given: dict[str, Any], patterns: tuple[str, ...], file_max: int, *, wanted: bool
+) -> Iterator[Callable[[Rule], Rule]]:
+    """Give what puts a snapshot behind what a rule decides, if one is wanted.
+
+    Where the rule decides nothing, or its facts are not recorded, none is kept.
+    """
+    if not wanted:
+        yield lambda rule: rule
+        return
+    from sprintlog.engine.outside.snapshots.taking import Limits
+    from sprintlog.projections.snapshotting import kept_files, store_of
+
+    options = Options(given)
+    limits = Limits(file_bytes_max=file_max * MEBIBYTE)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        settle(workspace, sprint_id)
+        store = store_of(workspace, environment())
+        with kept_files(
+            workspace, sprint_id, store, limits=limits, patterns=patterns, at=options.at
+        ) as (taken, fact_for):
+
+            def keep(rule: Rule) -> Rule:
+                def decide(sprint: Sprint, **wish: Any) -> list[Fact]:
+                    facts = rule(sprint, **wish)
+                    return [*facts, fact_for(sprint)] if facts else []
+
+                return decide
+
+            yield keep
+            held = workspace.sprint(sprint_id).record.snapshots
+            if all(one.snapshot != taken.commit for one in held):
+                return
+            left = f", {len(taken.left_out)} left out" if taken.left_out else ""
+            progress(f"{counted(taken.files, 'file')} kept{left}")
+
+
+def _answer(outcome: Outcome, taken: "Taken", *, as_json: bool) -> None:
+    from sprintlog.projections.snapshotting import shown
+
+    left = [{"path": shown(path), "reason": reason} for path, reason in taken.left_out]
+    alike = [[*map(shown, one)] for one in taken.collisions]
+    event = outcome.events[-1]
+    if as_json:
+        print_json(
+            {
+                **reference(event),
+                "snapshot": taken.commit,
+                "files": taken.files,
+                "bytes": taken.bytes,
+                "read": taken.read,
+                "left_out": left,
+                "collisions": alike,
+            }
+        )
+        return
+    for one in left[:NAMED_MAX]:
+        print_text(f"left out: {one['path'] or 'all'}: {one['reason']}")
+    if (more := len(left) - NAMED_MAX) > 0:
+        print_text(f"left out: {more} more")
+    for names in alike[:NAMED_MAX]:
+        print_text(f"alike but for case: {', '.join(names)}")
+    print_text(
+        f"{counted(taken.files, 'file')}, {taken.bytes} bytes: snapshot "
+        f"{taken.commit[:12]}  [position {event.position}, version {event.version}]"
+    )
+
+
+@click.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
+@click.argument("one")
+@click.argument("other")
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@click.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
+@with_sprint
+@with_json
+def diff(
+    one: str,
+    other: str,
+    paths: tuple[str, ...],
+    as_patch: bool,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Show how the files of two snapshots differ; each is iter:N or snapshot:ID."""
+    from sprintlog.projections.snapshotting import (
+        compare,
+        find_snapshot,
+        patch,
+        shown,
+        store_of,
+    )
+
+    from .bringing_back import inside
+
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id))
+        store = store_of(workspace, environment())
+        meant = inside(workspace, paths)
+        ends = [find_snapshot(workspace, sprint, point).snapshot for point in (one, other)]
+        found = compare(*map(store.read, ends), paths=meant)
+        lines = patch(store, ends[0], ends[1], meant) if as_patch else ""
+    if as_json:
+        files = [{"path": shown(path), "how": how} for path, how in found]
+        print_json({"files": files, **({"patch": lines} if as_patch else {})})
+        return
+    if as_patch:
+        print_text(*lines.splitlines())
+        return
+    print_text(*(f"{how.ljust(7)}  {shown(path)}" for path, how in found))
+    if not found:
+        print_text("no file differs")
+
+
+@click.command("prune", epilog="Example: sprintlog iteration prune --keep 20")
+@click.option(
+    "--keep",
+    type=int,
+    default=KEEP_DEFAULT,
+    metavar="N",
+    help=f"How many of the newest stay. [{KEEP_DEFAULT}]",
+)
+@with_recording
+def prune_command(keep: int, **given: Any) -> None:
+    """Let go of old snapshots, to give their room back.
+
+    The newest stay, the first, the best, and all that a rollback or its undo goes back to.
+    """
+    from sprintlog.projections.snapshotting import prune, pruned, store_of
+
+    from .bringing_back import envelope
+
+    options = Options(given)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        settle(workspace, sprint_id)
+        outcome, bytes_freed = prune(
+            workspace,
+            sprint_id,
+            store_of(workspace, environment()),
+            keep=keep,
+            envelope=envelope(options, "iteration prune", {"keep": keep}),
+        )
+        gone = pruned(outcome)
+        if options.as_json:
+            events = [reference(event) for event in outcome.events]
+            print_json({"pruned": gone, "bytes_freed": bytes_freed, "events": events})
+        else:
+            print_text(
+                f"{counted(len(gone), 'snapshot')} let go, {bytes_freed} bytes freed"
+            )
+        refresh(workspace, sprint_id)

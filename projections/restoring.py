@@ -1,0 +1,261 @@
+"""Files brought back: into a new folder, or in place with what stood there kept before.
+
+In place the log is the journal. That a restore began is recorded before the first file is
+touched, with the snapshots it goes from and to; whoever comes after a killed one does the
+same again, and what is done already changes nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
+from sprintlog.engine.iterations.facts import ArtifactsApplied
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.outside.snapshots.branching import make_branch
+from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
+from sprintlog.engine.outside.snapshots.extracting import extract
+from sprintlog.engine.outside.snapshots.placing import Placed, place
+from sprintlog.engine.outside.snapshots.plan import Plan, below, plan
+from sprintlog.engine.outside.snapshots.store import Store
+from sprintlog.engine.sprint.held import HeldSnapshot, Restore
+from sprintlog.engine.sprint.snapshot_facts import (
+    BEFORE_RESTORE,
+    FilesRestored,
+    KeptCopy,
+    RestoreStarted,
+)
+from sprintlog.engine.sprint.snapshots import current_iteration, end_restore, start_restore
+from sprintlog.engine.sprint.state import Sprint
+
+from .best_iteration import artifacts_path
+from .files import CHECKSUM_SUFFIX
+from .judging import Judged
+from .snapshotting import (
+    NAMED_MAX,
+    Envelope,
+    files_left,
+    shown,
+    store_of,
+    take_tree,
+    taken_fact,
+)
+from .workspace import Outcome, Workspace
+
+NOTHING = Snapshot("", {}, {}, [], 0, [])
+KEPT = "kept"
+
+RollBack = Callable[[Sprint], list[Fact]]
+
+
+class Wish(NamedTuple):
+    """What is to be brought back, and where."""
+
+    snapshot: str
+    iteration: int | None = None
+    paths: tuple[str, ...] = ()
+    into: str = ""
+    """A folder of the work tree; empty for in place."""
+    since: str = ""
+    """Only what differs from this snapshot."""
+
+
+class Restored(NamedTuple):
+    """What a restore in place came to."""
+
+    outcome: Outcome | None
+    """What was recorded at its beginning; None when nothing was to be done."""
+    plan: Plan
+    placed: Placed | None
+
+
+def into_folder(store: Store, commit: str, target: Path, paths: Sequence[str]) -> int:
+    """Bring a snapshot's files back into a new folder; return how many they are."""
+    snapshot = store.read(commit)
+    wanted = plan(snapshot, NOTHING, paths=paths)
+    _check_meant(snapshot, paths)
+    with store.blobs() as blob:
+        return extract(snapshot, wanted, target, blob)
+
+
+def into_branch(workspace: Workspace, store: Store, held: HeldSnapshot, name: str) -> str:
+    """Make a git branch of a snapshot's files; return its commit."""
+    root = workspace.location.root
+    said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
+    return make_branch(store, held.snapshot, root, name, message=said)
+
+
+def in_place(
+    workspace: Workspace,
+    sprint_id: str,
+    store: Store,
+    wish: Wish,
+    *,
+    is_agreed: bool,
+    envelope: Envelope,
+    roll_back: RollBack | None = None,
+) -> Restored:
+    """Bring a snapshot's files back into the work tree, and the state with them.
+
+    What stands there is kept in a snapshot before. Without agreement the plan is made and
+    nothing else; with nothing to do for files and state nothing is recorded.
+    """
+    with store.lock():
+        _finish(workspace, sprint_id, store, envelope.actor)
+        wanted = store.read(wish.snapshot)
+        _check_meant(wanted, wish.paths)
+        meant = {f"{wish.into}/{p}" if wish.into else p for p in wanted.files}
+        taken = take_tree(workspace, store, also=meant, at=envelope.at)
+        is_recorded = False
+        try:
+            made = _plan(workspace, store, wish, wanted, store.read(taken.commit))
+            if not is_agreed:
+                return Restored(None, made, None)
+            started = RestoreStarted(
+                wish.snapshot,
+                taken.commit,
+                wish.iteration,
+                workspace.location.worktree,
+                wish.paths,
+                wish.into,
+                wish.since,
+            )
+
+            def decide(sprint: Sprint, at: str) -> list[Fact]:
+                state = roll_back(sprint) if roll_back is not None else []
+                if made.is_empty:
+                    return state
+                number = current_iteration(sprint)
+                before = taken_fact(workspace, taken, number, BEFORE_RESTORE)
+                return start_restore(sprint, before=before, restore=started, rollback=state)
+
+            outcome = workspace.act(sprint_id, decide, **envelope._asdict())
+            is_recorded = not outcome.duplicate and not made.is_empty
+        finally:
+            if not is_recorded:
+                store.drop([taken.commit])
+        if not is_recorded:
+            return Restored(outcome, made, None)
+        placed = _finish(workspace, sprint_id, store, envelope.actor)
+        return Restored(outcome, made, placed[-1] if placed else None)
+
+
+def finish_restores(
+    workspace: Workspace, sprint_id: str, environment: Mapping[str, str]
+) -> str | None:
+    """Finish what killed restores of a sprint left undone; return a problem, if any."""
+    store = store_of(workspace, environment)
+    try:
+        with store.lock():
+            done = _finish(workspace, sprint_id, store, "runtime")
+    except (SprintlogError, OSError) as error:
+        said = error.message if isinstance(error, SprintlogError) else error.strerror
+        return f"a restore that was cut short cannot be finished: {said}"
+    lost = [reason for placed in done for path, reason in placed.skipped if not path]
+    return f"a restore that was cut short is given up: {lost[0]}" if lost else None
+
+
+def is_unfinished(workspace: Workspace, sprint: Sprint) -> bool:
+    """Tell whether a restore into this work tree began and did not end."""
+    return any(_is_here(workspace, restore) for restore in sprint.record.restoring)
+
+
+def files_before(restore: Restore) -> HeldSnapshot:
+    """Return the snapshot of what stood there before a restore."""
+    fact = restore.fact
+    return HeldSnapshot(fact.before, 0, restore.version, BEFORE_RESTORE, fact.worktree)
+
+
+def _finish(workspace: Workspace, sprint_id: str, store: Store, actor: str) -> list[Placed]:
+    """Do what is left of every restore that began; the lock must be held."""
+    done = []
+    sprint = workspace.sprint(sprint_id)
+    loop_id = Judged(workspace.log, sprint).loop_id
+    for restore in list(sprint.record.restoring):
+        if not _is_here(workspace, restore):
+            continue
+        fact = restore.fact
+        wish = Wish(fact.snapshot, fact.iteration, fact.paths, fact.into, fact.since)
+        try:
+            wanted = store.read(fact.snapshot)
+            made = _plan(workspace, store, wish, wanted, store.read(fact.before))
+        except NotFoundError as error:
+            # The log came from elsewhere, or the store is lost: nobody ever can.
+            placed = Placed(0, 0, [], [LeftOut("", error.message)])
+            facts = _ended(restore, (), placed, loop_id)
+        else:
+            with store.blobs() as blob:
+                root = workspace.location.root
+                placed = place(root, made, blob, keep_in=store.folder / KEPT)
+            facts = _ended(restore, made.meant, placed, loop_id)
+        workspace.act(sprint_id, partial(_end, facts=facts), actor=actor)
+        done.append(placed)
+    return done
+
+
+def _end(sprint: Sprint, at: str, *, facts: tuple[FilesRestored, list[Fact]]) -> list[Fact]:
+    return end_restore(sprint, ended=facts[0], more=facts[1])
+
+
+def _ended(
+    restore: Restore, meant: Sequence[str], placed: Placed, loop_id: str
+) -> tuple[FilesRestored, list[Fact]]:
+    """Return what is recorded at the end of a restore."""
+    fact = restore.fact
+    left = {path for path, _ in placed.skipped}
+    ended = FilesRestored(
+        restore.version,
+        placed.written,
+        placed.removed,
+        tuple(KeptCopy(shown(k.path), k.copy) for k in placed.kept[:NAMED_MAX]),
+        files_left(placed.skipped),
+        len(placed.skipped),
+    )
+    if not meant:
+        return ended, []
+    copied = [path.removeprefix(f"{fact.into}/") for path in meant if path not in left]
+    applied = ArtifactsApplied(
+        artifacts_path(loop_id, fact.iteration or 0),
+        f"{fact.into}/",
+        tuple(shown(path) for path in copied),
+    )
+    return ended, [applied]
+
+
+def _plan(
+    workspace: Workspace, store: Store, wish: Wish, wanted: Snapshot, present: Snapshot
+) -> Plan:
+    if not wish.into:
+        alone = _state_files(workspace)
+        return plan(wanted, present, paths=wish.paths, alone=alone)
+    base = store.read(wish.since) if wish.since else NOTHING
+    alone = _state_files(workspace)
+    return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
+
+
+def _state_files(workspace: Workspace) -> set[str]:
+    """Return the files of this work tree that are computed from the log."""
+    own = set()
+    for name in workspace.sprints():
+        place_ = workspace.sprint(name).plan.place
+        if place_ is not None and place_.worktree == workspace.location.worktree:
+            own |= {place_.path, place_.path + CHECKSUM_SUFFIX}
+    return own
+
+
+def _is_here(workspace: Workspace, restore: Restore) -> bool:
+    return restore.fact.worktree == workspace.location.worktree
+
+
+def _check_meant(snapshot: Snapshot, paths: Sequence[str]) -> None:
+    """Raise `RefusedError` for a path of which the snapshot holds nothing."""
+    for path in paths:
+        begin = f"{path}/"
+        known = path in snapshot.files or path in snapshot.folders
+        if not known and not any(name.startswith(begin) for name in snapshot.files):
+            raise RefusedError(
+                f"{shown(path)}: the snapshot holds no such file or folder",
+                hint="`sprintlog show iteration N --files` lists what it holds",
+                file=shown(path),
+            )

@@ -1,0 +1,247 @@
+"""Snapshots of the work tree: taken by the store, recorded in the log, let go by a rule.
+
+The store goes first: a snapshot that is recorded is there. One that was not recorded,
+because somebody was killed in between, is let go at the next pruning.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.port import Expected
+from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
+from sprintlog.engine.outside.snapshots.plan import meant
+from sprintlog.engine.outside.snapshots.store import FILES, Store
+from sprintlog.engine.outside.snapshots.taking import Limits, Taken, take
+from sprintlog.engine.sprint.held import HeldSnapshot
+from sprintlog.engine.sprint.snapshot_facts import (
+    OF_ITERATION,
+    FileLeft,
+    SnapshotsPruned,
+    SnapshotTaken,
+)
+from sprintlog.engine.sprint.snapshots import (
+    KEEP_DEFAULT,
+    current_iteration,
+    prune_snapshots,
+    snapshot_named,
+    snapshot_of,
+    take_snapshot,
+)
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.times import parse
+
+from .as_of import best_of
+from .catalogue import CODEC
+from .workspace import Outcome, Workspace
+
+FOLDER = "snapshots"
+NAMED_MAX = 100
+"""How many paths a fact names; the store names the others."""
+
+
+class Envelope(NamedTuple):
+    """What is said about the events that an action records."""
+
+    actor: str = "runtime"
+    at: str | None = None
+    key: str | None = None
+    key_digest: bytes | None = None
+    expect: Expected | None = None
+    correlation_id: str | None = None
+    causation_id: str | None = None
+
+
+class Difference(NamedTuple):
+    """How a path differs between two snapshots."""
+
+    path: str
+    how: str
+    """`added`, `removed`, `changed`, or `mode`."""
+
+
+def store_of(workspace: Workspace, environment: Mapping[str, str]) -> Store:
+    """Return the store of a workspace's snapshots."""
+    return Store(workspace.location.folder / FOLDER, environment)
+
+
+def take_and_record(
+    workspace: Workspace,
+    sprint_id: str,
+    store: Store,
+    *,
+    limits: Limits,
+    patterns: Sequence[str] = (),
+    envelope: Envelope,
+) -> tuple[Outcome, Taken]:
+    """Take a snapshot for the iteration that a sprint is in, and record it."""
+    with kept_files(
+        workspace, sprint_id, store, limits=limits, patterns=patterns, at=envelope.at
+    ) as (taken, fact_for):
+        outcome = workspace.act(
+            sprint_id,
+            lambda sprint, at: take_snapshot(sprint, taken=fact_for(sprint)),
+            **envelope._asdict(),
+        )
+        return outcome, taken
+
+
+@contextmanager
+def kept_files(
+    workspace: Workspace,
+    sprint_id: str,
+    store: Store,
+    *,
+    limits: Limits,
+    patterns: Sequence[str] = (),
+    at: str | None = None,
+) -> Iterator[tuple[Taken, Callable[[Sprint], SnapshotTaken]]]:
+    """Give a snapshot and what makes its fact, to record it while this is held.
+
+    One that is not recorded then is let go again.
+    """
+    with store.lock():
+        taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
+
+        def fact_for(sprint: Sprint) -> SnapshotTaken:
+            return taken_fact(workspace, taken, current_iteration(sprint), OF_ITERATION)
+
+        try:
+            yield taken, fact_for
+        finally:
+            held = workspace.sprint(sprint_id).record.snapshots
+            if all(one.snapshot != taken.commit for one in held):
+                store.drop([taken.commit])
+
+
+def take_tree(
+    workspace: Workspace,
+    store: Store,
+    *,
+    limits: Limits | None = None,
+    patterns: Sequence[str] = (),
+    also: Iterable[str] = (),
+    at: str | None = None,
+) -> Taken:
+    """Take a snapshot of the work tree; the lock must be held."""
+    moment = parse(workspace.now() if at is None else at)
+    return take(
+        store,
+        workspace.location.root,
+        at_seconds=max(int(moment.timestamp()), 0),
+        limits=limits or Limits(),
+        patterns=patterns,
+        also=also,
+        without=[workspace.location.folder],
+    )
+
+
+def taken_fact(
+    workspace: Workspace, taken: Taken, iteration: int, purpose: str
+) -> SnapshotTaken:
+    """Return the fact that a snapshot was taken."""
+    return SnapshotTaken(
+        taken.commit,
+        iteration,
+        taken.tree,
+        taken.files,
+        taken.bytes,
+        purpose,
+        workspace.location.worktree,
+        files_left(taken.left_out),
+        len(taken.left_out),
+        tuple(tuple(map(shown, one)) for one in taken.collisions[:NAMED_MAX]),
+    )
+
+
+def files_left(left: Sequence[LeftOut]) -> tuple[FileLeft, ...]:
+    """Return what was left out as a fact says it."""
+    return tuple(FileLeft(shown(path), reason) for path, reason in left[:NAMED_MAX])
+
+
+def shown(path: str) -> str:
+    """Return a path as text; bytes that are not UTF-8 become visible."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def find_snapshot(workspace: Workspace, sprint: Sprint, point: str) -> HeldSnapshot:
+    """Return the snapshot that `iter:N`, `best` or `snapshot:ID` names.
+
+    Raise `InvalidInputError` for another form, `NotFoundError` when there is none.
+    """
+    form, _, name = point.partition(":")
+    if point == "best":
+        number = best_of(sprint).number
+        return snapshot_of(sprint, number, worktree=workspace.location.worktree)
+    if form == "iter" and name.isascii() and name.isdigit() and len(name) < 19:
+        return snapshot_of(sprint, int(name), worktree=workspace.location.worktree)
+    if form == "snapshot":
+        return snapshot_named(sprint, name)
+    raise InvalidInputError(
+        f"{point[:60]!r} is not a snapshot; give iter:N, best or snapshot:ID"
+    )
+
+
+def compare(
+    one: Snapshot, other: Snapshot, *, paths: Sequence[str] = ()
+) -> list[Difference]:
+    """Return how the files of two snapshots differ, in order of their paths."""
+    found = []
+    is_meant = meant(paths)
+    for path in filter(is_meant, sorted(one.files.keys() | other.files.keys())):
+        a, b = one.files.get(path), other.files.get(path)
+        if a is None or b is None:
+            found.append(Difference(path, "added" if a is None else "removed"))
+        elif (a.oid, a.is_link) != (b.oid, b.is_link):
+            found.append(Difference(path, "changed"))
+        elif a.mode != b.mode:
+            found.append(Difference(path, "mode"))
+    return found
+
+
+def patch(store: Store, one: str, other: str, paths: Sequence[str]) -> str:
+    """Return the lines in which two snapshots differ, as text."""
+    lines = store.diff(one, other, paths).decode(errors="backslashreplace")
+    return lines.replace(f" {FILES}/", " ")
+
+
+def prune(
+    workspace: Workspace,
+    sprint_id: str,
+    store: Store,
+    *,
+    keep: int = KEEP_DEFAULT,
+    envelope: Envelope,
+) -> tuple[Outcome, int]:
+    """Let go of old snapshots; return what was recorded and how many bytes came back.
+
+    What the store holds and no sprint knows of goes too.
+    """
+    with store.lock():
+        decide = partial(_prune, keep=keep)
+        outcome = workspace.act(sprint_id, decide, **envelope._asdict())
+        if not store.exists:
+            return outcome, 0
+        before = store.bytes_used()
+        known = {
+            held.snapshot
+            for name in workspace.sprints()
+            for held in workspace.sprint(name).record.snapshots
+        }
+        store.drop([commit for commit in store.snapshots() if commit not in known])
+        store.tidy()
+        return outcome, before - store.bytes_used()
+
+
+def _prune(sprint: Sprint, at: str, *, keep: int) -> list[Fact]:
+    return prune_snapshots(sprint, keep=keep)
+
+
+def pruned(outcome: Outcome) -> tuple[str, ...]:
+    """Return the snapshots that an outcome let go."""
+    facts = map(CODEC.decode, outcome.events)
+    return tuple(x for f in facts if isinstance(f, SnapshotsPruned) for x in f.snapshots)
