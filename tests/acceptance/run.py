@@ -27,6 +27,7 @@ from . import (
     laws,
     loops,
     power_cuts,
+    snapshots,
     time_travel,
 )
 from .criterion import Skip, Verdict
@@ -66,6 +67,8 @@ CRITERIA: dict[str, Criterion] = {
     "a killed loop ends like one nobody disturbed": loops.killed,
     "a goal is reached the same by a killed loop": loops.killed_goal,
     "a real sprint goes on to its end under our rules": going_on.to_the_end,
+    "every iteration's files come back exactly": snapshots.every_iteration,
+    "a killed restore is finished and loses nothing": snapshots.killed,
     "power cuts lose nothing acknowledged": power_cuts.images,
     "the images show planted defects": power_cuts.planted_defects,
 }

@@ -228,6 +228,10 @@ ONE_PATH(unlinkat, "unlink", (int fd, const char *path, int flags), fd, (fd, pat
 ONE_PATH(rmdir, "unlink", (const char *path), AT_FDCWD, (path), 0)
 ONE_PATH(mkdir, "mkdir", (const char *path, mode_t mode), AT_FDCWD, (path, mode), mode)
 ONE_PATH(mkdirat, "mkdir", (int fd, const char *path, mode_t mode), fd, (fd, path, mode), mode)
+ONE_PATH(symlink, "symlink", (const char *target, const char *path), AT_FDCWD,
+         (target, path), 0)
+ONE_PATH(symlinkat, "symlink", (const char *target, int fd, const char *path), fd,
+         (target, fd, path), 0)
 ONE_PATH(chmod, "chmod", (const char *path, mode_t mode), AT_FDCWD, (path, mode), mode)
 ONE_PATH(truncate, "truncate", (const char *path, off_t size), AT_FDCWD, (path, size), size)
 ONE_PATH(truncate64, "truncate", (const char *path, off64_t size), AT_FDCWD, (path, size),

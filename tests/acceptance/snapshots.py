@@ -1,0 +1,92 @@
+"""Snapshots over many iterations, and restores that are cut short at every operation."""
+
+import random
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from queue import SimpleQueue
+
+from tests.faults.bringing_back import cases, prepare, sweep
+from tests.faults.runner import Runner, fast_folder
+from tests.faults.shim import Unavailable
+from tests.outside.trees import (
+    Picture,
+    change,
+    extracted,
+    fill,
+    picture,
+    put_back,
+    store_in,
+    taken,
+)
+
+from .criterion import Skip, Verdict
+
+ITERATIONS = 50
+CHANGES = 25
+RUNNERS = 4
+CASES_PER_TURN = 20
+
+
+def every_iteration(data: Path, seed: int) -> Verdict:
+    """Bring each of many iterations back, in place and into a folder, in any order."""
+    chance = random.Random(seed)
+    problems = []
+    with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
+        root, store = Path(name) / "tree", store_in(Path(name))
+        root.mkdir()
+        fill(root)
+        kept: list[tuple[int, str, Picture]] = []
+        for number in range(ITERATIONS):
+            for _ in range(CHANGES):
+                change(root, chance)
+            kept.append((number, taken(store, root).commit, picture(root)))
+        with store.lock():
+            store.tidy()
+        chance.shuffle(kept)
+        for number, commit, before in kept:
+            if extracted(store, commit, Path(name) / f"new-{number}") != before:
+                problems.append(f"iteration {number} is another one in a folder")
+            put_back(store, root, commit)
+            if picture(root) != before:
+                problems.append(f"iteration {number} is another one in place")
+        files = sum(len(before) for _, _, before in kept)
+    counts = f"{ITERATIONS} iterations, {files} files, links and folders, both ways"
+    return Verdict(not problems, counts, problems)
+
+
+def killed(data: Path, seed: int) -> Verdict:
+    """Fail and kill a rollback with files at each of its file operations."""
+    with fast_folder() as folder, ExitStack() as stack:
+        try:
+            runners: SimpleQueue[Runner] = SimpleQueue()
+            for _ in range(RUNNERS):
+                runners.put(stack.enter_context(Runner()))
+            first = runners.get()
+            ground = prepare(first, folder)
+            runners.put(first)
+        except Unavailable as reason:
+            raise Skip(str(reason)) from reason
+        every = cases(ground)
+        random.Random(seed).shuffle(every)
+        turns = [
+            every[at : at + CASES_PER_TURN] for at in range(0, len(every), CASES_PER_TURN)
+        ]
+
+        def play(number: int) -> list[str]:
+            runner = runners.get()
+            try:
+                place = folder / f"turn-{number}"
+                place.mkdir()
+                return list(sweep(runner, ground, turns[number], place))
+            finally:
+                runners.put(runner)
+
+        with ThreadPoolExecutor(RUNNERS) as pool:
+            problems = [p for found in pool.map(play, range(len(turns))) for p in found]
+    counts = (
+        f"{len(every)} kills and failures in {len(ground.operations)} file operations of "
+        f"a rollback with files: {len(problems)} violations"
+    )
+    return Verdict(not problems, counts, problems)

@@ -1,0 +1,41 @@
+"""Restores in place that are cut short, at any of their file operations."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .bringing_back import prepare, sample, sweep
+from .runner import Runner, fast_folder, shared
+from .shim import Unavailable
+
+SEED = 20260115
+
+
+@pytest.fixture
+def runner() -> Runner:
+    """Give the driver process with the shim."""
+    try:
+        return shared()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Give a folder in memory, where the disk's own speed does not matter."""
+    with fast_folder() as folder:
+        yield folder
+
+
+def test_killed_restore_is_finished_by_the_next_command(
+    runner: Runner, folder: Path
+) -> None:
+    """Killed anywhere, all is as it was or as it is wanted, and nothing is lost."""
+    try:
+        ground = prepare(runner, folder)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    chosen = sample(ground, size=24, chance=random.Random(SEED))
+    assert list(sweep(runner, ground, chosen, folder)) == []
