@@ -97,6 +97,8 @@ def _version_of_journal(log: Log, stream: str, head: "Journal", point: Point) ->
             f"the journal has nothing at {said}; it has versions 1 to {head.version}"
         )
     return version
+
+
 def best_of(sprint: Sprint) -> Best:
     """Return the best iteration so far; raise `NotFoundError` while there is none."""
     best = sprint.record.tracker.best
