@@ -14,7 +14,7 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.reach import REACHES, Reach
-from sprintlog.engine.sprint.state import Plan, Sprint
+from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import check_exists
 
 from .catalogue import sprint_stream
@@ -135,31 +135,31 @@ class _Watch:
         self.set = [0] * len(probes)
         """On the way that is in force."""
         self._probes = list(enumerate(probes))
-        self._plan = Plan()
+        self._sprint = Sprint("")
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, sprint: Sprint) -> None:
         """Take the values before the first fact."""
-        self._plan = plan
+        self._sprint = sprint
         for _, probe in self._probes:
-            probe.begin(plan)
+            probe.begin(sprint)
 
     def seen(self, version: int, fact: Fact) -> None:
         """Note which fields a fact has changed."""
         reach = REACHES.get(type(fact), Reach.WHOLE)
         for index, probe in self._probes:
-            if probe.changes(self._plan, reach):
+            if probe.changes(self._sprint, reach):
                 self.changed[index] = self.set[index] = version
 
     def keep(self) -> list[int]:
         """Return when each field was set that is in force now."""
         return list(self.set)
 
-    def went_back(self, version: int, plan: Plan, kept: list[int] | None) -> None:
+    def went_back(self, version: int, sprint: Sprint, kept: list[int] | None) -> None:
         """Note which fields a rollback has changed; it sets none itself."""
-        self._plan = plan
+        self._sprint = sprint
         self.set = list(kept) if kept else [0] * len(self.set)
         for index, probe in self._probes:
-            if probe.changes(plan, Reach.WHOLE):
+            if probe.changes(sprint, Reach.WHOLE):
                 self.changed[index] = version
 
 

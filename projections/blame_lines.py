@@ -12,7 +12,7 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.field_path import MISSING, parse_path, under_item, under_key
 from sprintlog.engine.sprint.reach import REACHES, Reach
-from sprintlog.engine.sprint.state import Plan, Sprint
+from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import check_exists
 from sprintlog.engine.sprint.tree import CHILDREN, Node
 
@@ -120,7 +120,7 @@ class _Watch:
         """On the way that is in force."""
         self.named: set[str] = set()
         """Every place, by its index, at which something with an id ever stood."""
-        self._plan = Plan()
+        self._sprint = Sprint("")
         self._parts: dict[str, dict[str | None, Any]] = {}
         """By the name of a node: what is directly in it, as tokens."""
         self._fields: dict[str, dict[str, Any]] = {}
@@ -129,9 +129,9 @@ class _Watch:
         """By the identity of a node's data."""
         self._changes: list[str] = []
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, sprint: Sprint) -> None:
         """Take the document before the first fact."""
-        self._plan = plan
+        self._sprint = sprint
         self._look_everywhere()
         self._changes.clear()
 
@@ -150,9 +150,9 @@ class _Watch:
         """Return when each field was set that is in force now."""
         return dict(self.set)
 
-    def went_back(self, version: int, plan: Plan, kept: dict[str, int] | None) -> None:
+    def went_back(self, version: int, sprint: Sprint, kept: dict[str, int] | None) -> None:
         """Note which fields a rollback has changed; it sets none itself."""
-        self._plan = plan
+        self._sprint = sprint
         self.set = dict(kept or {})
         self._look_everywhere()
         for name in self._changes:
@@ -161,8 +161,8 @@ class _Watch:
 
     def _look_along(self, address: str) -> None:
         """Compare the top of the document, a node and all above it."""
-        plan = self._plan
-        self._compare("", _seldom(plan), 0)
+        plan = self._sprint.plan
+        self._compare("", _seldom(self._sprint), 0)
         node: Node | None = plan.tree.find(address) if address else None
         nodes = [empty for empty, _ in plan.tree.empty]
         while node is not None and node.parent is not None:
@@ -175,7 +175,7 @@ class _Watch:
         """Compare the whole document, and forget the nodes that are gone."""
         self._names = {}
         gone = set(self._parts)
-        waiting: list[tuple[str, Any, int]] = [("", _seldom(self._plan), 0)]
+        waiting: list[tuple[str, Any, int]] = [("", _seldom(self._sprint), 0)]
         while waiting:
             name, node, level = waiting.pop()
             gone.discard(name)
@@ -241,9 +241,9 @@ class _Watch:
         return found
 
 
-def _seldom(plan: Plan) -> dict[str, Any]:
-    """Return a plan's document without what nearly every event sets."""
-    view = dict(plan.settle())
+def _seldom(sprint: Sprint) -> dict[str, Any]:
+    """Return a sprint's document without what nearly every event sets."""
+    view = dict(sprint.document)
     view.pop("last-activity", None)
     stats = view.get("stats")
     if isinstance(stats, dict) and len(stats) > 1:

@@ -12,26 +12,26 @@ from typing import Any, Protocol
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.fold import Event, fold
-from sprintlog.engine.sprint.state import Plan, Sprint, pack, unpack
+from sprintlog.engine.sprint.state import Sprint, pack, unpack
 
 
 class Follower(Protocol):
-    """Whoever looks at the Plan after each fact that may have changed it."""
+    """Whoever looks at the sprint after each fact."""
 
-    def begin(self, plan: Plan) -> None:
-        """Take the Plan as it is before the first fact."""
+    def begin(self, sprint: Sprint) -> None:
+        """Take the sprint as it is before the first fact."""
         ...
 
     def seen(self, version: int, fact: Fact) -> None:
-        """Look at the Plan after a fact."""
+        """Look at the sprint after a fact."""
         ...
 
     def keep(self) -> Any:
         """Return what must be known again when somebody goes back to this version."""
         ...
 
-    def went_back(self, version: int, plan: Plan, kept: Any) -> None:
-        """Take the Plan as a rollback made it; `kept` is None before the first version."""
+    def went_back(self, version: int, sprint: Sprint, kept: Any) -> None:
+        """Take the sprint as a rollback made it; `kept` is None before the first one."""
         ...
 
 
@@ -51,7 +51,7 @@ def follow(
     targets, turns = dict(rollbacks), _Turns(rollbacks)
     stops = sorted({until, *turns.wanted, *(at - 1 for at in targets)})
     version = sprint.version
-    follower.begin(sprint.plan)
+    follower.begin(sprint)
     turns.keep(version, sprint, follower)
     while version < until:
         if version + 1 not in targets:
@@ -59,13 +59,18 @@ def follow(
             fold(sprint, islice(events, stop - version), seen=follower.seen)
             version = stop
         else:
-            next(events)
+            event = next(events)
             version += 1
+            kept, goes_back = None, targets[version] < version
             # A log that was handed in may name a target yet to come: that voids nothing.
-            if targets[version] < version:
+            if goes_back:
+                record = sprint.record
                 sprint, kept = turns.back(sprint.id, targets[version])
-                follower.went_back(version, sprint.plan, kept)
-            sprint.version = version
+                # What was learned meanwhile stays: only the Plan goes back.
+                sprint.record = record
+            fold(sprint, [event])
+            if goes_back:
+                follower.went_back(version, sprint, kept)
         turns.keep(version, sprint, follower)
 
 

@@ -8,7 +8,7 @@ from sprintlog.engine.sprint.field_path import MISSING, Path, find, index_of
 from sprintlog.engine.sprint.figures import FIGURES
 from sprintlog.engine.sprint.parts import figure_of, part
 from sprintlog.engine.sprint.reach import Reach
-from sprintlog.engine.sprint.state import Plan
+from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.tree import CHILDREN
 
 _COUNTERS = frozenset(FIGURES) - {"elapsed"}
@@ -49,18 +49,19 @@ class Probe:
         self._rest: Path = ()
         self._value: Any = MISSING
 
-    def begin(self, plan: Plan) -> None:
-        """Take the field's value in a plan as that before the next fact."""
-        self._node, self._touched = None, plan.touched
-        self._value = self._token(self._read(plan))
+    def begin(self, sprint: Sprint) -> None:
+        """Take the field's value in a sprint as that before the next fact."""
+        self._node, self._touched = None, sprint.plan.touched
+        self._value = self._token(self._read(sprint))
 
-    def changes(self, plan: Plan, reach: Reach) -> bool:
+    def changes(self, sprint: Sprint, reach: Reach) -> bool:
         """Tell whether a fact that reaches so far has changed the field."""
+        plan = sprint.plan
         if reach is Reach.WHOLE or plan.touched is not self._touched:
             self._node, self._touched = None, plan.touched
         elif reach is Reach.TOP and self._is_below and not plan.tree.empty:
             return False
-        value = self._read(plan)
+        value = self._read(sprint)
         if type(value) is not str:
             value = self._token(value)
         if value == self._value:
@@ -71,11 +72,12 @@ class Probe:
     def _token(self, value: Any) -> Any:
         return line_token(value) if self._is_line else token(value)
 
-    def _read(self, plan: Plan) -> Any:
+    def _read(self, sprint: Sprint) -> Any:
+        plan = sprint.plan
         if self._figure is not None:
             return figure_of(plan, self._figure)
         if self._key != "phases" or not plan.touched or plan.tree.empty:
-            return find(part(plan, self._key), self._inside)
+            return find(part(sprint, self._key), self._inside)
         if self._node is None:
             self._node, self._rest = _nearest(plan.document, self.path)
         return find(self._node, self._rest)

@@ -58,7 +58,7 @@ Event = tuple[int, str, Fact]
 
 
 Seen = Callable[[int, Fact], None]
-"""Told version and fact after each fact that may have changed the Plan."""
+"""Told version and fact after each fact."""
 
 
 def fold(
@@ -92,8 +92,8 @@ def fold(
             evolve(plan, fact, at)
             # Last: a patch was made against the document as the fact before left it.
             plan.last_at = at
-            if seen is not None:
-                seen(version, fact)
+        if seen is not None:
+            seen(version, fact)
     sprint.version = version
     return sprint
 

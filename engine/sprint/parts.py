@@ -7,11 +7,16 @@ from typing import Any
 
 from .field_path import MISSING
 from .figures import figure
-from .state import Plan
+from .queue_view import QUEUE
+from .state import Plan, Sprint
 
 
-def part(plan: Plan, key: str) -> Any:
-    """Return one field of a plan's settled document; `MISSING` when it has none."""
+def part(sprint: Sprint, key: str) -> Any:
+    """Return one field of a sprint's settled document; `MISSING` when it has none."""
+    plan = sprint.plan
+    if key == QUEUE:
+        # Its requests are kept by the Record, so it is more than the Plan says.
+        return sprint.document.get(key, MISSING)
     if plan.touched:
         plan.settle_empty()
         if key == "current":

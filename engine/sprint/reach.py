@@ -8,6 +8,7 @@ from enum import Enum
 
 from ..log.fact import Fact
 from . import facts as f
+from .queue_facts import QUEUE_FACTS
 from .ralph_facts import RALPH_FACTS
 
 
@@ -34,7 +35,11 @@ _TOP: tuple[type[Fact], ...] = (
     f.ActivitySeen,
     f.IterationStarted,
     f.IterationEnded,
+    f.AgentRan,
+    f.NoteAdded,
+    f.EditObserved,
     *RALPH_FACTS,
+    *QUEUE_FACTS,
 )
 _NODE: tuple[type[Fact], ...] = (
     f.HumanNeeded,

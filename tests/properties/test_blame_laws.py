@@ -26,7 +26,7 @@ from sprintlog.projections.yaml_writer import dump
 from .sprint_histories import Data, World, copied, worlds
 from .test_sprint_laws import laws
 
-KINDS = ("import", "inject", "inject", "iterate", "back", "back", "undo")
+KINDS = ("import", "inject", "inject", "iterate", "queue", "queue", "back", "back", "undo")
 ALWAYS = (
     "status",
     "current.phase",
@@ -36,6 +36,8 @@ ALWAYS = (
     "stats.total-steps",
     "stats.current-iteration",
     "last-activity",
+    "operator-queue",
+    "operator-queue[req-1].status",
     "phases",
     "phases[p0].error",
     "phases[p0]",
