@@ -9,28 +9,15 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.outside.snapshots.entries import is_gits_own
 from sprintlog.engine.outside.snapshots.plan import Plan
 from sprintlog.projections.restoring import KEPT, Restored, RollBack, Wish, in_place
-from sprintlog.projections.snapshotting import Envelope, shown, store_of
+from sprintlog.projections.snapshotting import shown, store_of
 from sprintlog.projections.workspace import Workspace
 
 from .output import counted, print_json, print_text, reference, warn
-from .recording import Options, key_digest, refresh
+from .recording import Options, envelope_of, refresh
 from .wiring import environment, here
 
 SHOWN_MAX = 100
 """More paths of one kind are only counted on a terminal."""
-
-
-def envelope(options: Options, command: str, arguments: dict[str, Any]) -> Envelope:
-    """Return what the options say about the events."""
-    return Envelope(
-        options.actor,
-        options.at,
-        options.key,
-        key_digest(command, arguments) if options.key else None,
-        options.expect,
-        options.correlation_id,
-        options.causation_id,
-    )
 
 
 def bring_back(
@@ -52,7 +39,7 @@ def bring_back(
         store,
         wish,
         is_agreed=is_agreed,
-        envelope=envelope(options, command, arguments),
+        envelope=envelope_of(command, options, arguments),
         roll_back=roll_back,
     )
     if not is_agreed:

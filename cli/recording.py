@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
@@ -143,9 +142,16 @@ def act(
     *,
     observed: bool = False,
 ) -> Outcome:
-    """Let the workspace act with a command's options."""
-    envelope = _envelope(command, options, arguments, observed=observed)
-    outcome = workspace.act(sprint_id, decide, **envelope)
+    """Let the workspace act with a command's options.
+
+    A restore that was cut short is finished first.
+    """
+    envelope = envelope_of(command, options, arguments, observed=observed)
+    try:
+        outcome = workspace.act(sprint_id, _unless_cut_short(decide), **envelope)
+    except _RestoreCutShort:
+        settle(workspace, sprint_id)
+        outcome = workspace.act(sprint_id, decide, **envelope)
     _diagnose(command, outcome)
     return outcome
 
@@ -161,68 +167,9 @@ def act_on_journal(
     takes_in: bool = False,
 ) -> "Acted[Journal]":
     """Let the workspace act on the journal with a command's options."""
-    envelope = _envelope(command, options, arguments, observed=observed)
+    envelope = envelope_of(command, options, arguments, observed=observed)
     outcome = workspace.act_on_journal(decide, takes_in=takes_in, **envelope)
     _diagnose(command, outcome)
-    return outcome
-
-
-def _envelope(
-    command: str, options: Options, arguments: Mapping[str, Any], *, observed: bool
-) -> Envelope:
-    return {
-        "actor": options.actor,
-        "at": options.at,
-        "key": options.key,
-        "key_digest": key_digest(command, arguments) if options.key else None,
-        "expect": options.expect,
-        "correlation_id": options.correlation_id,
-        "causation_id": options.causation_id,
-        "observed": observed,
-        "masks": options.masks,
-    }
-
-
-def _diagnose(command: str, outcome: "Outcome | Acted[Journal]") -> None:
-    diagnose(
-        command,
-        stream=stream_of(outcome.state),
-        version=outcome.state.version,
-        recorded=[event.type for event in outcome.events],
-        duplicate=outcome.duplicate,
-    )
-
-
-def answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
-    """Let the workspace act with a command's options.
-
-    A restore that was cut short is finished first.
-    """
-    perform = partial(
-        workspace.act,
-        sprint_id,
-        actor=options.actor,
-        at=options.at,
-        key=options.key,
-        key_digest=key_digest(command, arguments) if options.key else None,
-        expect=options.expect,
-        correlation_id=options.correlation_id,
-        causation_id=options.causation_id,
-        observed=observed,
-        masks=options.masks,
-    )
-    try:
-        outcome = perform(_unless_cut_short(decide))
-    except _RestoreCutShort:
-        settle(workspace, sprint_id)
-        outcome = perform(decide)
-    diagnose(
-        command,
-        sprint=sprint_id,
-        version=outcome.sprint.version,
-        recorded=[event.type for event in outcome.events],
-        duplicate=outcome.duplicate,
-    )
     return outcome
 
 
@@ -252,7 +199,38 @@ def settle(workspace: Workspace, sprint_id: str) -> None:
             warn(problem)
 
 
-def answer(outcome: Outcome, *, as_json: bool) -> None:
+def envelope_of(
+    command: str,
+    options: Options,
+    arguments: Mapping[str, Any],
+    *,
+    observed: bool = False,
+) -> Envelope:
+    """Return what a command's options say about its events."""
+    return {
+        "actor": options.actor,
+        "at": options.at,
+        "key": options.key,
+        "key_digest": key_digest(command, arguments) if options.key else None,
+        "expect": options.expect,
+        "correlation_id": options.correlation_id,
+        "causation_id": options.causation_id,
+        "observed": observed,
+        "masks": options.masks,
+    }
+
+
+def _diagnose(command: str, outcome: "Outcome | Acted[Journal]") -> None:
+    diagnose(
+        command,
+        stream=stream_of(outcome.state),
+        version=outcome.state.version,
+        recorded=[event.type for event in outcome.events],
+        duplicate=outcome.duplicate,
+    )
+
+
+def answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
     """Print what was recorded, in one write; the events are durable by now."""
     try:
         _print_answer(outcome, as_json=as_json)

@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.workspace import Outcome
 
 from .output import counted, print_json, print_text, progress, reference
-from .recording import Options, Rule, answer, refresh, settle
+from .recording import Options, Rule, answer, envelope_of, refresh, settle
 from .wiring import (
     Function,
     environment,
@@ -63,8 +63,6 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     from sprintlog.engine.outside.snapshots.taking import Limits
     from sprintlog.projections.snapshotting import store_of, take_and_record
 
-    from .bringing_back import envelope
-
     options = Options(given)
     arguments = {"patterns": [*patterns], "file_max": file_max}
     with open_workspace() as workspace:
@@ -76,7 +74,7 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
             store_of(workspace, environment()),
             limits=Limits(file_bytes_max=file_max * MEBIBYTE),
             patterns=patterns,
-            envelope=envelope(options, "iteration snapshot", arguments),
+            envelope=envelope_of("iteration snapshot", options, arguments),
         )
         try:
             if outcome.duplicate:
@@ -218,8 +216,6 @@ def prune_command(keep: int, **given: Any) -> None:
     """
     from sprintlog.projections.snapshotting import prune, pruned, store_of
 
-    from .bringing_back import envelope
-
     options = Options(given)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
@@ -229,7 +225,7 @@ def prune_command(keep: int, **given: Any) -> None:
             sprint_id,
             store_of(workspace, environment()),
             keep=keep,
-            envelope=envelope(options, "iteration prune", {"keep": keep}),
+            envelope=envelope_of("iteration prune", options, {"keep": keep}),
         )
         gone = pruned(outcome)
         if options.as_json:

@@ -28,7 +28,8 @@ from sprintlog.engine.sprint.words import (
 
 from .driving import Driver, ran_as
 from .hook_running import Hooks, Surroundings
-from .snapshotting import Envelope, store_of, take_and_record
+from .snapshotting import store_of, take_and_record
+from .workspace import Envelope
 
 
 class GoalRunner(Driver):
@@ -71,7 +72,7 @@ class GoalRunner(Driver):
         if has_snapshot(sprint, number):
             return
         store = store_of(self._workspace, self._means.environment)
-        envelope = Envelope(self._means.actor)
+        envelope: Envelope = {"actor": self._means.actor}
         try:
             _, taken = take_and_record(
                 self._workspace, self._id, store, limits=Limits(), envelope=envelope

@@ -32,16 +32,16 @@ from sprintlog.engine.sprint.state import Sprint
 from .best_iteration import artifacts_path
 from .files import CHECKSUM_SUFFIX
 from .judging import Judged
+from .progress_json import PLACE
 from .snapshotting import (
     NAMED_MAX,
-    Envelope,
     files_left,
     shown,
     store_of,
     take_tree,
     taken_fact,
 )
-from .workspace import Outcome, Workspace
+from .workspace import Envelope, Outcome, Workspace
 
 NOTHING = Snapshot("", {}, {}, [], 0, [])
 KEPT = "kept"
@@ -102,11 +102,11 @@ def in_place(
     nothing else; with nothing to do for files and state nothing is recorded.
     """
     with store.lock():
-        _finish(workspace, sprint_id, store, envelope.actor)
+        _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
         wanted = store.read(wish.snapshot)
         _check_meant(wanted, wish.paths)
         meant = {f"{wish.into}/{p}" if wish.into else p for p in wanted.files}
-        taken = take_tree(workspace, store, also=meant, at=envelope.at)
+        taken = take_tree(workspace, store, also=meant, at=envelope.get("at"))
         is_recorded = False
         try:
             made = _plan(workspace, store, wish, wanted, store.read(taken.commit))
@@ -130,14 +130,14 @@ def in_place(
                 before = taken_fact(workspace, taken, number, BEFORE_RESTORE)
                 return start_restore(sprint, before=before, restore=started, rollback=state)
 
-            outcome = workspace.act(sprint_id, decide, **envelope._asdict())
+            outcome = workspace.act(sprint_id, decide, **envelope)
             is_recorded = not outcome.duplicate and not made.is_empty
         finally:
             if not is_recorded:
                 store.drop([taken.commit])
         if not is_recorded:
             return Restored(outcome, made, None)
-        placed = _finish(workspace, sprint_id, store, envelope.actor)
+        placed = _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
         return Restored(outcome, made, placed[-1] if placed else None)
 
 
@@ -236,7 +236,7 @@ def _plan(
 
 def _state_files(workspace: Workspace) -> set[str]:
     """Return the files of this work tree that are computed from the log."""
-    own = set()
+    own = {PLACE}
     for name in workspace.sprints():
         place_ = workspace.sprint(name).plan.place
         if place_ is not None and place_.worktree == workspace.location.worktree:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.log.port import Expected
 from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
 from sprintlog.engine.outside.snapshots.plan import meant
 from sprintlog.engine.outside.snapshots.store import FILES, Store
@@ -37,23 +36,11 @@ from sprintlog.engine.sprint.times import parse
 
 from .as_of import best_of
 from .catalogue import CODEC
-from .workspace import Outcome, Workspace
+from .workspace import Envelope, Outcome, Workspace
 
 FOLDER = "snapshots"
 NAMED_MAX = 100
 """How many paths a fact names; the store names the others."""
-
-
-class Envelope(NamedTuple):
-    """What is said about the events that an action records."""
-
-    actor: str = "runtime"
-    at: str | None = None
-    key: str | None = None
-    key_digest: bytes | None = None
-    expect: Expected | None = None
-    correlation_id: str | None = None
-    causation_id: str | None = None
 
 
 class Difference(NamedTuple):
@@ -80,12 +67,12 @@ def take_and_record(
 ) -> tuple[Outcome, Taken]:
     """Take a snapshot for the iteration that a sprint is in, and record it."""
     with kept_files(
-        workspace, sprint_id, store, limits=limits, patterns=patterns, at=envelope.at
+        workspace, sprint_id, store, limits=limits, patterns=patterns, at=envelope.get("at")
     ) as (taken, fact_for):
         outcome = workspace.act(
             sprint_id,
             lambda sprint, at: take_snapshot(sprint, taken=fact_for(sprint)),
-            **envelope._asdict(),
+            **envelope,
         )
         return outcome, taken
 
@@ -223,7 +210,7 @@ def prune(
     """
     with store.lock():
         decide = partial(_prune, keep=keep)
-        outcome = workspace.act(sprint_id, decide, **envelope._asdict())
+        outcome = workspace.act(sprint_id, decide, **envelope)
         if not store.exists:
             return outcome, 0
         before = store.bytes_used()

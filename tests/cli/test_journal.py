@@ -91,6 +91,24 @@ def test_reads_as_of_any_point(journal: Path, done: Run) -> None:
     assert "learnings" not in old
 
 
+@pytest.mark.parametrize("point", ["start", "version:2", "position:3", AT, "0s ago"])
+def test_every_reading_command_answers_as_of_then(
+    journal: Path, done: Run, point: str
+) -> None:
+    """Each form of a point that a journal has is taken by every command that reads it."""
+    for line in (
+        ["entry", "list"],
+        ["entry", "observations"],
+        ["learning", "list"],
+        ["pattern", "list"],
+        ["journal", "status"],
+        ["show", "journal"],
+        ["recover", "auth"],
+        ["log", "--journal"],
+    ):
+        done(*line, "--at", point)
+
+
 @pytest.mark.parametrize("point", ["iter:1", "version:99", "2020-01-01T00:00:00Z"])
 def test_refuses_a_point_that_is_none(journal: Path, run: Run, point: str) -> None:
     """A point at which there was no journal is refused."""

@@ -263,9 +263,8 @@ def _typed(annotation: str) -> str:
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     """Return type and docstring of every field as the modules of the facts have them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    modules = [facts, queue_facts, ralph_facts, iteration_facts, audit_facts]
+    modules = [facts, queue_facts, ralph_facts, iteration_facts, audit_facts, kept_facts]
     modules += journal.MODULES
-    modules = (facts, queue_facts, ralph_facts, iteration_facts, audit_facts, kept_facts)
     for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:
         if not isinstance(node, ast.ClassDef):
             continue
