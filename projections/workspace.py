@@ -36,7 +36,8 @@ from .reading import Reader
 from .refreshing import Refreshed
 from .sprint_file import ADOPT, REFUSE, policy_of, refuse_edit, sprint_files
 from .taking_over import is_start, take_over_all
-from .workspace_reading import JOURNAL, WorkspaceReading
+from .workspace_past import WorkspacePast
+from .workspace_reading import JOURNAL
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state import Journal
@@ -50,7 +51,7 @@ def wall_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Workspace(WorkspaceReading):
+class Workspace(WorkspacePast):
     """One log, the work tree it belongs to, and everything one does with them."""
 
     @classmethod
