@@ -5,6 +5,7 @@ from typing import Any
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
+from .audit_facts import ForkCreated
 from .facts import RolledBack
 from .held import HeldSnapshot, Restore
 from .rollback import iteration_end
@@ -189,10 +190,16 @@ def _record_pruned(record: Record, fact: SnapshotsPruned, version: int) -> None:
     record.snapshots = [one for one in record.snapshots if one.snapshot not in gone]
 
 
+def _record_forked(record: Record, fact: ForkCreated, version: int) -> None:
+    # What was taken over happened to the files of the sprint that it was taken from.
+    record.restoring, record.restored = [], []
+
+
 RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     SnapshotTaken: _record_taken,
     RestoreStarted: _record_started,
     FilesRestored: _record_ended,
     SnapshotsPruned: _record_pruned,
+    ForkCreated: _record_forked,
 }
 """What the Record keeps of a fact, whatever was rolled back since."""

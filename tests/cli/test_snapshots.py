@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.projections import restoring
+
 from .conftest import Run
 
 
@@ -128,6 +130,22 @@ def test_old_snapshots_are_let_go(tree: Path, done: Run, run: Run) -> None:
     assert run("restore", "iter:2").code == 3
     assert done("iteration", "diff", "iter:0", "iter:5").out
     assert "0 snapshots let go" in done("iteration", "prune", "--keep", "1").out
+
+
+def test_fork_brings_no_files_back(
+    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restore that was cut short is its own sprint's: a fork leaves the files alone."""
+    with monkeypatch.context() as patched:
+        patched.setattr(restoring, "_finish", lambda *_: [])
+        done("restore", "iter:1", "--in-place", "--yes")
+    last = done("log", "--json").lines[-1]
+    assert last["type"] == "restore-started"
+    done("fork", "other", "--from", f"version:{last['version']}")
+    done("note", "next", "--sprint", "other")
+    assert (tree / "src/a").read_text() == "two\n"
+    done("note", "next", "--sprint", "auth")
+    assert (tree / "src/a").read_text() == "one\n"
 
 
 def test_missing_git_stops_nothing_else(

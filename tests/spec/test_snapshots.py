@@ -8,6 +8,7 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.iterations.facts import BestSelected
 from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.audit_facts import ForkCreated
 from sprintlog.engine.sprint.facts import (
     IterationStarted,
     NoteAdded,
@@ -210,6 +211,14 @@ def test_what_an_undo_needs_stays(loop: Scenario) -> None:
     """What stood there before a restore, and what it brought back, is never let go."""
     _rolled_back_with_files(loop)
     assert {"aaaa", "cccc"} <= {name[:4] for name in protected(loop.sprint.record)}
+
+
+def test_fork_takes_over_no_restore(loop: Scenario) -> None:
+    """A restore of another sprint is neither finished nor undone by its fork."""
+    _rolled_back_with_files(loop)
+    loop.given(restored("aaaa", "cccc"), ForkCreated("sprint/s", 9, "h"))
+    assert (loop.sprint.record.restoring, loop.sprint.record.restored) == ([], [])
+    assert found(loop, 1) == "aaaa"
 
 
 def test_saved_state_knows_snapshots_and_restores(loop: Scenario) -> None:
