@@ -164,3 +164,22 @@ def goal_agent(folder: Path, done: Run) -> goals.Make:
         return ["run", *options, "--", sys.executable, "agent.py"]
 
     return make
+
+
+@pytest.fixture
+def journal_path(folder: Path, done: Run) -> Path:
+    """Return where progress.json is, beside an empty log."""
+    done("init")
+    return folder / ".ralph" / "progress.json"
+
+
+@pytest.fixture
+def journal(journal_path: Path, done: Run) -> Path:
+    """Return the file of a journal that holds two entries and a learning."""
+    observation = '{"type": "blocker", "title": "no key", "category": "dependency"}'
+    done("entry", "record", "auth", "--status", "failed", "--observation", observation,
+         "--summary", "stuck", "--at", "2026-02-01T10:00:00Z")  # fmt: skip
+    done("entry", "record", "auth", "--status", "completed", "--observation", "finding: x")
+    done("learning", "add", "ask first", "--type", "tool-usage", "--from", "auth-1",
+         "--observation", 1)  # fmt: skip
+    return journal_path

@@ -1,0 +1,99 @@
+"""The journal's file: edits, losses, strangers' files, and which work tree has it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.strict_journal import read
+
+from .conftest import Run
+
+
+def test_edit_is_kept_observed_and_overwritten(
+    journal: Path, folder: Path, done: Run
+) -> None:
+    """A hand edit is kept and recorded field by field, and ours is written (P18)."""
+    ours = journal.read_bytes()
+    edited = ours.replace(b'"summary": "stuck"', b'"summary": "done"')
+    journal.write_bytes(edited)
+    told = done("entry", "record", "b", "--status", "failed")
+    assert "was edited by somebody else" in told.err
+    observed = done("log", "--journal", "--type", "edit-observed", "--json").lines[0]
+    assert observed["data"]["changes"] == [
+        {"op": "replace", "path": "/entries/0/summary", "value": "done"}
+    ]
+    kept = folder / ".sprintlog" / "edits" / observed["data"]["kept"]
+    assert kept.read_bytes() == edited
+    data = read(journal.read_bytes())
+    assert data["entries"][0]["summary"] == "stuck"
+    assert len(data["entries"]) == 3
+
+
+def test_edit_too_large_to_record_is_kept(journal: Path, folder: Path, done: Run) -> None:
+    """An edit whose difference no event can hold is kept, and said to be too large."""
+    journal.write_text(json.dumps({"entries": ["x" * 2_000_000]}))
+    done("entry", "record", "b", "--status", "failed")
+    observed = done("log", "--journal", "--type", "edit-observed", "--json").lines[0]
+    assert "too large" in observed["data"]["problem"]
+    assert (folder / ".sprintlog" / "edits" / observed["data"]["kept"]).exists()
+    assert len(read(journal.read_bytes())["entries"]) == 3
+
+
+def test_lost_and_broken_files_come_back(journal: Path, run: Run, done: Run) -> None:
+    """`rebuild` writes the file again byte for byte; `verify` and `doctor` miss it."""
+    ours = journal.read_bytes()
+    journal.unlink()
+    assert run("verify").code == 4
+    assert run("rebuild", "--check").code == 4
+    assert any(c["status"] == "problem" for c in run("doctor", "--json").json["checks"])
+    done("rebuild")
+    assert journal.read_bytes() == ours
+    done("verify", "--determinism")
+    assert done("rebuild", "--check", "--json").lines[-1]["stream"] == "journal"
+    done("verify")
+    journal.write_bytes(b"{")
+    told = run("doctor").out
+    assert "import journal .ralph/progress.json" in told
+    done("rebuild")
+    assert journal.read_bytes() == ours
+
+
+def test_is_verified_with_its_saved_states(journal_path: Path, done: Run) -> None:
+    """A journal long enough for saved states is sound, also folded from them."""
+    wish = '{"entry": {"prd_id": "a", "status": "failed"}}'
+    for _ in range(70):
+        done("append", "entry-recorded", "--data", wish)
+    done("verify")
+    assert done("journal", "status", "--json").json["attempts"] == {"a": 70}
+
+
+def test_foreign_file_is_not_overwritten(journal_path: Path, run: Run) -> None:
+    """A journal does not begin over another tool's file: that is taken in first."""
+    journal_path.parent.mkdir()
+    journal_path.write_text("{}")
+    refused = run("entry", "record", "a", "--status", "failed")
+    assert refused.code == 1
+    assert "`sprintlog import journal .ralph/progress.json`" in refused.err
+    assert journal_path.read_text() == "{}"
+
+
+def test_only_its_work_tree_writes_the_file(
+    folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal's file is in the work tree that opened it, and in no other."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for line in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"],
+                 ["worktree", "add", "-q", "other"]):  # fmt: skip
+        subprocess.run([*git, *line], check=True)
+    done("init")
+    monkeypatch.chdir(folder / "other")
+    done("entry", "record", "a", "--status", "failed")
+    monkeypatch.chdir(folder)
+    done("entry", "record", "a", "--status", "completed")
+    assert not (folder / ".ralph").exists()
+    assert len(done("entry", "list", "--json").json) == 2
+    monkeypatch.chdir(folder / "other")
+    done("rebuild")
+    assert len(read(Path(".ralph/progress.json").read_bytes())["entries"]) == 2
