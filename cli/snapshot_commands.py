@@ -18,6 +18,7 @@ from .wiring import (
     environment,
     open_workspace,
     with_json,
+    with_point,
     with_recording,
     with_sprint,
 )
@@ -160,6 +161,7 @@ def _answer(outcome: Outcome, taken: "Taken", *, as_json: bool) -> None:
 @click.argument("other")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 @click.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
+@with_point
 @with_sprint
 @with_json
 def diff(
@@ -167,6 +169,7 @@ def diff(
     other: str,
     paths: tuple[str, ...],
     as_patch: bool,
+    at: str | None,
     sprint_id: str | None,
     as_json: bool,
 ) -> None:
@@ -182,7 +185,7 @@ def diff(
     from .bringing_back import inside
 
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id))
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         store = store_of(workspace, environment())
         meant = inside(workspace, paths)
         ends = [find_snapshot(workspace, sprint, point).snapshot for point in (one, other)]

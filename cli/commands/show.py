@@ -87,14 +87,17 @@ def event(position: int, as_json: bool) -> None:
 @command.command(epilog="Example: sprintlog show iteration 3 --files")
 @click.argument("number", type=click.IntRange(0))
 @click.option("--files", "with_files", is_flag=True, help="List the files it left.")
+@with_point
 @with_sprint
 @with_json
-def iteration(number: int, with_files: bool, sprint_id: str | None, as_json: bool) -> None:
+def iteration(
+    number: int, with_files: bool, at: str | None, sprint_id: str | None, as_json: bool
+) -> None:
     """Print what is known of an iteration's snapshot, and what files it holds."""
     from sprintlog.projections.snapshotting import find_snapshot, shown, store_of
 
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id))
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         held = find_snapshot(workspace, sprint, f"iter:{number}")
         snapshot = store_of(workspace, environment()).read(held.snapshot)
     known = {

@@ -41,8 +41,10 @@ NEEDED = {
     "sprintlog blame": ("status",),
     "sprintlog queue show": ("req-1",),
     "sprintlog iteration compare": ("1", "2"),
+    "sprintlog iteration diff": ("iter:1", "iter:2"),
+    "sprintlog show iteration": ("1",),
 }
-NAMING = {"sprintlog queue show", "sprintlog iteration compare"}
+NAMING = {*NEEDED} - {"sprintlog blame"}
 """Commands that name something which was not there yet at some of the points."""
 OF_JOURNAL = tuple(
     f"sprintlog {name}"
@@ -71,7 +73,10 @@ def history(folder: Path, done: Run) -> Path:
     (folder / "plan.yaml").write_text(f"{PLAN}    gate:\n      script: 'true'\n")
     done("init")
     done("sprint", "create", "auth", "--plan", "plan.yaml", "--at", "2026-01-15T08:59:00Z")
-    begin, end = ("iteration", "start"), ("iteration", "end", "--metric", "tests_passed=1")
+    begin, end = (
+        ("iteration", "start"),
+        ("iteration", "end", "--metric", "tests_passed=1", "--snapshot"),
+    )
     steps = [("sprint", "start"), begin, ("phase", "start"), end, begin, end]
     request = ("queue", "add", "Look", "--priority", "low", "--type", "bug")
     for minute, step in enumerate([*steps, request]):
