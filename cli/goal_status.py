@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.ralph_settings import idle_threshold
 from sprintlog.engine.sprint.reflection import reflection_is_due
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import COMPLETED
-from sprintlog.projections.holding import Holder
+from sprintlog.projections.loop.holding import Holder
 
 from .output import visible
 

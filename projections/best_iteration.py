@@ -19,7 +19,7 @@ from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import Selection
 
 from .judging import Judged
-from .yaml_writer import dump
+from .yaml.writer import dump
 
 Data = dict[str, Any]
 SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2

@@ -2,7 +2,7 @@
 
 from sprintlog.engine.sprint.state import Sprint
 
-from .yaml_writer import dump
+from .yaml.writer import dump
 
 
 def render(sprint: Sprint) -> bytes:

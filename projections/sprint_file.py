@@ -65,7 +65,7 @@ class SprintFile:
     def load(self, content: bytes, *, file: str) -> object:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
         # Read only when somebody edited a file: the reader is not on the hot path.
-        from .yaml_reader import load
+        from .yaml.reader import load
 
         return load(content, file=file)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sprintlog.engine.sprint.transitions import check_exists
 
 from .workspace_reading import WorkspaceReading
-from .yaml_writer import dump
+from .yaml.writer import dump
 
 
 class Standing(NamedTuple):

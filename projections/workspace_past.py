@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from .workspace_reading import WorkspaceReading
 
 if TYPE_CHECKING:
-    from .blame import Blame
-    from .blame_lines import Line
-    from .differences import Difference
-    from .timeline import Step
+    from .past.blame import Blame
+    from .past.blame_lines import Line
+    from .past.differences import Difference
+    from .past.timeline import Step
 
 
 class WorkspacePast(WorkspaceReading):
@@ -31,7 +31,7 @@ class WorkspacePast(WorkspaceReading):
         A point is any of `as_of.FORMS`, or `SPRINT@POINT`; without a sprint it is one of
         the only unfinished one.
         """
-        from .differences import difference
+        from .past.differences import difference
 
         return difference(self, old, new, sprint_id=sprint_id, file=file)
 
@@ -41,13 +41,13 @@ class WorkspacePast(WorkspaceReading):
         Raise `InvalidInputError` for what names no field, `NotFoundError` for a field that
         was never there.
         """
-        from .blame import blame
+        from .past.blame import blame
 
         return list(blame(self, sprint_id, fields, at=at))
 
     def blame_lines(self, sprint_id: str, *, at: str | None = None) -> list["Line"]:
         """Return every line of a sprint's PROGRESS.yaml with the event that set it."""
-        from .blame_lines import blame_lines
+        from .past.blame_lines import blame_lines
 
         return list(blame_lines(self, self.sprint(sprint_id, at=at)))
 
@@ -55,6 +55,6 @@ class WorkspacePast(WorkspaceReading):
         self, sprint_id: str, *, since: str | None = None, until: str | None = None
     ) -> Iterator["Step"]:
         """Yield a sprint's events with what each changed, after one point until another."""
-        from .timeline import replay
+        from .past.timeline import replay
 
         return replay(self, sprint_id, since=since, until=until)

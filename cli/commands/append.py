@@ -188,7 +188,7 @@ def _append_to_journal(
 
 def _check_document(fact: SprintCompiled | SprintImported) -> None:
     """Raise `InvalidInputError` for a document that could not be shown again."""
-    from sprintlog.projections.yaml_writer import dump
+    from sprintlog.projections.yaml.writer import dump
 
     from ..intake.progress import check_plan, check_progress
 
@@ -200,7 +200,7 @@ def _check_document(fact: SprintCompiled | SprintImported) -> None:
 
 def _check_nodes(fact: Injection) -> None:
     """Raise `InvalidInputError` for what could not be shown in a state file."""
-    from sprintlog.projections.yaml_writer import dump
+    from sprintlog.projections.yaml.writer import dump
 
     from ..intake.progress import check_nodes
 

@@ -6,8 +6,8 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.projections.decision_table import KINDS
-from sprintlog.projections.decisions import Decision, decisions
+from sprintlog.projections.past.decision_table import KINDS
+from sprintlog.projections.past.decisions import Decision, decisions
 
 from ..output import counted, print_bytes, print_json, print_text
 from ..tabular import code, csv_lines, markdown_table

@@ -8,10 +8,10 @@ import click
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.facts import RolledBack
 from sprintlog.engine.sprint.field_path import MISSING
-from sprintlog.projections.blame import Blame
-from sprintlog.projections.blame_lines import Line
-from sprintlog.projections.causes import CAUSES_MAX, reason_of
-from sprintlog.projections.differences import cut, shown
+from sprintlog.projections.past.blame import Blame
+from sprintlog.projections.past.blame_lines import Line
+from sprintlog.projections.past.causes import CAUSES_MAX, reason_of
+from sprintlog.projections.past.differences import cut, shown
 
 from ..output import envelope, print_json, print_text, table
 from ..wiring import open_workspace, with_json, with_point, with_sprint

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.projections.differences import Difference, told
+from sprintlog.projections.past.differences import Difference, told
 from sprintlog.projections.state_files import STATE_FILES, Standing
 
 from ..output import print_json, print_text

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from sprintlog.projections.diagnosis import judge
-from sprintlog.projections.examining import examine
-from sprintlog.projections.findings import NOTE, OK, PROBLEM, WARNING, Check
+from sprintlog.projections.health.diagnosis import judge
+from sprintlog.projections.health.examining import examine
+from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Check
+from sprintlog.projections.health.salvaging import LOST, Rescue, salvage
 from sprintlog.projections.location import Location, find
-from sprintlog.projections.salvaging import LOST, Rescue, salvage
 
 from ..output import (
     INTEGRITY,

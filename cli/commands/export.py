@@ -9,7 +9,7 @@ from typing import IO
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.projections.exchanging import export_log
+from sprintlog.projections.health.exchanging import export_log
 from sprintlog.projections.replacing import sync_folder
 
 from ..output import counted, counting, print_bytes, print_json, print_text

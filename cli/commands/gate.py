@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.gates import (
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import check_exists
 from sprintlog.engine.sprint.tree import Node, gate_status
-from sprintlog.projections.gate_running import is_alive, run_gate
+from sprintlog.projections.loop.gate_running import is_alive, run_gate
 
 from ..gate_answers import answer_gate
 from ..output import print_json, print_text, table, warn

@@ -17,8 +17,8 @@ from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import sprint_stream
-from sprintlog.projections.exchanging import import_log
 from sprintlog.projections.git import git_command
+from sprintlog.projections.health.exchanging import import_log
 from sprintlog.projections.sprint_file import sprint_files
 from sprintlog.projections.workspace import Workspace
 

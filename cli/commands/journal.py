@@ -10,7 +10,7 @@ from sprintlog.engine.journal import queries
 from sprintlog.engine.journal.rules import LEGACY, open_journal, take_text
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.projections.progress_json import PLACE
-from sprintlog.projections.searching import KINDS, LEARNING
+from sprintlog.projections.sql.searching import KINDS, LEARNING
 from sprintlog.projections.workspace import Workspace
 
 from ..output import print_json, print_text, table, warn
@@ -84,7 +84,7 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
 
     What fits best comes first. The index is a cache, made from the log when it is needed.
     """
-    from sprintlog.projections.searching import search as search_in
+    from sprintlog.projections.sql.searching import search as search_in
 
     with open_workspace() as workspace:
         found = search_in(workspace, " ".join(words), kind=kind, limit=limit)

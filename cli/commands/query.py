@@ -6,9 +6,9 @@ from itertools import islice
 import click
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.projections.querying import SQL_CHARS_MAX, Answer, Value, ask
-from sprintlog.projections.read_model import refreshed
-from sprintlog.projections.read_model_schema import TABLES
+from sprintlog.projections.sql.querying import SQL_CHARS_MAX, Answer, Value, ask
+from sprintlog.projections.sql.read_model import refreshed
+from sprintlog.projections.sql.schema import TABLES
 
 from ..output import counting, print_bytes, print_json, print_text, table
 from ..tabular import csv_lines, text_of

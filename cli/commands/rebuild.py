@@ -8,8 +8,8 @@ from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.projections.catalogue import State
 from sprintlog.projections.journal_file import journal_file
 from sprintlog.projections.refreshing import Refreshed, Refresher
-from sprintlog.projections.searching import forget
 from sprintlog.projections.sprint_file import sprint_files
+from sprintlog.projections.sql.searching import forget
 
 from ..output import INTEGRITY, print_json, print_text, warn
 from ..wiring import open_workspace, with_json, with_sprint

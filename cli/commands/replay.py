@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from sprintlog.projections.differences import cut, told
-from sprintlog.projections.timeline import Step
+from sprintlog.projections.past.differences import cut, told
+from sprintlog.projections.past.timeline import Step
 
 from ..output import print_json, print_text, progress
 from ..wiring import open_workspace, with_json, with_point, with_sprint

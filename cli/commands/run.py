@@ -10,9 +10,9 @@ import msgspec
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.outside.signals import InterruptedBySignal, Signals
 from sprintlog.engine.sprint.actions import DONE, Action
-from sprintlog.projections.driving import Means
-from sprintlog.projections.holding import hold
-from sprintlog.projections.running import Runner
+from sprintlog.projections.loop.driving import Means
+from sprintlog.projections.loop.holding import hold
+from sprintlog.projections.loop.running import Runner
 from sprintlog.projections.snapshotting import store_of
 
 from ..output import REFUSED, print_json, print_text, progress

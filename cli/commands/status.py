@@ -13,8 +13,8 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import check_exists
 from sprintlog.engine.sprint.tree import Node, gate_is_open, gate_status
-from sprintlog.projections.gate_running import is_alive
-from sprintlog.projections.holding import holder_of
+from sprintlog.projections.loop.gate_running import is_alive
+from sprintlog.projections.loop.holding import holder_of
 
 from ..goal_status import (
     goal_answer,

@@ -40,7 +40,7 @@ def command(
         take_back("undo", undo_rollback, reason, given, no_files=no_files, is_agreed=yes)
         return
     # Imported here: to undo a rollback no decision is looked for.
-    from sprintlog.projections.decisions import last_decision
+    from sprintlog.projections.past.decisions import last_decision
 
     options = Options(given)
     wish = options.masked({"reason": reason})

@@ -11,8 +11,8 @@ import click
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import Head
 from sprintlog.projections import progress_json
+from sprintlog.projections.health.verifying import Finding, Report, verify
 from sprintlog.projections.progress_yaml import render
-from sprintlog.projections.verifying import Finding, Report, verify
 from sprintlog.projections.workspace import Workspace
 
 from ..output import (

@@ -21,8 +21,8 @@ from sprintlog.engine.sprint.compile.workflows import (
     sprint_references,
     workflow_references,
 )
-from sprintlog.projections.yaml_places import Placed
-from sprintlog.projections.yaml_writer import field_path
+from sprintlog.projections.yaml.places import Placed
+from sprintlog.projections.yaml.writer import field_path
 
 from .definition_models import Sprint, Workflow
 from .progress import read_bytes

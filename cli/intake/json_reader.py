@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.projections.yaml_writer import DEPTH_MAX, NODES_MAX
+from sprintlog.projections.yaml.writer import DEPTH_MAX, NODES_MAX
 
 KEY_CHARS_SHOWN = 40
 

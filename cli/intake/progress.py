@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.sprint.plan import check_id, check_sprint_id
 from sprintlog.engine.sprint.tree import CHILDREN
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml.reader import load
 
 from .fields import Open
 from .files import read_bytes as read_bytes

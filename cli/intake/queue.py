@@ -7,8 +7,8 @@ from sprintlog.engine.sprint.queue import Asked
 from sprintlog.engine.sprint.queue_rules import Rule
 from sprintlog.engine.sprint.queue_view import QUEUE
 from sprintlog.engine.sprint.spots import parse_position
-from sprintlog.projections.yaml_reader import load as load_yaml
-from sprintlog.projections.yaml_writer import dump
+from sprintlog.projections.yaml.reader import load as load_yaml
+from sprintlog.projections.yaml.writer import dump
 
 from .json_reader import load
 from .progress import check_shape

@@ -13,8 +13,8 @@ from typing import Any
 from sprintlog.engine.sprint.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.patch import apply
 from sprintlog.projections import Workspace
-from sprintlog.projections.blame import search
-from sprintlog.projections.blame_lines import line_fields
+from sprintlog.projections.past.blame import search
+from sprintlog.projections.past.blame_lines import line_fields
 
 from .commands import answers, run
 from .criterion import Verdict

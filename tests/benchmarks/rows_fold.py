@@ -16,7 +16,7 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.facts import FACTS
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import sprint_stream
-from sprintlog.projections.verifying import verify
+from sprintlog.projections.health.verifying import verify
 from sprintlog.projections.workspace import Workspace
 
 from .logs import TAIL, Bench, make_loop

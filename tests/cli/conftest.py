@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sprintlog.cli.main import main
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml.reader import load
 
 from . import goals
 

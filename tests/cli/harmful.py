@@ -15,7 +15,7 @@ from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import queue_facts as q
 from sprintlog.engine.sprint.snapshot_facts import FileLeft, KeptCopy
 from sprintlog.engine.sprint.tree import Tree
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml.reader import load
 
 DOCUMENT = (
     Path(__file__).resolve().parents[2] / "fixtures" / "documents" / "every-field.yaml"

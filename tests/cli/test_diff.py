@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint.patch import apply
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml.reader import load
 
 from .conftest import PLAN, Run
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections import examining
+from sprintlog.projections.health import examining
 from tests.faults.salvaging import digest
 from tests.store.test_lock_holder import HOLD
 

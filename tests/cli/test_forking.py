@@ -8,7 +8,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.projections import forking
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml.reader import load
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.facts import InjectionPosition
 from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections import Workspace
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml.reader import load
 
 
 def document(folder: Path) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.read_model_schema import TABLES
+from sprintlog.projections.sql.schema import TABLES
 
 COMMAND = [sys.executable, "-m", "sprintlog.cli"]
 

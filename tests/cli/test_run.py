@@ -14,7 +14,7 @@ import pytest
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.projections.workspace import Workspace
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml.reader import load
 
 from .conftest import Run
 from .scripted import AGENT, PLAN

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml.reader import load
 
 PROGRESS = "PROGRESS.yaml"
 

@@ -1,7 +1,7 @@
 """The page of the tables that can be asked with SQL."""
 
-from sprintlog.projections.decision_table import KINDS
-from sprintlog.projections.read_model_schema import TABLES
+from sprintlog.projections.past.decision_table import KINDS
+from sprintlog.projections.sql.schema import TABLES
 
 HEAD = """\
 # Tables to ask with SQL

@@ -12,7 +12,7 @@ from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.actions import ACTIONS, Action
 from sprintlog.engine.sprint.facts import FACTS
-from sprintlog.projections.findings import NOTE, OK, PROBLEM, WARNING
+from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING
 from tests.spec.test_diagnosis import CASES, CHECKS
 
 from .generate import PAGES, REFERENCE, STRUCTS, commands

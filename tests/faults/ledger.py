@@ -13,7 +13,7 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.engine.sprint.facts import EditObserved
-from sprintlog.projections import verifying
+from sprintlog.projections.health import verifying
 from sprintlog.projections.location import find
 from sprintlog.projections.progress_yaml import render
 from sprintlog.projections.workspace import Workspace

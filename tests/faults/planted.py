@@ -13,8 +13,9 @@ from sprintlog.engine.log.envelope import Appended, Draft, Recorded
 from sprintlog.engine.log.port import Expect, Expected
 from sprintlog.engine.log.stores import salvage, sqlite
 from sprintlog.engine.log.stores.sqlite import SqliteLog
-from sprintlog.projections import salvaging, verifying, workspace
+from sprintlog.projections import workspace
 from sprintlog.projections.files import StateFiles
+from sprintlog.projections.health import salvaging, verifying
 
 
 class LazyConnection:

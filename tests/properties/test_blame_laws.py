@@ -16,12 +16,12 @@ from sprintlog.engine.sprint.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.projections.blame import ALWAYS_SET, Setting, search
-from sprintlog.projections.blame_lines import line_fields, search_all
 from sprintlog.projections.catalogue import SPRINTS, draft, sprint_stream
 from sprintlog.projections.checkpoints import MemoryCheckpoints
+from sprintlog.projections.past.blame import ALWAYS_SET, Setting, search
+from sprintlog.projections.past.blame_lines import line_fields, search_all
 from sprintlog.projections.reading import Reader
-from sprintlog.projections.yaml_writer import dump
+from sprintlog.projections.yaml.writer import dump
 
 from .sprint_histories import Data, World, copied, worlds
 from .test_sprint_laws import laws

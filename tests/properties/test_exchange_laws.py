@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.projections.catalogue import draft, sprint_stream
-from sprintlog.projections.exchanging import export_log, import_log
+from sprintlog.projections.health.exchanging import export_log, import_log
 from sprintlog.projections.progress_yaml import render
 from sprintlog.projections.workspace import Workspace
 

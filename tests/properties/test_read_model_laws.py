@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.sprint.rollback import lies_on
 from sprintlog.projections.catalogue import CODEC, draft
-from sprintlog.projections.read_model import refreshed
-from sprintlog.projections.read_model_schema import TABLES
+from sprintlog.projections.sql.read_model import refreshed
+from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.workspace import Workspace
 
 from .sprint_histories import World, worlds

@@ -10,8 +10,8 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint.rollback import path, stretches_only_in, taken_back_by
 from sprintlog.projections.catalogue import CODEC
-from sprintlog.projections.decision_table import DECISIONS, KINDS
-from sprintlog.projections.decisions import Decision, decisions
+from sprintlog.projections.past.decision_table import DECISIONS, KINDS
+from sprintlog.projections.past.decisions import Decision, decisions
 
 AT = "2026-01-15T09:00:00Z"
 

@@ -7,8 +7,8 @@ import pytest
 
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.journal_mode import JournalMode
-from sprintlog.projections.diagnosis import FREE_BYTES_MIN, WAL_BYTES_OVERDUE, judge
-from sprintlog.projections.findings import (
+from sprintlog.projections.health.diagnosis import FREE_BYTES_MIN, WAL_BYTES_OVERDUE, judge
+from sprintlog.projections.health.findings import (
     ELSEWHERE,
     IN_GIT,
     IN_TREE,

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from sprintlog.projections import yaml_reader
-from sprintlog.projections.yaml_places import Path, Placed
-from sprintlog.projections.yaml_reader import load
+from sprintlog.projections.yaml import reader as yaml_reader
+from sprintlog.projections.yaml.places import Path, Placed
+from sprintlog.projections.yaml.reader import load
 
 TEXT = """\
 # a comment

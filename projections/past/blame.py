@@ -17,11 +17,11 @@ from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import check_exists
 
-from .catalogue import sprint_stream
+from ..catalogue import sprint_stream
+from ..reading import Reader
+from ..workspace_reading import WorkspaceReading
 from .causes import causes_of, reason_of
 from .probe import Probe
-from .reading import Reader
-from .workspace_reading import WorkspaceReading
 
 NAMED_MAX = 12
 """How many fields an error names that are there instead."""

@@ -12,10 +12,10 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.patch import Operation, diff
 from sprintlog.engine.sprint.state import Sprint
 
-from .catalogue import CODEC, sprint_stream
+from ..catalogue import CODEC, sprint_stream
+from ..workspace_reading import WorkspaceReading
 from .causes import reason_of
 from .differences import Change, changes
-from .workspace_reading import WorkspaceReading
 
 
 class Step(NamedTuple):

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 
+from ..workspace import Workspace
 from .read_model import check, in_memory, refreshed
-from .workspace import Workspace
 
 SQL_CHARS_MAX = 100_000
 VALUE_BYTES_MAX = 32 * 1024 * 1024

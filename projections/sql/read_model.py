@@ -22,11 +22,11 @@ from sprintlog.engine.log.fact import Kind
 from sprintlog.engine.log.stores.descriptors import give_back
 from sprintlog.engine.sprint.rollback import path as path_to
 
-from .catalogue import CODEC, sprint_of
-from .decisions import decisions
-from .read_model_rows import Row, phase_rows, sprint_row
-from .read_model_schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
-from .workspace import Workspace
+from ..catalogue import CODEC, sprint_of
+from ..past.decisions import decisions
+from ..workspace import Workspace
+from .rows import Row, phase_rows, sprint_row
+from .schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
 
 NAME = "query.db"
 LOCK = "query.lock"

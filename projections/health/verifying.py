@@ -14,12 +14,12 @@ from sprintlog.engine.sprint.contradictions import contradictions
 from sprintlog.engine.sprint.facts import SprintImported
 from sprintlog.engine.sprint.state import Sprint
 
-from .catalogue import CODEC, State, sprint_stream
-from .journal_file import JournalFile
-from .reading import Reader
-from .refreshing import Projected, Refreshed, Refresher
-from .sprint_file import SprintFile
-from .workspace import Workspace
+from ..catalogue import CODEC, State, sprint_stream
+from ..journal_file import JournalFile
+from ..reading import Reader
+from ..refreshing import Projected, Refreshed, Refresher
+from ..sprint_file import SprintFile
+from ..workspace import Workspace
 
 PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000

@@ -18,13 +18,13 @@ from sprintlog.engine.log.stores.salvage import Salvaged
 from sprintlog.engine.log.stores.salvage import salvage as salvage_log
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 
-from .catalogue import CODEC
-from .files import EDITS
-from .journal_file import journal_file
-from .location import DATABASE, Location
-from .replacing import replace_file, sync_folder
-from .sprint_file import sprint_files
-from .workspace import Workspace, wall_clock
+from ..catalogue import CODEC
+from ..files import EDITS
+from ..journal_file import journal_file
+from ..location import DATABASE, Location
+from ..replacing import replace_file, sync_folder
+from ..sprint_file import sprint_files
+from ..workspace import Workspace, wall_clock
 
 LOST = "lost.jsonl"
 """Events that could be read and did not get into the new log, one a line."""

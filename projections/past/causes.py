@@ -7,7 +7,7 @@ import msgspec
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
 
-from .catalogue import CODEC
+from ..catalogue import CODEC
 
 CAUSES_MAX = 32
 """How far a chain is followed; whoever wants more asks for its last event."""

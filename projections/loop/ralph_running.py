@@ -26,10 +26,10 @@ from sprintlog.engine.sprint.words import (
     SPAWNED,
 )
 
+from ..snapshotting import store_of, take_and_record
+from ..workspace import Envelope
 from .driving import Driver, ran_as
 from .hook_running import Hooks, Surroundings
-from .snapshotting import store_of, take_and_record
-from .workspace import Envelope
 
 
 class GoalRunner(Driver):

@@ -18,12 +18,12 @@ from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import check_sprint_id
 
-from . import progress_json, progress_yaml
-from .catalogue import CODEC, State, sprint_of, sprint_stream
-from .journal_file import journal_file
-from .refreshing import Refreshed, Refresher
-from .sprint_file import sprint_files
-from .workspace import Workspace
+from .. import progress_json, progress_yaml
+from ..catalogue import CODEC, State, sprint_of, sprint_stream
+from ..journal_file import journal_file
+from ..refreshing import Refreshed, Refresher
+from ..sprint_file import sprint_files
+from ..workspace import Workspace
 
 EVENTS_A_STEP = 512
 STATE_FILE = "PROGRESS.yaml"

@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.times import parse
 from sprintlog.engine.sprint.words import FAILED, NEEDS_HUMAN, PASSED
 from sprintlog.engine.sprint.work import end_run, start_run
 
-from .catalogue import CODEC
+from ..catalogue import CODEC
 from .driving import ran_as
 from .gate_running import run_gate
 from .ralph_running import GoalRunner

@@ -25,13 +25,13 @@ from sprintlog.engine.log.stores.private_copy import Stamp, files_now, private_c
 from sprintlog.engine.log.stores.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 
-from .files import CHECKSUM_SUFFIX, EDITS
+from ..files import CHECKSUM_SUFFIX, EDITS
+from ..git import git_command
+from ..location import DATABASE, Location
+from ..replacing import unfinished
+from ..workspace import Workspace, wall_clock
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, Facts, File
-from .git import git_command
-from .location import DATABASE, Location
-from .replacing import unfinished
 from .verifying import Report, verify
-from .workspace import Workspace, wall_clock
 
 LOOKS_MAX = 5
 REST_SECONDS = 0.02

@@ -6,17 +6,8 @@ from collections.abc import Callable, Iterator
 from sprintlog.engine.errors import RESCUE
 from sprintlog.engine.log.stores.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
 
-from .findings import (
-    IN_GIT,
-    IN_TREE,
-    NOTE,
-    OK,
-    PROBLEM,
-    WARNING,
-    Check,
-    Facts,
-)
-from .progress_json import PLACE
+from ..progress_json import PLACE
+from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Facts
 
 FREE_BYTES_MIN = 64 * 1024 * 1024
 """With less room than this on the disk, sixteen write-ahead logs, doctor warns."""

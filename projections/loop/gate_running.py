@@ -20,9 +20,9 @@ from sprintlog.engine.sprint.gate_checks import check_gate, interrupt_gate, star
 from sprintlog.engine.sprint.gates import GateResult, gate_of
 from sprintlog.engine.sprint.state import Sprint
 
-from .catalogue import CODEC
-from .refreshing import Refreshed
-from .workspace import Outcome, Workspace
+from ..catalogue import CODEC
+from ..refreshing import Refreshed
+from ..workspace import Outcome, Workspace
 
 _RUNS: set[str] = set()
 """The runs of this process: it may live on when one of them was lost."""

@@ -1,11 +1,11 @@
 """YAML with the lines that its values stand on, for those who tell what is wrong there.
 
-Noting them takes up to half as long again; who only wants the data uses `yaml_reader`.
+Noting them takes up to half as long again; who only wants the data uses `reader`.
 """
 
 from typing import Any, NamedTuple
 
-from .yaml_reader import Builder, load
+from .reader import Builder, load
 
 Path = tuple[str | int, ...]
 

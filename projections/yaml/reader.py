@@ -13,7 +13,7 @@ import yaml
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .yaml_writer import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN, NODES_MAX, field_path
+from .writer import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN, NODES_MAX, field_path
 
 BYTES_MAX = 8 * 2**20
 

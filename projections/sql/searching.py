@@ -18,8 +18,8 @@ from sprintlog.engine.journal.facts import EntryRecorded, LearningAdded
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.fact import Fact
 
-from .catalogue import CODEC
-from .workspace_reading import WorkspaceReading
+from ..catalogue import CODEC
+from ..workspace_reading import WorkspaceReading
 
 if TYPE_CHECKING:
     from sqlite_utils import Database

@@ -10,8 +10,8 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.field_path import under_item, under_key
 from sprintlog.engine.sprint.patch import Operation, diff, same
 
-from .state_files import STATE_FILES, Standing, StateFile
-from .workspace_reading import WorkspaceReading
+from ..state_files import STATE_FILES, Standing, StateFile
+from ..workspace_reading import WorkspaceReading
 
 _CONTEXT_CHARS = 12
 

@@ -12,8 +12,8 @@ from sprintlog.engine.sprint.answers import Verdict, judge
 from sprintlog.engine.sprint.facts import AgentRan
 from sprintlog.engine.sprint.state import Sprint
 
-from .refreshing import Refreshed
-from .workspace import Outcome, Workspace
+from ..refreshing import Refreshed
+from ..workspace import Outcome, Workspace
 
 BEAT_SECONDS = 5 * 60
 """How often a heartbeat is recorded while an agent works."""

@@ -20,16 +20,8 @@ from sprintlog.engine.sprint.rollback import (
 )
 from sprintlog.engine.sprint.state import Sprint
 
-from .catalogue import CODEC, sprint_stream
-from .decision_table import (
-    BREAKPOINT,
-    DECISIONS,
-    EVIDENCE,
-    GATE,
-    QUIET,
-    UNDOABLE,
-    How,
-)
+from ..catalogue import CODEC, sprint_stream
+from .decision_table import BREAKPOINT, DECISIONS, EVIDENCE, GATE, QUIET, UNDOABLE, How
 
 Data = dict[str, Any]
 Seen = tuple[str, str]

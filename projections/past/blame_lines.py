@@ -16,12 +16,12 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.transitions import check_exists
 from sprintlog.engine.sprint.tree import CHILDREN, Node
 
+from ..progress_yaml import render
+from ..reading import Reader
+from ..workspace_reading import WorkspaceReading
+from ..yaml.writer import dump_entry, dump_item
 from .blame import Setting, event_at, search
 from .probe import line_token, token
-from .progress_yaml import render
-from .reading import Reader
-from .workspace_reading import WorkspaceReading
-from .yaml_writer import dump_entry, dump_item
 
 _KEY_CHARS_MAX = 256
 """A longer key may stand on a line of its own."""

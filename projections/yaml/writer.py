@@ -13,7 +13,7 @@ from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .yaml_scalars import LINE_STEP, UnwritableError, block_of, float_of, line_of
+from .scalars import LINE_STEP, UnwritableError, block_of, float_of, line_of
 
 DEPTH_MAX = 64
 NODES_MAX = 1_000_000

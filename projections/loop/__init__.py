@@ -1,0 +1,1 @@
+"""The reference loop: it does what `next` answers, with agents, gates and hooks."""

@@ -1,0 +1,1 @@
+"""Questions about the past: what was different, who set it, what followed."""

@@ -1,0 +1,1 @@
+"""YAML as js-yaml writes it, and read by the core schema of YAML 1.2."""
