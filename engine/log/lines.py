@@ -17,6 +17,8 @@ FORMAT_VERSION = 1
 LINE_BYTES_MAX = 2 * DOCUMENT_BYTES_MAX + 65_536
 """In text of JSON at most every byte of a payload takes two."""
 
+_HEXADECIMAL = ("key_digest", "salt", "payload_digest", "hash", "previous")
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -72,25 +74,12 @@ def first_line(stream: str | None = None) -> bytes:
 
 def line(event: Recorded, *, previous: bytes | None = None) -> bytes:
     """Return an event as a line; `previous` is the hash of the event before."""
-    a, b, c, d, e, f, g, h, i, j, k, x, key, n, o, salt, payload, digest, hash_ = (
-        msgspec.structs.astuple(event)
-    )
-    return (
-        _encode(
-            _Line(
-                *(a, b, c, d, e, f, g, h, i, j, k, x),
-                key.hex() if key is not None else None,
-                n,
-                o,
-                salt.hex() if salt is not None else None,
-                payload.decode() if payload is not None else None,
-                digest.hex(),
-                hash_.hex(),
-                previous.hex() if previous is not None else None,
-            )
-        )
-        + b"\n"
-    )
+    told = {**msgspec.structs.asdict(event), "previous": previous}
+    for name in _HEXADECIMAL:
+        told[name] = told[name].hex() if told[name] is not None else None
+    if event.payload is not None:
+        told["payload"] = event.payload.decode()
+    return _encode(_Line(**told)) + b"\n"
 
 
 def last_line(head: Head) -> bytes:
@@ -171,20 +160,14 @@ def _read_event(raw: bytes, number: int, file: str) -> Recorded:
     return event
 
 
-def _event_of(told: _Line) -> Recorded:
-    a, b, c, d, e, f, g, h, i, j, k, x, key, n, o, salt, payload, digest, hash_, _ = (
-        msgspec.structs.astuple(told)
-    )
-    return Recorded(
-        *(a, b, c, d, e, f, g, h, i, j, k, x),
-        bytes.fromhex(key) if key is not None else None,
-        n,
-        o,
-        bytes.fromhex(salt) if salt is not None else None,
-        payload.encode() if payload is not None else None,
-        bytes.fromhex(digest),
-        bytes.fromhex(hash_),
-    )
+def _event_of(line: _Line) -> Recorded:
+    told = msgspec.structs.asdict(line)
+    del told["previous"]
+    for name in _HEXADECIMAL[:-1]:
+        told[name] = bytes.fromhex(told[name]) if told[name] is not None else None
+    if line.payload is not None:
+        told["payload"] = line.payload.encode()
+    return Recorded(**told)
 
 
 def _read_end(raw: bytes, number: int, file: str) -> Head:
