@@ -7,7 +7,10 @@ from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.outside.snapshots.entries import is_gits_own
+from sprintlog.engine.outside.snapshots.placing import Placed
 from sprintlog.engine.outside.snapshots.plan import Plan
+from sprintlog.engine.outside.snapshots.store import Store
+from sprintlog.engine.sprint.snapshots import first_snapshot
 from sprintlog.projections.restoring import KEPT, Restored, RollBack, Wish, in_place
 from sprintlog.projections.snapshotting import shown, store_of
 from sprintlog.projections.workspace import Workspace
@@ -16,6 +19,8 @@ from .output import counted, print_json, print_text, reference, warn
 from .recording import Options, envelope_of, refresh
 from .wiring import environment, here
 
+OUTPUT = ".aiwg/output"
+"""Where the result of a loop is put, below the work tree's root."""
 SHOWN_MAX = 100
 """More paths of one kind are only counted on a terminal."""
 
@@ -52,11 +57,7 @@ def bring_back(
         _answer(restored, wish, as_json=options.as_json)
     finally:
         refresh(workspace, sprint_id)
-    for path, copy in restored.placed.kept if restored.placed else ():
-        folder = store.folder / KEPT
-        warn(
-            f"{shown(path)} changed meanwhile; what stood there is kept as {folder / copy}"
-        )
+    warn_of_kept(store, restored.placed)
 
 
 def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
@@ -83,6 +84,27 @@ def folder_inside(workspace: Workspace, path: str) -> str:
             field="--into",
         )
     return found
+
+
+def into_output(
+    workspace: Workspace, sprint_id: str, wish: Wish, into: str | None = None
+) -> Wish:
+    """Return a wish for what changed since the first snapshot, or its paths, elsewhere."""
+    folder = folder_inside(workspace, into or str(workspace.location.root / OUTPUT))
+    first = first_snapshot(
+        workspace.sprint(sprint_id), worktree=workspace.location.worktree
+    )
+    since = first.snapshot if first is not None and not wish.paths else ""
+    return wish._replace(into=folder, since=since)
+
+
+def warn_of_kept(store: Store, placed: Placed | None) -> None:
+    """Say what changed while files were brought back, and where it is kept."""
+    for path, copy in placed.kept if placed else ():
+        folder = store.folder / KEPT
+        warn(
+            f"{shown(path)} changed meanwhile; what stood there is kept as {folder / copy}"
+        )
 
 
 def _normal(path: Path) -> str:

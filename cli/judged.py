@@ -1,6 +1,6 @@
 """How judged iterations are printed: lines for people, objects for scripts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -11,10 +11,12 @@ from sprintlog.engine.iterations.exact import Number, short, shown
 from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.projections.judging import Judged
+from sprintlog.projections.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.workspace import Workspace
 
-from .output import table
+from .output import coloured, shows_bars, table
 
 HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
 
@@ -89,6 +91,17 @@ def list_lines(judged: Judged, shown_ones: Iterable[Judgement]) -> list[str]:
     off_path = judged.off_path()
     rows = [_row(judged, one, off_path) for one in shown_ones]
     return table([HEAD, *rows], right=frozenset({0, 2, 3, 4, 5}))
+
+
+def trajectory_line(judged: Sequence[Judgement]) -> str | None:
+    """Return how the score went, as bars; None before there are two of them."""
+    values = [one.score.value for one in judged if one.number != BASELINE_NUMBER]
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return None
+    bars = sparkline(values, BARS if shows_bars() else PLAIN)
+    low, high = shown(min(known), 2), shown(max(known), 2)
+    return f"score  {coloured(bars, 'green')}  {low} to {high}"
 
 
 def breakdown_lines(score: Score) -> list[str]:

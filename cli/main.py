@@ -55,6 +55,7 @@ COMMANDS = {
     "recover": "Say what to do about a failure of a PRD.",
     "journal": "Begin the journal of what was tried and learned, and look at its figures.",
     "iteration": "Record, measure and compare the iterations of the loop.",
+    "report": "Report on an iteration, on all of them, or on the selected output.",
     "best": "Show the best iteration so far.",
     "alerts": "Show what got worse.",
     "decide": "Say what to do after an iteration: continue, stop, roll back, ask.",

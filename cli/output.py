@@ -16,6 +16,7 @@ from sprintlog.engine.errors import (
 )
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.projections.catalogue import CODEC
+from sprintlog.projections.markdown import visible as visible
 
 STDOUT, STDERR = 1, 2
 PROBLEMS_SHOWN_MAX = 100
@@ -137,20 +138,6 @@ def print_bytes(content: bytes) -> None:
     _write(STDOUT, content)
 
 
-def visible(text: str) -> str:
-    """Return text whose control and direction characters cannot act on a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() or char == "\t" else _escape(char) for char in text
-    )
-
-
-def _escape(char: str) -> str:
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
-
 def coloured(text: str, colour: str | None) -> str:
     """Return text in a colour where stdout is a terminal that wants it.
 
@@ -162,6 +149,14 @@ def coloured(text: str, colour: str | None) -> str:
 def wants_colour() -> bool:
     """Tell whether stdout is a terminal and NO_COLOR is not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def shows_bars() -> bool:
+    """Tell whether stdout takes more than ASCII: a file does, a terminal if it says so."""
+    if not sys.stdout.isatty():
+        return True
+    named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    return "UTF" in next(filter(None, named), "").upper()
 
 
 def counted(number: int, noun: str) -> str:

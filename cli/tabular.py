@@ -1,9 +1,8 @@
 """Rows as CSV and as a Markdown table, in which text stays text."""
 
-import re
 from collections.abc import Iterable, Sequence
 
-from .output import visible
+from sprintlog.projections.markdown import code_cell, line, visible
 
 Value = str | int | float | bytes | None
 
@@ -40,34 +39,10 @@ def csv_text(text: str) -> str:
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> list[str]:
     """Return rows as the lines of a Markdown table, every text as code."""
-    lines = [_line(columns), _line(["---"] * len(columns))]
-    lines += [_line([_cell(value) for value in row]) for row in rows]
-    return lines
-
-
-def code(text: str) -> str:
-    """Return a text as code, in which nothing means anything: no link, tag or mention.
-
-    The marks around it are longer than any in it.
-    """
-    shown = text_of(text)
-    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    marks = "`" * (longest + 1)
-    is_padded = shown[:1] in ("`", " ") or shown[-1:] in ("`", " ")
-    return f"{marks} {shown} {marks}" if is_padded else f"{marks}{shown}{marks}"
+    lines = [line(columns), line(["---"] * len(columns))]
+    return [*lines, *(line([_cell(value) for value in row]) for row in rows)]
 
 
 def _cell(value: Value) -> str:
-    """Return a value as a cell; before a bar there is an odd number of backslashes.
-
-    An even number would let the cell, and with it the code, end at that bar.
-    """
-    if not isinstance(value, str):
-        return text_of(value)
-    if not value:
-        return ""
-    return re.sub(r"\\*\|", lambda m: "\\" * (2 - len(m[0]) % 2) + m[0], code(value))
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    """Return a value as a cell."""
+    return code_cell(value) if isinstance(value, str) else text_of(value)

@@ -8,6 +8,7 @@ from sprintlog.engine.iterations.select import Selection, describe, select
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Tracker
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
+from sprintlog.engine.sprint.facts import IterationEnded
 from sprintlog.engine.sprint.measuring import last_measured
 from sprintlog.engine.sprint.rollback import lies_on, path
 from sprintlog.engine.sprint.state import Sprint
@@ -121,6 +122,17 @@ class Judged:
             known,
             self.tracker.rules_at(version),
         )
+
+    def summaries(self) -> dict[int, str]:
+        """Return what was said at the end of iterations, by their numbers."""
+        stream, until = sprint_stream(self.sprint.id), self.sprint.version
+        rows = self._log.scan(stream, until=until, only=IterationEnded.type)
+        facts = [fact for _, _, fact in CODEC.facts_of(rows)]
+        return {
+            fact.number: fact.summary
+            for fact in facts
+            if isinstance(fact, IterationEnded) and fact.summary
+        }
 
     def _by_version(self, version: int) -> tuple[str, Fact]:
         stream = sprint_stream(self.sprint.id)

@@ -6,11 +6,12 @@ from typing import Any
 import click
 import msgspec
 
+from sprintlog.projections.markdown import code
 from sprintlog.projections.past.decision_table import KINDS
 from sprintlog.projections.past.decisions import Decision, decisions
 
 from ..output import counted, print_bytes, print_json, print_text
-from ..tabular import code, csv_lines, markdown_table
+from ..tabular import csv_lines, markdown_table
 from ..wiring import open_workspace, with_json, with_point, with_sprint
 
 COLUMNS = (

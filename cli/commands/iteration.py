@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.loop import end_iteration, start_iteration
 from sprintlog.engine.sprint.measuring import (
     capture_baseline,
@@ -13,13 +12,14 @@ from sprintlog.engine.sprint.measuring import (
     measure_iteration,
 )
 from sprintlog.engine.sprint.ralph import fail_iteration
-from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import FAILURE_CATEGORIES
 
 from ..capturing import Capturing, captured, with_capturing
 from ..measured import read_metrics, with_metrics, with_score
-from ..output import print_json, print_text
-from ..recording import Options, Rule, act, answer, answer_of, record, refresh
+from ..output import print_json, print_styled, print_text
+from ..recording import Options, Rule, act, answer, record, refresh
+from ..reporting import tell_written, with_writing, write_files
+from ..selecting import select
 from ..snapshot_commands import (
     diff,
     keeping_files,
@@ -38,6 +38,7 @@ def command() -> None:
 command.add_command(snapshot)
 command.add_command(diff)
 command.add_command(prune_command)
+command.add_command(select)
 
 
 @command.command(epilog="Example: sprintlog iteration start")
@@ -62,6 +63,7 @@ def start(number: int | None, max_iterations: int | None, **given: Any) -> None:
 @with_metrics
 @with_capturing
 @with_score
+@with_writing
 @click.option("--snapshot", "with_files", is_flag=True, help="Keep the files as they are.")
 @with_snapshot_options
 @with_recording
@@ -71,6 +73,7 @@ def end(
     metrics_file: Path | None,
     capturing: Capturing,
     score: float | None,
+    is_written: bool,
     with_files: bool,
     patterns: tuple[str, ...],
     file_max: int,
@@ -84,11 +87,14 @@ def end(
     """
     with keeping_files(given, patterns, file_max, wanted=with_files) as keep:
         if not (given_metrics or metrics_file or capturing or score is not None):
+            if is_written:
+                raise click.UsageError("--write goes with what was measured")
             record("iteration end", given, keep(end_iteration), {"summary": summary})
             return
         metrics = read_metrics(given_metrics, metrics_file)
         wish = {"summary": summary, "metrics": metrics, "score": score}
-        _record("iteration end", given, keep(end_measured), wish, capturing)
+        rule = keep(end_measured)
+        _record("iteration end", given, rule, wish, capturing, is_written=is_written)
 
 
 @command.command(
@@ -118,6 +124,7 @@ def fail(error: str, category: str, **given: Any) -> None:
 @with_metrics
 @with_capturing
 @with_score
+@with_writing
 @with_recording
 def measure(
     number: int | None,
@@ -125,12 +132,14 @@ def measure(
     metrics_file: Path | None,
     capturing: Capturing,
     score: float | None,
+    is_written: bool,
     **given: Any,
 ) -> None:
     """Say what an iteration led to, once, without ending it."""
     metrics = read_metrics(given_metrics, metrics_file)
     wish = {"number": number, "metrics": metrics, "score": score}
-    _record("iteration measure", given, measure_iteration, wish, capturing)
+    rule = measure_iteration
+    _record("iteration measure", given, rule, wish, capturing, is_written=is_written)
 
 
 @command.command(
@@ -142,18 +151,21 @@ def measure(
 )
 @with_metrics
 @with_capturing
+@with_writing
 @with_recording
 def baseline(
     loop_id: str | None,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
     capturing: Capturing,
+    is_written: bool,
     **given: Any,
 ) -> None:
     """Measure iteration 0, before any change: what all others are compared with."""
     metrics = read_metrics(given_metrics, metrics_file)
     wish = {"metrics": metrics, "loop_id": loop_id}
-    _record("iteration baseline", given, capture_baseline, wish, capturing)
+    rule = capture_baseline
+    _record("iteration baseline", given, rule, wish, capturing, is_written=is_written)
 
 
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
@@ -163,7 +175,7 @@ def baseline(
 @with_json
 def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """List what was measured: class, score, tests, coverage, errors and alerts."""
-    from ..judged import judged_at, judgement_answer, list_lines
+    from ..judged import judged_at, judgement_answer, list_lines, trajectory_line
 
     with open_workspace() as workspace:
         judged = judged_at(workspace, sprint_id, at)
@@ -176,6 +188,8 @@ def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool
         print_text("no iteration was measured")
     else:
         print_text(*list_lines(judged, found))
+        if (line := trajectory_line(found)) is not None:
+            print_styled(f"\n{line}")
 
 
 @command.command(epilog="Example: sprintlog iteration compare 2 3")
@@ -200,43 +214,14 @@ def compare(
         print_text(*comparison_lines(one, other))
 
 
-@command.command(epilog="Example: sprintlog iteration select --json")
-@with_recording
-def select(**given: Any) -> None:
-    """Select the loop's result: the best iteration, never blindly the last one.
-
-    The highest score of at least 0.70 whose tests pass, the earlier one of equals; the
-    baseline where nothing beats it.
-    """
-    from sprintlog.engine.sprint.deciding import select_best
-    from sprintlog.projections.best_iteration import selection_data
-    from sprintlog.projections.judging import Judged
-
-    options = Options(given)
-    with open_workspace() as workspace:
-
-        def decide(sprint: Sprint, at: str) -> list[Fact]:
-            selection = Judged(workspace.log, sprint).selection()
-            return select_best(sprint, selected=selection.fact)
-
-        sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "iteration select", decide, options, {})
-        judged = Judged(workspace.log, outcome.sprint)
-        selection = judged.selected()
-        if options.as_json:
-            told = selection_data(judged, selection) if selection else None
-            print_json({**answer_of(outcome), "selection": told})
-        elif selection is not None:
-            print_text(selection.message)
-        refresh(workspace, sprint_id)
-
-
 def _record(
     name: str,
     given: dict[str, Any],
     rule: Rule,
     arguments: dict[str, Any],
     capturing: Capturing,
+    *,
+    is_written: bool,
 ) -> None:
     """Record what was measured, and say to people what follows from it."""
     from sprintlog.projections.judging import Judged
@@ -269,3 +254,8 @@ def _record(
                 print_text(judged.recommendation().message)
         finally:
             refresh(workspace, sprint_id)
+        if is_written:
+            last = judged.last
+            written = write_files(workspace, sprint_id, [] if last is None else [last])
+            if not options.as_json:
+                tell_written(written)

@@ -8,17 +8,14 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.held import HeldSnapshot
-from sprintlog.engine.sprint.snapshots import first_snapshot
 from sprintlog.projections.restoring import Wish, into_branch, into_folder
 from sprintlog.projections.snapshotting import find_snapshot, store_of
 from sprintlog.projections.workspace import Workspace
 
-from ..bringing_back import bring_back, folder_inside, inside
+from ..bringing_back import OUTPUT, bring_back, inside, into_output
 from ..output import counted, print_json, print_text
 from ..recording import Options, settle
 from ..wiring import environment, here, open_workspace, with_recording
-
-OUTPUT = ".aiwg/output"
 
 
 @click.command("restore", epilog="Example: sprintlog restore iter:3 src --into ../best-src")
@@ -69,8 +66,7 @@ def command(
         if in_place or is_applied:
             wish = Wish(held.snapshot, held.iteration, meant)
             if is_applied:
-                folder = folder_inside(workspace, into or str(_output(workspace)))
-                wish = wish._replace(into=folder, since=_since(workspace, sprint_id, meant))
+                wish = into_output(workspace, sprint_id, wish, into)
             bring_back(
                 workspace,
                 sprint_id,
@@ -94,18 +90,6 @@ def _target(workspace: Workspace, held: HeldSnapshot, into: str | None) -> Path:
         return Path(os.path.normpath(here() / into))
     root = workspace.location.root
     return root.with_name(f"{root.name}-iter-{held.iteration}-{held.snapshot[:7]}")
-
-
-def _output(workspace: Workspace) -> Path:
-    return workspace.location.root / OUTPUT
-
-
-def _since(workspace: Workspace, sprint_id: str, paths: tuple[str, ...]) -> str:
-    """Return the snapshot that changes are seen from; none where paths are given."""
-    first = first_snapshot(
-        workspace.sprint(sprint_id), worktree=workspace.location.worktree
-    )
-    return first.snapshot if first is not None and not paths else ""
 
 
 def _branch(

@@ -25,8 +25,8 @@ Given = Mapping[str, object] | Metrics
 """Metrics by their names, or as a fact has them."""
 Origins = tuple[Origin, ...]
 
-# Files of a loop stand in a folder of this name.
-_LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+"""What names a loop: its files stand in a folder of this name."""
 
 
 def capture_baseline(
@@ -38,7 +38,7 @@ def capture_baseline(
 
     check_exists(sprint)
     tracker = sprint.record.tracker
-    if loop_id is not None and not _LOOP_ID.fullmatch(loop_id):
+    if loop_id is not None and not LOOP_ID.fullmatch(loop_id):
         raise RefusedError(
             f"loop id {loop_id[:40]!r} is not allowed: letters, digits, `.`, `_` and `-`",
             field="loop_id",

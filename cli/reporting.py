@@ -1,0 +1,46 @@
+"""`--write`: the files of a loop, written after what was recorded."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from sprintlog.projections.workspace import Workspace
+
+from .output import print_text, warn
+from .wiring import Function
+
+if TYPE_CHECKING:
+    from sprintlog.projections.loop_files import Written
+
+
+def with_writing(function: Function) -> Function:
+    """Add `--write`."""
+    return click.option(
+        "--write",
+        "is_written",
+        is_flag=True,
+        help="Write metrics and report below .aiwg/ralph/LOOP/ too.",
+    )(function)
+
+
+def write_files(
+    workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
+) -> "list[Written]":
+    """Write the files of a sprint's loop as it is now; warn of what others had written."""
+    # Imported here: exact numbers would cost every recording command their import.
+    from sprintlog.projections.judging import Judged
+    from sprintlog.projections.loop_files import write_loop_files
+
+    judged = Judged(workspace.log, workspace.sprint(sprint_id))
+    written = write_loop_files(workspace, judged, numbers)
+    for one in written:
+        if one.kept is not None:
+            folder = workspace.location.folder / "edits"
+            warn(f"{one.path} was not ours; what it said is kept as {folder / one.kept}")
+    return written
+
+
+def tell_written(written: "Iterable[Written]") -> None:
+    """Say which files are new."""
+    print_text(*(f"wrote {one.path}" for one in written if one.state == "written"))

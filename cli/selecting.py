@@ -1,0 +1,90 @@
+"""`sprintlog iteration select`: the loop's result, put in place and reported if wanted."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.workspace import Workspace
+
+from .output import counted, print_json, print_text, warn
+from .recording import Options, act, answer_of, envelope_of, refresh
+from .reporting import tell_written, with_writing, write_files
+from .wiring import environment, open_workspace, with_recording
+
+
+@click.command(epilog="Example: sprintlog iteration select --apply --write")
+@click.option(
+    "--apply",
+    "is_applied",
+    is_flag=True,
+    help="Copy its files too, as `restore --apply --yes` does.",
+)
+@with_writing
+@with_recording
+def select(is_applied: bool, is_written: bool, **given: Any) -> None:
+    """Select the loop's result: the best iteration, never blindly the last one.
+
+    The highest score of at least 0.70 whose tests pass, the earlier one of equals; the
+    baseline where nothing beats it. Applied are the files that changed from the first
+    snapshot to its own, in .aiwg/output/.
+    """
+    from sprintlog.engine.sprint.deciding import select_best
+    from sprintlog.projections.best_iteration import selection_data
+    from sprintlog.projections.judging import Judged
+
+    options = Options(given)
+    with open_workspace() as workspace:
+
+        def decide(sprint: Sprint, at: str) -> list[Fact]:
+            selection = Judged(workspace.log, sprint).selection()
+            return select_best(sprint, selected=selection.fact)
+
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome = act(workspace, sprint_id, "iteration select", decide, options, {})
+        judged = Judged(workspace.log, outcome.sprint)
+        selection = judged.selected()
+        if options.as_json:
+            told = selection_data(judged, selection) if selection else None
+            print_json({**answer_of(outcome), "selection": told})
+        elif selection is not None:
+            print_text(selection.message)
+        try:
+            if is_applied and selection is not None:
+                _apply(workspace, sprint_id, selection.selected.number, options)
+        finally:
+            refresh(workspace, sprint_id)
+        if is_written:
+            written = write_files(workspace, sprint_id)
+            if not options.as_json:
+                tell_written(written)
+
+
+def _apply(workspace: Workspace, sprint_id: str, number: int, options: Options) -> None:
+    """Copy what the iteration changed into the folder of results."""
+    # Imported here: what starts processes is not needed to select.
+    from sprintlog.projections.restoring import Wish, in_place
+    from sprintlog.projections.snapshotting import find_snapshot, shown, store_of
+
+    from .bringing_back import into_output, warn_of_kept
+
+    held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
+    wish = into_output(workspace, sprint_id, Wish(held.snapshot, held.iteration))
+    store = store_of(workspace, environment())
+    # The key and the expected version are those of the selection itself.
+    own = options.with_values(key=None, expect=None)
+    restored = in_place(
+        workspace,
+        sprint_id,
+        store,
+        wish,
+        is_agreed=True,
+        envelope=envelope_of("iteration select", own, {}),
+    )
+    warn_of_kept(store, restored.placed)
+    for path, why in restored.placed.skipped if restored.placed else ():
+        warn(f"left as it is: {shown(path)}: {why}")
+    if not options.as_json:
+        count = restored.placed.written if restored.placed else 0
+        print_text(f"{counted(count, 'file')} written to {wish.into}/")

@@ -1,0 +1,306 @@
+"""The report of one iteration, as it was judged when it was measured, and a summary of all.
+
+Numbers are rounded here, halves away from zero (P17); what is missing is said to be
+missing, never zero.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from sprintlog.engine.iterations.exact import Number, rounded, short, shown
+from sprintlog.engine.iterations.judging import Judgement
+from sprintlog.engine.iterations.recommend import Recommendation
+from sprintlog.engine.iterations.score import Score
+from sprintlog.engine.iterations.select import Selection
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Best
+from sprintlog.engine.sprint.snapshot_facts import OF_ITERATION
+
+from .judging import Judged
+from .markdown import bare, code, code_cell, table
+from .sparkline import sparkline
+
+Data = dict[str, Any]
+MISSING = "missing"
+AWAITING = "await_iteration_1"
+SUMMARY_ROWS_MAX = 100
+"""More iterations than this are only counted in a summary."""
+_METRICS_HEAD = (
+    *("Metric", "Current", "Previous", "Delta"),
+    *("Baseline", "Delta from Baseline"),
+)
+_SCORE_HEAD = ("Dimension", "Score", "Weight", "Contribution")
+_SUMMARY_HEAD = (
+    *("Iteration", "Class", "Score", "Tests", "Coverage", "Errors", "Alerts"),
+    "What was reached",
+)
+
+
+class Row(NamedTuple):
+    """One metric, against the iteration before and the baseline."""
+
+    name: str
+    current: Number | None
+    previous: Number | None
+    delta: Number | None
+    baseline: Number | None
+    delta_from_baseline: Number | None
+    is_rate: bool = False
+
+
+class IterationReport(NamedTuple):
+    """All that the report of an iteration says."""
+
+    judgement: Judgement
+    rows: tuple[Row, ...]
+    best: Best | None
+    is_best_preserved: bool
+    """True where a snapshot holds the files of the best iteration."""
+    recommendation: Recommendation | None
+    """None for the baseline: there is nothing to decide on yet."""
+
+
+def iteration_report(judged: Judged, number: int) -> IterationReport:
+    """Return the report of the iteration that was measured last; `judged` is as of then."""
+    one = judged.one(number)
+    previous = judged.one(one.previous) if one.from_previous is not None else None
+    base = judged.baseline() if one.from_baseline is not None else None
+    best = judged.tracker.best
+    held = judged.sprint.record.snapshots
+    return IterationReport(
+        one,
+        tuple(_row(name, field, one, previous, base) for name, field in _ROWS.items()),
+        best,
+        best is not None
+        and any(s.iteration == best.number and s.purpose == OF_ITERATION for s in held),
+        None if number == BASELINE_NUMBER else judged.recommendation(),
+    )
+
+
+def iteration_report_data(report: IterationReport) -> Data:
+    """Return a report as JSON has it, rounded as it is shown."""
+    one, best, given = report.judgement, report.best, report.recommendation
+    return {
+        "iteration": one.number,
+        "timestamp": one.at,
+        "classification": one.classification,
+        "quality_score": _rounded(one.score.value, 2),
+        "is_score_given": one.score.is_given,
+        "measured_share": _rounded(one.score.share, 2),
+        "metrics": {
+            _ROWS[row.name]: {
+                name: _rounded(value, 1)
+                for name, value in row._asdict().items()
+                if name not in ("name", "is_rate")
+            }
+            for row in report.rows
+        },
+        "dimensions": {
+            part.name: {
+                "score": _rounded(_points(part.points), 2),
+                "weight": _rounded(part.weight, 2),
+                "contribution": _rounded(part.contribution, 2),
+            }
+            for part in one.score.dimensions
+        },
+        "alerts": [alert._asdict() for alert in one.alerts],
+        "best_iteration_tracker": {
+            "current_best": best and best.number,
+            "best_quality_score": _rounded(best and best.value, 2),
+            "is_best_preserved": report.is_best_preserved,
+        },
+        "recommendation": {
+            "action": given.action,
+            "target_iteration": given.target,
+            "reason": given.reason,
+            "reasons": [reason.text for reason in given.reasons],
+            "confidence": _rounded(given.confidence, 2),
+        }
+        if given is not None
+        else {"action": AWAITING},
+    }
+
+
+def iteration_markdown(report: IterationReport) -> str:
+    """Return a report in the form that the tracker's document gives it."""
+    one = report.judgement
+    lines = [
+        f"## Iteration {one.number} Progress Report",
+        "",
+        f"**Timestamp**: {bare(one.at)}",
+        f"**Classification**: {one.classification or MISSING}",
+        f"**Quality Score**: {_score(one.score)}",
+        "",
+        "### Metrics",
+        "",
+        *table(_METRICS_HEAD, map(_cells, report.rows)),
+        "",
+        "### Quality Score Breakdown",
+        "",
+        *_breakdown(one.score),
+        "",
+        "### Alerts",
+        "",
+        *(
+            [f"- **{a.severity}** {a.type}: {a.message}" for a in one.alerts]
+            or ["No alerts"]
+        ),
+        "",
+        "### Best Iteration Tracker",
+        "",
+        *_tracker(report),
+        "",
+        "### Recommendation",
+        "",
+        *_advice(report.recommendation),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def summary_markdown(
+    name: str,
+    judged: Sequence[Judgement],
+    *,
+    summaries: dict[int, str],
+    best: Best | None,
+    given: Recommendation | None,
+    selection: Selection | None,
+) -> str:
+    """Return all iterations of a sprint on one page, fit for the summary of a CI step."""
+    lines = [f"## Iterations of {code(name)}", ""]
+    turns = [one for one in judged if one.number != BASELINE_NUMBER]
+    if values := [one.score.value for one in turns]:
+        first, last = _number(values[0], 2), _number(values[-1], 2)
+        lines += [f"- **Quality**: {code(sparkline(values))} {first} → {last}"]
+    if best is not None:
+        lines += [f"- **Best**: iteration {best.number} ({shown(best.value, 2)})"]
+    if given is not None:
+        lines += [f"- **Now**: {given.message} ({given.reason})"]
+    if selection is not None:
+        lines += [f"- **Result**: {selection.message}"]
+    if not judged:
+        lines += ["No iteration was measured"]
+        return "\n".join(lines) + "\n"
+    rows = [_summary_row(one, summaries) for one in judged[-SUMMARY_ROWS_MAX:]]
+    lines += ["", *table(_SUMMARY_HEAD, rows)]
+    if (more := len(judged) - SUMMARY_ROWS_MAX) > 0:
+        lines += ["", f"{more} earlier ones are not shown."]
+    return "\n".join(lines) + "\n"
+
+
+_ROWS = {
+    "Test Count": "test_count",
+    "Pass Rate": "pass_rate",
+    "Coverage": "coverage",
+    "Errors": "error_count",
+}
+_RATES = ("pass_rate", "coverage")
+
+
+def _row(
+    name: str,
+    field: str,
+    one: Judgement,
+    previous: Judgement | None,
+    base: Judgement | None,
+) -> Row:
+    return Row(
+        name,
+        getattr(one.figures, field),
+        previous and getattr(previous.figures, field),
+        one.from_previous and getattr(one.from_previous, field),
+        base and getattr(base.figures, field),
+        one.from_baseline and getattr(one.from_baseline, field),
+        field in _RATES,
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    places, unit = (1, "%") if row.is_rate else (0, "")
+    values = (row.current, row.previous, row.delta, row.baseline, row.delta_from_baseline)
+    # The third and the last of them say what changed, and in which direction.
+    return (
+        row.name,
+        *(
+            MISSING if value is None else shown(value, places, signed=at in (2, 4)) + unit
+            for at, value in enumerate(values)
+        ),
+    )
+
+
+def _breakdown(score: Score) -> list[str]:
+    rows = [
+        (
+            part.name.capitalize(),
+            _number(_points(part.points), 2),
+            shown(part.weight, 2),
+            _number(part.contribution, 2),
+        )
+        for part in score.dimensions
+    ]
+    total = f"**{_number(score.value, 2)}**"
+    weight = sum((part.weight for part in score.dimensions), Fraction(0))
+    return table(_SCORE_HEAD, [*rows, ("**Total**", total, shown(weight, 2), total)])
+
+
+def _tracker(report: IterationReport) -> list[str]:
+    one, best = report.judgement, report.best
+    current = "none"
+    if best is not None:
+        current = f"Iteration {best.number} (quality: {shown(best.value, 2)})"
+    mine = f"Iteration {one.number} (quality: {_number(one.score.value, 2)})"
+    return [
+        f"- **Current Best**: {current}",
+        f"- **This Iteration**: {mine}",
+        f"- **Best Preserved**: {'yes' if report.is_best_preserved else 'no'}",
+    ]
+
+
+def _advice(given: Recommendation | None) -> list[str]:
+    if given is None:
+        said = (AWAITING, "The baseline is stored", MISSING)
+    else:
+        because = "; ".join(reason.text for reason in given.reasons)
+        reason = f"{given.reason} ({because})" if because else given.reason
+        said = (given.action, reason, shown(given.confidence, 2))
+    names = ("Action", "Reason", "Confidence")
+    return [f"**{name}**: {text}" for name, text in zip(names, said, strict=True)]
+
+
+def _score(score: Score) -> str:
+    text = _number(score.value, 2)
+    if score.is_given:
+        return f"{text} (a judgement from elsewhere)"
+    if 0 < score.share < 1:
+        return f"{text} ({short(score.share * 100)}% of the weight measured)"
+    return text
+
+
+def _summary_row(one: Judgement, summaries: dict[int, str]) -> tuple[str, ...]:
+    now = one.figures
+    passed = MISSING if now.tests_passed is None else str(now.tests_passed)
+    return (
+        str(one.number),
+        one.classification or MISSING,
+        _number(one.score.value, 2),
+        MISSING if now.test_count is None else f"{passed}/{now.test_count}",
+        MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",
+        _number(now.error_count, 0),
+        ", ".join(alert.type for alert in one.alerts),
+        code_cell(summaries.get(one.number, "")),
+    )
+
+
+def _points(points: Fraction | None) -> Fraction | None:
+    """Return a dimension's points, 0 to 100, on the scale of the score."""
+    return None if points is None else points / 100
+
+
+def _number(number: Number | None, places: int) -> str:
+    return MISSING if number is None else shown(number, places)
+
+
+def _rounded(number: Number | None, places: int) -> Number | float | None:
+    if number is None or isinstance(number, int):
+        return number
+    return float(rounded(number, places))

@@ -1,0 +1,58 @@
+"""Text in Markdown: what came from outside stays text, whatever it says."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+_BARE = re.compile(r"[A-Za-z0-9][A-Za-z0-9:.+-]*", re.ASCII)
+
+
+def visible(text: str) -> str:
+    """Return text whose control and direction characters cannot act on a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char == "\t" else _escape(char) for char in text
+    )
+
+
+def code(text: str) -> str:
+    """Return a text as code, in which nothing means anything: no link, tag or mention.
+
+    The marks around it are longer than any in it.
+    """
+    shown = visible(text)
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    marks = "`" * (longest + 1)
+    is_padded = shown[:1] in ("`", " ") or shown[-1:] in ("`", " ")
+    return f"{marks} {shown} {marks}" if is_padded else f"{marks}{shown}{marks}"
+
+
+def code_cell(text: str) -> str:
+    """Return a text as code in a table; before a bar is an odd number of backslashes.
+
+    An even number would let the cell, and with it the code, end at that bar.
+    """
+    if not text:
+        return ""
+    return re.sub(r"\\*\|", lambda m: "\\" * (2 - len(m[0]) % 2) + m[0], code(text))
+
+
+def bare(text: str) -> str:
+    """Return a time or a plain name as it is, and any other text as code."""
+    return text if _BARE.fullmatch(text) else code(text)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return ready cells as the lines of a table; its rule is as wide as its head."""
+    rule = f"|{'|'.join('-' * (len(cell) + 2) for cell in head)}|"
+    return [line(head), rule, *map(line, rows)]
+
+
+def line(cells: Sequence[str]) -> str:
+    """Return cells as a line of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,0 +1,106 @@
+"""The report of the output that was selected: the fields of the tracker's document."""
+
+from typing import Any
+
+from .best_iteration import selection_data
+from .judging import Judged
+from .markdown import bare, code, table
+
+Data = dict[str, Any]
+NOT_KNOWN = "missing"
+
+
+def selection_report_data(judged: Judged, path: str) -> Data | None:
+    """Return what was selected and where its report is written; None before that."""
+    selection = judged.selected()
+    if selection is None:
+        return None
+    return {**selection_data(judged, selection), "report_generated": path}
+
+
+def selection_markdown(data: Data) -> str:
+    """Return the report of a selection, its fields in their order."""
+    lines = [
+        "## Output Selection Report",
+        "",
+        f"- **Loop**: {bare(data['loop_id'])}",
+        f"- **Total Iterations**: {data['total_iterations']}",
+        f"- **Selected Iteration**: {data['selected_iteration']}",
+        f"- **Final Iteration**: {data['final_iteration']}",
+        *_trajectory(data),
+        *_section("Selection Criteria", data["selection_criteria"]),
+        *_details(data["selected_iteration_details"]),
+        *_section("Comparison to Final", data.get("comparison_to_final")),
+        *("", "### Selection Rationale", ""),
+        *(f"- {sentence}" for sentence in data["selection_rationale"]),
+        *_section("Degradation Analysis", data.get("degradation_analysis")),
+        *_applied(data.get("artifacts_applied")),
+        *("", "### Report Generated", "", code(data["report_generated"])),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _trajectory(data: Data) -> list[str]:
+    marks = {
+        f"iteration_{data['final_iteration']}": "final",
+        f"iteration_{data['selected_iteration']}": "selected",
+    }
+    if data["final_iteration"] == data["selected_iteration"]:
+        marks = dict.fromkeys(marks, "selected, final")
+    rows = [
+        (name.removeprefix("iteration_"), _said("quality", value), marks.get(name, ""))
+        for name, value in data["quality_trajectory"].items()
+    ]
+    head = ("Iteration", "Quality", "")
+    return ["", "### Quality Trajectory", "", *table(head, rows)]
+
+
+def _details(details: Data) -> list[str]:
+    flat: Data = {}
+    for name, value in details.items():
+        flat |= value if isinstance(value, dict) else {name: value}
+    return _section("Selected Iteration Details", flat)
+
+
+def _section(title: str, fields: Data | None) -> list[str]:
+    if fields is None:
+        return []
+    said = [f"- **{_title(name)}**: {_said(name, v)}" for name, v in fields.items()]
+    return ["", f"### {title}", "", *said]
+
+
+def _applied(applied: list[Data] | None) -> list[str]:
+    if applied is None:
+        return []
+    fields: Data = {name: value for one in applied for name, value in one.items()}
+    return [
+        *("", "### Artifacts Applied", ""),
+        f"- **Source**: {code(fields['source'])}",
+        f"- **Destination**: {code(fields['destination'])}",
+        "- **Files Copied**:",
+        *(f"  - {code(path)}" for path in fields["files_copied"]),
+    ]
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").title()
+
+
+_SCORES = {
+    *("quality", "quality_score", "measured_share", "threshold"),
+    *("final_quality", "selected_quality", "delta"),
+}
+_RATES = {"pass_rate", "coverage_percentage", "improvement_percentage"}
+
+
+def _said(name: str, value: Any) -> str:
+    """Return a value as it is shown: scores with two decimals, rates with one."""
+    if value is None:
+        return NOT_KNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name in ("timestamp", "artifacts_path"):
+        return bare(value) if name == "timestamp" else code(value)
+    if name in _SCORES:
+        return f"{'+' if name == 'delta' and value > 0 else ''}{value:.2f}"
+    return f"{value:.1f}%" if name in _RATES else str(value)

@@ -1,0 +1,315 @@
+"""Reports on iterations and on the selected output: what they say, and where they stand."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spec.measured import (
+    BASELINE_OF_PEAK,
+    BASELINE_OF_REGRESSION,
+    PEAK,
+    REGRESSION,
+    named,
+)
+
+from .conftest import Run
+from .test_tracker_examples import Loop, loop, options
+
+__all__ = ["loop"]
+
+FOLDER = Path(".aiwg/ralph/ralph-001")
+EVIL = "x</code> | <b>@ana</b> [l](http://e) `# no`\n## Heading"
+
+
+def layout(folder: Path) -> set[str]:
+    """Return the files of the loop."""
+    return {
+        path.relative_to(folder / FOLDER).as_posix()
+        for path in (folder / FOLDER).rglob("*")
+        if path.is_file()
+    }
+
+
+def section(text: str, title: str) -> list[str]:
+    """Return the lines below a heading that are not empty."""
+    part = text.split(f"### {title}\n", 1)[1].split("\n#", 1)[0]
+    return [line for line in part.splitlines() if line]
+
+
+def test_the_iteration_that_deletes_a_test(loop: Loop, done: Run) -> None:
+    """Example 2 in the document's template, with the figures that the formula gives."""
+    times = [f"2026-02-02T10:{minute:02d}:00Z" for minute in (5, 10, 15)]
+    loop(BASELINE_OF_REGRESSION, REGRESSION, times)
+    text = done("report", "iter:3").out
+    assert text == done("report").out == done("report", "3").out
+    assert text.splitlines()[:5] == [
+        "## Iteration 3 Progress Report",
+        "",
+        "**Timestamp**: 2026-02-02T10:15:00Z",
+        "**Classification**: regression",
+        "**Quality Score**: 0.75",
+    ]
+    assert section(text, "Metrics") == [
+        "| Metric | Current | Previous | Delta | Baseline | Delta from Baseline |",
+        "|--------|---------|----------|-------|----------|---------------------|",
+        "| Test Count | 9 | 10 | -1 | 8 | +1 |",
+        "| Pass Rate | 77.8% | 80.0% | -2.2% | 62.5% | +15.3% |",
+        "| Coverage | 72.0% | 75.0% | -3.0% | 65.0% | +7.0% |",
+        "| Errors | 21 | 16 | +5 | 12 | +9 |",
+    ]
+    assert section(text, "Quality Score Breakdown") == [
+        "| Dimension | Score | Weight | Contribution |",
+        "|-----------|-------|--------|--------------|",
+        "| Validation | 0.69 | 0.30 | 0.21 |",
+        "| Completeness | 0.86 | 0.25 | 0.22 |",
+        "| Correctness | 0.68 | 0.25 | 0.17 |",
+        "| Readability | 0.58 | 0.10 | 0.06 |",
+        "| Efficiency | 1.00 | 0.10 | 0.10 |",
+        "| **Total** | **0.75** | 1.00 | **0.75** |",
+    ]
+    assert section(text, "Alerts") == [
+        "- **CRITICAL** test_deletion: Test count decreased from 10 to 9",
+        "- **HIGH** coverage_regression: Coverage dropped 75%→72% (exceeds -2% threshold)",
+        "- **HIGH** functionality_loss: Passing tests decreased from 8 to 7",
+    ]
+    assert section(text, "Best Iteration Tracker") == [
+        "- **Current Best**: Iteration 2 (quality: 0.80)",
+        "- **This Iteration**: Iteration 3 (quality: 0.75)",
+        "- **Best Preserved**: no",
+    ]
+    advice = section(text, "Recommendation")
+    assert advice[0] == "**Action**: rollback"
+    assert advice[1].startswith("**Reason**: Rollback to iteration 2 due to regression")
+    assert advice[2] == "**Confidence**: 0.95"
+    whole = done("report", "--json").json
+    assert whole["metrics"]["pass_rate"]["delta"] == -2.2
+    assert whole["recommendation"]["target_iteration"] == 2
+
+
+def test_later_iterations_change_no_report(loop: Loop, done: Run) -> None:
+    """A report says what was known when its iteration was measured."""
+    loop(BASELINE_OF_PEAK, PEAK[:2])
+    then = done("report", "1").out
+    assert "- **Current Best**: Iteration 1 (quality: 0.65)" in then
+    done("iteration", "start")
+    done("iteration", "end", *options(named(PEAK[2])))
+    done("rollback", "--to", "iter:1")
+    assert done("report", "1").out == then
+
+
+def test_what_is_missing_is_no_zero(loop: Loop, done: Run) -> None:
+    """Metrics, dimensions and comparisons that are missing are said to be missing."""
+    loop(None, ())
+    done("iteration", "start")
+    done("iteration", "end", "--metric", "coverage_percentage=50")
+    text = done("report").out
+    rows = section(text, "Metrics")[2:]
+    assert rows[0] == f"| Test Count |{' missing |' * 5}"
+    assert rows[2] == f"| Coverage | 50.0% |{' missing |' * 4}"
+    assert "**Quality Score**: 0.50 (25% of the weight measured)" in text
+    assert "| Validation | missing | 0.30 | missing |" in text
+    assert done("report", "--json").json["metrics"]["error_count"]["current"] is None
+
+
+def test_the_selected_output(loop: Loop, done: Run) -> None:
+    """Example 3: its fields in their order, its figures as they are printed."""
+    times = [f"2026-02-02T10:{minute:02d}:00Z" for minute in (10, 15, 20, 25, 30)]
+    loop(BASELINE_OF_PEAK, PEAK, times)
+    done("iteration", "select")
+    files = ["src/auth/login.ts", "test/auth/login.test.ts"]
+    source = f"{FOLDER}/iterations/iteration-003/"
+    applied = {"source": source, "destination": ".aiwg/output/", "files_copied": files}
+    done("append", "artifacts-applied", "--data", json.dumps(applied))
+    text = done("report", "--selection").out
+    assert section(text, "Quality Trajectory")[2:] == [
+        "| 1 | 0.65 |  |",
+        "| 2 | 0.82 |  |",
+        "| 3 | 0.88 | selected |",
+        "| 4 | 0.85 |  |",
+        "| 5 | 0.81 | final |",
+    ]
+    assert section(text, "Comparison to Final") == [
+        "- **Final Quality**: 0.81",
+        "- **Selected Quality**: 0.88",
+        "- **Delta**: +0.07",
+        "- **Improvement Percentage**: 8.6%",
+        "- **Reason Final Not Selected**: Quality degraded after iteration 3",
+    ]
+    assert section(text, "Degradation Analysis") == [
+        "- **Degradation Started**: iteration_4",
+        "- **Pattern**: over_refinement",
+        "- **Iterations After Peak**: 2",
+        "- **Quality Loss**: -7.95%",
+    ]
+    assert [line[2:] for line in section(text, "Artifacts Applied")[-2:]] == [
+        f"- `{path}`" for path in files
+    ]
+    assert list(done("report", "--selection", "--json").json) == [
+        *("loop_id", "total_iterations", "selected_iteration", "final_iteration"),
+        *("quality_trajectory", "selection_criteria", "selected_iteration_details"),
+        *("comparison_to_final", "selection_rationale", "degradation_analysis"),
+        *("artifacts_applied", "report_generated"),
+    ]
+
+
+def test_the_files_of_a_loop(loop: Loop, done: Run, folder: Path) -> None:
+    """`--write` writes the document's layout: the same bytes again, readable by all."""
+    loop(BASELINE_OF_PEAK, PEAK[:2])
+    done("iteration", "select")
+    numbered = (
+        name.format(number)
+        for number in (1, 2)
+        for name in (
+            "iterations/iteration-{:03d}/metrics.json",
+            "reports/iteration-{:03d}.md",
+        )
+    )
+    paths = {
+        "progress/iteration-000-baseline.json",
+        "best-iteration.yaml",
+        "reports/output-selection.md",
+        *numbered,
+    }
+    first = done("report", "--write", "--json").json
+    assert {one["state"] for one in first} == {"written"}
+    assert layout(folder) == paths
+    modes = {stat.S_IMODE((folder / FOLDER / path).stat().st_mode) for path in paths}
+    assert modes == {0o644}
+    baseline = json.loads(
+        (folder / FOLDER / "progress/iteration-000-baseline.json").read_text()
+    )
+    assert baseline["iteration_metrics"]["testing"]["pass_rate"] == 62.5
+    assert (baseline["baseline_stored"], baseline["next_action"]) == (
+        True,
+        "await_iteration_1",
+    )
+    text = (folder / FOLDER / "reports/iteration-001.md").read_text()
+    assert text == done("report", "1").out
+    assert {one["state"] for one in done("report", "--write", "--json").json} == {"same"}
+
+
+def test_each_hook_is_one_command(loop: Loop, done: Run, folder: Path) -> None:
+    """Baseline, end and selection write their own files when they are asked to."""
+    loop(None, ())
+    begin = options(named(BASELINE_OF_PEAK))
+    done("iteration", "baseline", "--loop-id", "ralph-001", *begin, "--write")
+    assert layout(folder) == {"progress/iteration-000-baseline.json", "best-iteration.yaml"}
+    done("iteration", "snapshot")
+    for row in PEAK:
+        (folder / "login.ts").write_text(f"{row}\n")
+        done("iteration", "start")
+        end = ("iteration", "end", *options(named(row)), "--snapshot", "--write")
+        told = done(*end).out.splitlines()
+    assert told[1] == "ALERT: Working tests failing, recommend rollback"
+    number = f"{len(PEAK):03d}"
+    assert f"wrote {FOLDER}/reports/iteration-{number}.md" in told
+    assert "- **Best Preserved**: yes" in done("report").out
+    chosen = done("iteration", "select", "--apply", "--write").out.splitlines()
+    assert chosen[0] == "Selected iteration 3 (quality: 0.88 vs final 0.81)"
+    assert (folder / ".aiwg/output/login.ts").read_text() == f"{PEAK[2]}\n"
+    report = (folder / FOLDER / "reports/output-selection.md").read_text()
+    assert "  - `login.ts`" in report
+    assert report == done("report", "--selection").out
+    again = done("iteration", "select", "--apply", "--write").out.splitlines()
+    assert again[0] == chosen[0]
+    assert (folder / ".aiwg/output/login.ts").read_text() == f"{PEAK[2]}\n"
+
+
+@pytest.mark.parametrize("link", [".aiwg", str(FOLDER), str(FOLDER / "reports")])
+@pytest.mark.parametrize("target", ["..", "src"])
+def test_no_link_is_followed(
+    loop: Loop, run: Run, folder: Path, link: str, target: str
+) -> None:
+    """A link on the way is refused, inside the work tree too, and nothing is written."""
+    loop(BASELINE_OF_PEAK, PEAK[:1])
+    (folder / "src").mkdir()
+    (folder / link).parent.mkdir(parents=True, exist_ok=True)
+    (folder / link).symlink_to(folder / target)
+    before = sorted(os.listdir(folder.parent)), os.listdir(folder / "src")
+    refused = run("report", "--write")
+    assert refused.code == 1
+    assert "link" in refused.err or "leads out" in refused.err
+    assert (sorted(os.listdir(folder.parent)), os.listdir(folder / "src")) == before
+    assert not list((folder / ".aiwg").glob("ralph/*/progress/*"))
+
+
+def test_what_others_wrote_is_kept(loop: Loop, done: Run, folder: Path) -> None:
+    """Bytes that somebody else put in the place of a report are kept."""
+    loop(BASELINE_OF_PEAK, PEAK[:1])
+    done("report", "--write")
+    report = folder / FOLDER / "reports/iteration-001.md"
+    report.write_text("mine\n")
+    told = done("report", "--write")
+    (kept,) = (path for path in folder.rglob("edits/*") if path.read_text() == "mine\n")
+    assert kept.name in told.err
+    assert report.read_text() == done("report", "1").out
+
+
+def test_a_loop_without_a_folder_name_is_refused(folder: Path, done: Run, run: Run) -> None:
+    """A sprint's id that is no name of a folder cannot lead its files anywhere."""
+    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
+    done("init")
+    done("sprint", "create", "..", "--plan", "plan.yaml")
+    done("sprint", "start")
+    done("iteration", "start")
+    done("iteration", "end", "--metric", "tests_passed=1")
+    refused = run("report", "--write")
+    assert (refused.code, (folder / ".aiwg").exists()) == (1, False)
+    assert "--loop-id" in refused.err
+
+
+def test_hostile_texts_stay_text(folder: Path, done: Run) -> None:
+    """The name of a sprint and the summary of an iteration are code in the summary."""
+    name = "a`</code>[x](http://e)|b"
+    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
+    done("init")
+    done("sprint", "create", name, "--plan", "plan.yaml")
+    done("sprint", "start")
+    done("iteration", "start")
+    done("iteration", "end", "--metric", "tests_passed=1", "--summary", EVIL)
+    text = done("report", "--summary").out
+    assert text.splitlines()[0] == f"## Iterations of ``{name}``"
+    assert not [line for line in text.splitlines()[1:] if line.startswith("#")]
+    cell = text.splitlines()[-1].split(" | ", 7)[-1]
+    assert cell.startswith("``x</code> \\| <b>")
+    assert cell.endswith("\\x0a## Heading`` |")
+
+
+def test_a_summary_of_all(loop: Loop, done: Run) -> None:
+    """One page: how the score went, the best one, what to do, and a row for each."""
+    loop(BASELINE_OF_PEAK, PEAK)
+    done("iteration", "select")
+    lines = done("report", "--summary").out.splitlines()
+    assert lines[:6] == [
+        "## Iterations of `auth`",
+        "",
+        "- **Quality**: `▁▆█▇▆` 0.65 → 0.81",
+        "- **Best**: iteration 3 (0.88)",
+        "- **Now**: ALERT: Working tests failing, recommend rollback "
+        "(Rollback to iteration 3 due to regression)",
+        "- **Result**: Selected iteration 3 (quality: 0.88 vs final 0.81)",
+    ]
+    assert lines[-1].startswith("| 5 | regression | 0.81 | 9/10 | 80.0% | 19 | ")
+    whole: Any = done("report", "--summary", "--json").json
+    assert [one["iteration"] for one in whole["iterations"]] == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_list_shows_how_the_score_went(loop: Loop, done: Run) -> None:
+    """Below the table stands a line of bars, without colours where nobody looks."""
+    loop(BASELINE_OF_PEAK, PEAK)
+    assert done("iteration", "list").out.splitlines()[-1] == "score  ▁▆█▇▆  0.65 to 0.88"
+
+
+def test_refuses_what_cannot_be_reported(loop: Loop, run: Run, done: Run) -> None:
+    """Nothing measured, nothing selected, no iteration: each says so and writes nothing."""
+    loop(None, ())
+    for words in (("report",), ("report", "7"), ("report", "--selection")):
+        assert run(*words).code == 3
+    assert run("report", "--write").code == 3
+    assert run("report", "latest").code == 1
+    assert run("report", "--summary", "--selection").code == 2
+    assert run("iteration", "end", "--write").code == 2
