@@ -13,7 +13,7 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.projections.judging import Judged
-from sprintlog.projections.sparkline import BARS, PLAIN, sparkline
+from sprintlog.projections.reports.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.workspace import Workspace
 
 from .output import coloured, shows_bars, table

@@ -11,7 +11,7 @@ from .output import print_text, warn
 from .wiring import Function
 
 if TYPE_CHECKING:
-    from sprintlog.projections.loop_files import Written
+    from sprintlog.projections.reports.loop_files import Written
 
 
 def with_writing(function: Function) -> Function:
@@ -30,7 +30,7 @@ def write_files(
     """Write the files of a sprint's loop as it is now; warn of what others had written."""
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.projections.judging import Judged
-    from sprintlog.projections.loop_files import write_loop_files
+    from sprintlog.projections.reports.loop_files import write_loop_files
 
     judged = Judged(workspace.log, workspace.sprint(sprint_id))
     written = write_loop_files(workspace, judged, numbers)

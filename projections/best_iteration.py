@@ -22,6 +22,8 @@ from .judging import Judged
 from .yaml.writer import dump
 
 Data = dict[str, Any]
+LOOPS = ".aiwg/ralph"
+"""Where the files of loops are, below the work tree."""
 SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2
 
 
@@ -180,7 +182,7 @@ def selection_data(judged: Judged, selection: Selection) -> Data:
 
 def artifacts_path(loop_id: str, number: int) -> str:
     """Return where the files of an iteration are kept, below the work tree."""
-    return f".aiwg/ralph/{loop_id}/iterations/iteration-{number:03d}/"
+    return f"{LOOPS}/{loop_id}/iterations/iteration-{number:03d}/"
 
 
 def _best(judged: Judged, now: Judgement | None) -> Data:

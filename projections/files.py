@@ -100,6 +100,10 @@ class StateFiles:
         )
         return rows[0][0] if rows else None
 
+    def known(self) -> set[str]:
+        """Return the paths that we ever wrote to, in any work tree."""
+        return {path for (path,) in self._log.rows("SELECT DISTINCT path FROM written")}
+
     def know(self, path: str, digest: bytes, *, version: int) -> None:
         """Keep the digest of bytes that stand for a version, before they are written."""
         self._log.rows(

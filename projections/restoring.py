@@ -29,7 +29,7 @@ from sprintlog.engine.sprint.snapshot_facts import (
 from sprintlog.engine.sprint.snapshots import current_iteration, end_restore, start_restore
 from sprintlog.engine.sprint.state import Sprint
 
-from .best_iteration import artifacts_path
+from .best_iteration import LOOPS, artifacts_path
 from .files import CHECKSUM_SUFFIX
 from .judging import Judged
 from .progress_json import PLACE
@@ -236,7 +236,8 @@ def _plan(
 
 def _state_files(workspace: Workspace) -> set[str]:
     """Return the files of this work tree that are computed from the log."""
-    own = {PLACE}
+    loops = {p for p in workspace.files.known() if p.startswith(f"{LOOPS}/")}
+    own = {PLACE, *loops}
     for name in workspace.sprints():
         place_ = workspace.sprint(name).plan.place
         if place_ is not None and place_.worktree == workspace.location.worktree:

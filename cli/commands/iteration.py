@@ -1,5 +1,7 @@
 """`sprintlog iteration …`: record, measure and compare the iterations of the loop."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,9 @@ from ..snapshot_commands import (
     with_snapshot_options,
 )
 from ..wiring import open_workspace, with_json, with_point, with_recording, with_sprint
+
+Keeping = AbstractContextManager[Callable[[Rule], Rule]]
+"""Gives what puts a snapshot behind what a rule decides."""
 
 
 @click.group("iteration")
@@ -85,16 +90,20 @@ def end(
     work tree's files are kept in the same append. The start of the next one ends one that
     was left open.
     """
-    with keeping_files(given, patterns, file_max, wanted=with_files) as keep:
-        if not (given_metrics or metrics_file or capturing or score is not None):
-            if is_written:
-                raise click.UsageError("--write goes with what was measured")
+    keeping = keeping_files(given, patterns, file_max, wanted=with_files)
+    if not (given_metrics or metrics_file or capturing or score is not None):
+        if is_written:
+            raise click.UsageError("--write goes with what was measured")
+        with keeping as keep:
             record("iteration end", given, keep(end_iteration), {"summary": summary})
-            return
-        metrics = read_metrics(given_metrics, metrics_file)
-        wish = {"summary": summary, "metrics": metrics, "score": score}
-        rule = keep(end_measured)
-        _record("iteration end", given, rule, wish, capturing, is_written=is_written)
+        return
+    metrics = read_metrics(given_metrics, metrics_file)
+    wish = {"summary": summary, "metrics": metrics, "score": score}
+    _record(
+        *("iteration end", given, end_measured, wish, capturing),
+        is_written=is_written,
+        keeping=keeping,
+    )
 
 
 @command.command(
@@ -214,6 +223,10 @@ def compare(
         print_text(*comparison_lines(one, other))
 
 
+def _as_it_is(rule: Rule) -> Rule:
+    return rule
+
+
 def _record(
     name: str,
     given: dict[str, Any],
@@ -222,8 +235,12 @@ def _record(
     capturing: Capturing,
     *,
     is_written: bool,
+    keeping: Keeping | None = None,
 ) -> None:
-    """Record what was measured, and say to people what follows from it."""
+    """Record what was measured, and say to people what follows from it.
+
+    The files are kept after all was run: with the reports that it wrote.
+    """
     from sprintlog.projections.judging import Judged
 
     options = Options(given)
@@ -239,21 +256,23 @@ def _record(
             wish = captured(
                 workspace, capturing, wish, sprint_id=sprint_id, masks=options.masks
             )
-        outcome = act(
-            workspace,
-            sprint_id,
-            name,
-            lambda sprint, at: rule(sprint, **wish),
-            options,
-            typed,
-        )
-        try:
-            answer(outcome, as_json=options.as_json)
-            judged = Judged(workspace.log, outcome.sprint)
-            if not options.as_json and judged.last is not None:
-                print_text(judged.recommendation().message)
-        finally:
-            refresh(workspace, sprint_id)
+        with keeping or nullcontext(_as_it_is) as keep:
+            kept = keep(rule)
+            outcome = act(
+                workspace,
+                sprint_id,
+                name,
+                lambda sprint, at: kept(sprint, **wish),
+                options,
+                typed,
+            )
+            try:
+                answer(outcome, as_json=options.as_json)
+                judged = Judged(workspace.log, outcome.sprint)
+                if not options.as_json and judged.last is not None:
+                    print_text(judged.recommendation().message)
+            finally:
+                refresh(workspace, sprint_id)
         if is_written:
             last = judged.last
             written = write_files(workspace, sprint_id, [] if last is None else [last])

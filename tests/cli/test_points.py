@@ -44,7 +44,7 @@ NEEDED = {
     "sprintlog iteration diff": ("iter:1", "iter:2"),
     "sprintlog show iteration": ("1",),
 }
-NAMING = {*NEEDED} - {"sprintlog blame"}
+NAMING = {*NEEDED, "sprintlog report"} - {"sprintlog blame"}
 """Commands that name something which was not there yet at some of the points."""
 OF_JOURNAL = tuple(
     f"sprintlog {name}"

@@ -1,13 +1,12 @@
 """Reports on iterations and on the selected output: what they say, and where they stand."""
 
 import json
-import os
-import stat
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from sprintlog.cli.output import shows_bars
+from sprintlog.projections.reports.sparkline import BARS, PLAIN, sparkline
 from tests.spec.measured import (
     BASELINE_OF_PEAK,
     BASELINE_OF_REGRESSION,
@@ -23,15 +22,6 @@ __all__ = ["loop"]
 
 FOLDER = Path(".aiwg/ralph/ralph-001")
 EVIL = "x</code> | <b>@ana</b> [l](http://e) `# no`\n## Heading"
-
-
-def layout(folder: Path) -> set[str]:
-    """Return the files of the loop."""
-    return {
-        path.relative_to(folder / FOLDER).as_posix()
-        for path in (folder / FOLDER).rglob("*")
-        if path.is_file()
-    }
 
 
 def section(text: str, title: str) -> list[str]:
@@ -156,115 +146,9 @@ def test_the_selected_output(loop: Loop, done: Run) -> None:
     ]
 
 
-def test_the_files_of_a_loop(loop: Loop, done: Run, folder: Path) -> None:
-    """`--write` writes the document's layout: the same bytes again, readable by all."""
-    loop(BASELINE_OF_PEAK, PEAK[:2])
-    done("iteration", "select")
-    numbered = (
-        name.format(number)
-        for number in (1, 2)
-        for name in (
-            "iterations/iteration-{:03d}/metrics.json",
-            "reports/iteration-{:03d}.md",
-        )
-    )
-    paths = {
-        "progress/iteration-000-baseline.json",
-        "best-iteration.yaml",
-        "reports/output-selection.md",
-        *numbered,
-    }
-    first = done("report", "--write", "--json").json
-    assert {one["state"] for one in first} == {"written"}
-    assert layout(folder) == paths
-    modes = {stat.S_IMODE((folder / FOLDER / path).stat().st_mode) for path in paths}
-    assert modes == {0o644}
-    baseline = json.loads(
-        (folder / FOLDER / "progress/iteration-000-baseline.json").read_text()
-    )
-    assert baseline["iteration_metrics"]["testing"]["pass_rate"] == 62.5
-    assert (baseline["baseline_stored"], baseline["next_action"]) == (
-        True,
-        "await_iteration_1",
-    )
-    text = (folder / FOLDER / "reports/iteration-001.md").read_text()
-    assert text == done("report", "1").out
-    assert {one["state"] for one in done("report", "--write", "--json").json} == {"same"}
-
-
-def test_each_hook_is_one_command(loop: Loop, done: Run, folder: Path) -> None:
-    """Baseline, end and selection write their own files when they are asked to."""
-    loop(None, ())
-    begin = options(named(BASELINE_OF_PEAK))
-    done("iteration", "baseline", "--loop-id", "ralph-001", *begin, "--write")
-    assert layout(folder) == {"progress/iteration-000-baseline.json", "best-iteration.yaml"}
-    done("iteration", "snapshot")
-    for row in PEAK:
-        (folder / "login.ts").write_text(f"{row}\n")
-        done("iteration", "start")
-        end = ("iteration", "end", *options(named(row)), "--snapshot", "--write")
-        told = done(*end).out.splitlines()
-    assert told[1] == "ALERT: Working tests failing, recommend rollback"
-    number = f"{len(PEAK):03d}"
-    assert f"wrote {FOLDER}/reports/iteration-{number}.md" in told
-    assert "- **Best Preserved**: yes" in done("report").out
-    chosen = done("iteration", "select", "--apply", "--write").out.splitlines()
-    assert chosen[0] == "Selected iteration 3 (quality: 0.88 vs final 0.81)"
-    assert (folder / ".aiwg/output/login.ts").read_text() == f"{PEAK[2]}\n"
-    report = (folder / FOLDER / "reports/output-selection.md").read_text()
-    assert "  - `login.ts`" in report
-    assert report == done("report", "--selection").out
-    again = done("iteration", "select", "--apply", "--write").out.splitlines()
-    assert again[0] == chosen[0]
-    assert (folder / ".aiwg/output/login.ts").read_text() == f"{PEAK[2]}\n"
-
-
-@pytest.mark.parametrize("link", [".aiwg", str(FOLDER), str(FOLDER / "reports")])
-@pytest.mark.parametrize("target", ["..", "src"])
-def test_no_link_is_followed(
-    loop: Loop, run: Run, folder: Path, link: str, target: str
-) -> None:
-    """A link on the way is refused, inside the work tree too, and nothing is written."""
-    loop(BASELINE_OF_PEAK, PEAK[:1])
-    (folder / "src").mkdir()
-    (folder / link).parent.mkdir(parents=True, exist_ok=True)
-    (folder / link).symlink_to(folder / target)
-    before = sorted(os.listdir(folder.parent)), os.listdir(folder / "src")
-    refused = run("report", "--write")
-    assert refused.code == 1
-    assert "link" in refused.err or "leads out" in refused.err
-    assert (sorted(os.listdir(folder.parent)), os.listdir(folder / "src")) == before
-    assert not list((folder / ".aiwg").glob("ralph/*/progress/*"))
-
-
-def test_what_others_wrote_is_kept(loop: Loop, done: Run, folder: Path) -> None:
-    """Bytes that somebody else put in the place of a report are kept."""
-    loop(BASELINE_OF_PEAK, PEAK[:1])
-    done("report", "--write")
-    report = folder / FOLDER / "reports/iteration-001.md"
-    report.write_text("mine\n")
-    told = done("report", "--write")
-    (kept,) = (path for path in folder.rglob("edits/*") if path.read_text() == "mine\n")
-    assert kept.name in told.err
-    assert report.read_text() == done("report", "1").out
-
-
-def test_a_loop_without_a_folder_name_is_refused(folder: Path, done: Run, run: Run) -> None:
-    """A sprint's id that is no name of a folder cannot lead its files anywhere."""
-    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
-    done("init")
-    done("sprint", "create", "..", "--plan", "plan.yaml")
-    done("sprint", "start")
-    done("iteration", "start")
-    done("iteration", "end", "--metric", "tests_passed=1")
-    refused = run("report", "--write")
-    assert (refused.code, (folder / ".aiwg").exists()) == (1, False)
-    assert "--loop-id" in refused.err
-
-
 def test_hostile_texts_stay_text(folder: Path, done: Run) -> None:
     """The name of a sprint and the summary of an iteration are code in the summary."""
-    name = "a`</code>[x](http://e)|b"
+    name = "a`[x](mailto:e@e)|<b>"
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
     done("init")
     done("sprint", "create", name, "--plan", "plan.yaml")
@@ -302,6 +186,42 @@ def test_the_list_shows_how_the_score_went(loop: Loop, done: Run) -> None:
     """Below the table stands a line of bars, without colours where nobody looks."""
     loop(BASELINE_OF_PEAK, PEAK)
     assert done("iteration", "list").out.splitlines()[-1] == "score  ▁▆█▇▆  0.65 to 0.88"
+
+
+@pytest.mark.parametrize(
+    ("values", "marks", "expected"),
+    [
+        ((), BARS, ""),
+        ((0, 1), PLAIN, "_@"),
+        ((1, None, 2), BARS, "▁ █"),
+        ((3, 3), BARS, "▄▄"),
+        (range(70), "ab", "a" * 30 + "b" * 30),
+    ],
+)
+def test_bars(values: Any, marks: str, expected: str) -> None:
+    """Bars stand between the smallest and the greatest; what is missing leaves a gap."""
+    numbers = [None if value is None else Fraction(value) for value in values]
+    assert sparkline(numbers, marks) == expected
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "locale", "expected"),
+    [
+        (False, "C", True),
+        (True, "C", False),
+        (True, "", False),
+        (True, "en_US.UTF-8", True),
+        (True, "C.utf8", True),
+    ],
+)
+def test_terminals_get_what_they_can_show(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, locale: str, expected: bool
+) -> None:
+    """A terminal that does not say that it takes more gets ASCII; a file gets bars."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.setenv(name, locale)
+    assert shows_bars() is expected
 
 
 def test_refuses_what_cannot_be_reported(loop: Loop, run: Run, done: Run) -> None:

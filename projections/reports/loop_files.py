@@ -12,17 +12,17 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.sprint.measuring import LOOP_ID
 
-from .best_iteration import artifacts_path, iteration_data, render
-from .catalogue import sprint_stream
+from ..best_iteration import LOOPS, artifacts_path, iteration_data, render
+from ..catalogue import sprint_stream
+from ..judging import Judged
+from ..workspace import Workspace
 from .iteration_reports import (
     AWAITING,
     IterationReport,
     iteration_markdown,
     iteration_report,
 )
-from .judging import Judged
 from .selection_report import selection_markdown, selection_report_data
-from .workspace import Workspace
 
 Then = Callable[[int], Judged]
 """Answers what was known when an iteration was measured."""
@@ -49,12 +49,12 @@ def folder_of(loop_id: str) -> str:
             hint="`iteration baseline --loop-id ID` gives the loop a name of its own",
             field="loop_id",
         )
-    return f".aiwg/ralph/{loop_id}"
+    return f"{LOOPS}/{loop_id}"
 
 
 def selection_path(loop_id: str) -> str:
     """Return where the report of the selected output is written."""
-    return f".aiwg/ralph/{loop_id}/reports/output-selection.md"
+    return f"{LOOPS}/{loop_id}/reports/output-selection.md"
 
 
 def then_of(workspace: Workspace, judged: Judged) -> Then:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .best_iteration import selection_data
-from .judging import Judged
-from .markdown import bare, code, table
+from ..best_iteration import selection_data
+from ..judging import Judged
+from ..markdown import bare, code, table
 
 Data = dict[str, Any]
 NOT_KNOWN = "missing"
@@ -99,8 +99,10 @@ def _said(name: str, value: Any) -> str:
         return NOT_KNOWN
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if name in ("timestamp", "artifacts_path"):
-        return bare(value) if name == "timestamp" else code(value)
+    if name in ("timestamp", "build_status"):
+        return bare(value)
+    if name == "artifacts_path":
+        return code(value)
     if name in _SCORES:
         return f"{'+' if name == 'delta' and value > 0 else ''}{value:.2f}"
     return f"{value:.1f}%" if name in _RATES else str(value)

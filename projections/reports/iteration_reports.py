@@ -1,10 +1,9 @@
-"""The report of one iteration, as it was judged when it was measured, and a summary of all.
+"""The report of one iteration, as it was judged when it was measured.
 
 Numbers are rounded here, halves away from zero (P17); what is missing is said to be
 missing, never zero.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -12,28 +11,20 @@ from sprintlog.engine.iterations.exact import Number, rounded, short, shown
 from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.select import Selection
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Best
 from sprintlog.engine.sprint.snapshot_facts import OF_ITERATION
 
-from .judging import Judged
-from .markdown import bare, code, code_cell, table
-from .sparkline import sparkline
+from ..judging import Judged
+from ..markdown import bare, table
 
 Data = dict[str, Any]
 MISSING = "missing"
 AWAITING = "await_iteration_1"
-SUMMARY_ROWS_MAX = 100
-"""More iterations than this are only counted in a summary."""
 _METRICS_HEAD = (
     *("Metric", "Current", "Previous", "Delta"),
     *("Baseline", "Delta from Baseline"),
 )
 _SCORE_HEAD = ("Dimension", "Score", "Weight", "Contribution")
-_SUMMARY_HEAD = (
-    *("Iteration", "Class", "Score", "Tests", "Coverage", "Errors", "Alerts"),
-    "What was reached",
-)
 
 
 class Row(NamedTuple):
@@ -63,7 +54,8 @@ class IterationReport(NamedTuple):
 def iteration_report(judged: Judged, number: int) -> IterationReport:
     """Return the report of the iteration that was measured last; `judged` is as of then."""
     one = judged.one(number)
-    previous = judged.one(one.previous) if one.from_previous is not None else None
+    is_compared = one.previous is not None and one.from_previous is not None
+    previous = judged.one(one.previous or BASELINE_NUMBER) if is_compared else None
     base = judged.baseline() if one.from_baseline is not None else None
     best = judged.tracker.best
     held = judged.sprint.record.snapshots
@@ -106,7 +98,7 @@ def iteration_report_data(report: IterationReport) -> Data:
         "alerts": [alert._asdict() for alert in one.alerts],
         "best_iteration_tracker": {
             "current_best": best and best.number,
-            "best_quality_score": _rounded(best and best.value, 2),
+            "best_quality_score": _rounded(best.value if best else None, 2),
             "is_best_preserved": report.is_best_preserved,
         },
         "recommendation": {
@@ -157,37 +149,6 @@ def iteration_markdown(report: IterationReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def summary_markdown(
-    name: str,
-    judged: Sequence[Judgement],
-    *,
-    summaries: dict[int, str],
-    best: Best | None,
-    given: Recommendation | None,
-    selection: Selection | None,
-) -> str:
-    """Return all iterations of a sprint on one page, fit for the summary of a CI step."""
-    lines = [f"## Iterations of {code(name)}", ""]
-    turns = [one for one in judged if one.number != BASELINE_NUMBER]
-    if values := [one.score.value for one in turns]:
-        first, last = _number(values[0], 2), _number(values[-1], 2)
-        lines += [f"- **Quality**: {code(sparkline(values))} {first} → {last}"]
-    if best is not None:
-        lines += [f"- **Best**: iteration {best.number} ({shown(best.value, 2)})"]
-    if given is not None:
-        lines += [f"- **Now**: {given.message} ({given.reason})"]
-    if selection is not None:
-        lines += [f"- **Result**: {selection.message}"]
-    if not judged:
-        lines += ["No iteration was measured"]
-        return "\n".join(lines) + "\n"
-    rows = [_summary_row(one, summaries) for one in judged[-SUMMARY_ROWS_MAX:]]
-    lines += ["", *table(_SUMMARY_HEAD, rows)]
-    if (more := len(judged) - SUMMARY_ROWS_MAX) > 0:
-        lines += ["", f"{more} earlier ones are not shown."]
-    return "\n".join(lines) + "\n"
-
-
 _ROWS = {
     "Test Count": "test_count",
     "Pass Rate": "pass_rate",
@@ -232,13 +193,13 @@ def _breakdown(score: Score) -> list[str]:
     rows = [
         (
             part.name.capitalize(),
-            _number(_points(part.points), 2),
+            said(_points(part.points), 2),
             shown(part.weight, 2),
-            _number(part.contribution, 2),
+            said(part.contribution, 2),
         )
         for part in score.dimensions
     ]
-    total = f"**{_number(score.value, 2)}**"
+    total = f"**{said(score.value, 2)}**"
     weight = sum((part.weight for part in score.dimensions), Fraction(0))
     return table(_SCORE_HEAD, [*rows, ("**Total**", total, shown(weight, 2), total)])
 
@@ -248,7 +209,7 @@ def _tracker(report: IterationReport) -> list[str]:
     current = "none"
     if best is not None:
         current = f"Iteration {best.number} (quality: {shown(best.value, 2)})"
-    mine = f"Iteration {one.number} (quality: {_number(one.score.value, 2)})"
+    mine = f"Iteration {one.number} (quality: {said(one.score.value, 2)})"
     return [
         f"- **Current Best**: {current}",
         f"- **This Iteration**: {mine}",
@@ -258,17 +219,17 @@ def _tracker(report: IterationReport) -> list[str]:
 
 def _advice(given: Recommendation | None) -> list[str]:
     if given is None:
-        said = (AWAITING, "The baseline is stored", MISSING)
+        parts = (AWAITING, "The baseline is stored", MISSING)
     else:
         because = "; ".join(reason.text for reason in given.reasons)
         reason = f"{given.reason} ({because})" if because else given.reason
-        said = (given.action, reason, shown(given.confidence, 2))
+        parts = (given.action, reason, shown(given.confidence, 2))
     names = ("Action", "Reason", "Confidence")
-    return [f"**{name}**: {text}" for name, text in zip(names, said, strict=True)]
+    return [f"**{name}**: {text}" for name, text in zip(names, parts, strict=True)]
 
 
 def _score(score: Score) -> str:
-    text = _number(score.value, 2)
+    text = said(score.value, 2)
     if score.is_given:
         return f"{text} (a judgement from elsewhere)"
     if 0 < score.share < 1:
@@ -276,27 +237,13 @@ def _score(score: Score) -> str:
     return text
 
 
-def _summary_row(one: Judgement, summaries: dict[int, str]) -> tuple[str, ...]:
-    now = one.figures
-    passed = MISSING if now.tests_passed is None else str(now.tests_passed)
-    return (
-        str(one.number),
-        one.classification or MISSING,
-        _number(one.score.value, 2),
-        MISSING if now.test_count is None else f"{passed}/{now.test_count}",
-        MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",
-        _number(now.error_count, 0),
-        ", ".join(alert.type for alert in one.alerts),
-        code_cell(summaries.get(one.number, "")),
-    )
-
-
 def _points(points: Fraction | None) -> Fraction | None:
     """Return a dimension's points, 0 to 100, on the scale of the score."""
     return None if points is None else points / 100
 
 
-def _number(number: Number | None, places: int) -> str:
+def said(number: Number | None, places: int) -> str:
+    """Return a number as it is shown, or that it is missing."""
     return MISSING if number is None else shown(number, places)
 
 

@@ -1,0 +1,1 @@
+"""Reports on iterations: as Markdown, and as the files of a loop."""

@@ -1,0 +1,66 @@
+"""All iterations of a sprint on one page of Markdown."""
+
+from collections.abc import Sequence
+
+from sprintlog.engine.iterations.exact import shown
+from sprintlog.engine.iterations.judging import Judgement
+from sprintlog.engine.iterations.recommend import Recommendation
+from sprintlog.engine.iterations.select import Selection
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Best
+
+from ..markdown import code, code_cell, table
+from .iteration_reports import MISSING, said
+from .sparkline import sparkline
+
+SUMMARY_ROWS_MAX = 100
+"""More iterations than this are only counted."""
+_HEAD = (
+    *("Iteration", "Class", "Score", "Tests", "Coverage", "Errors", "Alerts"),
+    "What was reached",
+)
+
+
+def summary_markdown(
+    name: str,
+    judged: Sequence[Judgement],
+    *,
+    summaries: dict[int, str],
+    best: Best | None,
+    given: Recommendation | None,
+    selection: Selection | None,
+) -> str:
+    """Return all iterations of a sprint on one page, fit for the summary of a CI step."""
+    lines = [f"## Iterations of {code(name)}", ""]
+    turns = [one for one in judged if one.number != BASELINE_NUMBER]
+    if values := [one.score.value for one in turns]:
+        first, last = said(values[0], 2), said(values[-1], 2)
+        lines += [f"- **Quality**: {code(sparkline(values))} {first} → {last}"]
+    if best is not None:
+        lines += [f"- **Best**: iteration {best.number} ({shown(best.value, 2)})"]
+    if given is not None:
+        lines += [f"- **Now**: {given.message} ({given.reason})"]
+    if selection is not None:
+        lines += [f"- **Result**: {selection.message}"]
+    if not judged:
+        lines += ["No iteration was measured"]
+        return "\n".join(lines) + "\n"
+    rows = [_row(one, summaries) for one in judged[-SUMMARY_ROWS_MAX:]]
+    lines += ["", *table(_HEAD, rows)]
+    if (more := len(judged) - SUMMARY_ROWS_MAX) > 0:
+        lines += ["", f"{more} earlier ones are not shown."]
+    return "\n".join(lines) + "\n"
+
+
+def _row(one: Judgement, summaries: dict[int, str]) -> tuple[str, ...]:
+    now = one.figures
+    passed = MISSING if now.tests_passed is None else str(now.tests_passed)
+    return (
+        str(one.number),
+        one.classification or MISSING,
+        said(one.score.value, 2),
+        MISSING if now.test_count is None else f"{passed}/{now.test_count}",
+        MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",
+        said(now.error_count, 0),
+        ", ".join(alert.type for alert in one.alerts),
+        code_cell(summaries.get(one.number, "")),
+    )

@@ -1,0 +1,151 @@
+"""The files of a loop: where they stand, what is in them, what never happens to them."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.spec.measured import BASELINE_OF_PEAK, PEAK, named
+
+from .conftest import Run
+from .test_tracker_examples import Loop, loop, options
+
+__all__ = ["loop"]
+
+FOLDER = Path(".aiwg/ralph/ralph-001")
+
+
+def layout(folder: Path) -> set[str]:
+    """Return the files of the loop."""
+    return {
+        path.relative_to(folder / FOLDER).as_posix()
+        for path in (folder / FOLDER).rglob("*")
+        if path.is_file()
+    }
+
+
+def test_the_files_of_a_loop(loop: Loop, done: Run, folder: Path) -> None:
+    """`--write` writes the document's layout: the same bytes again, readable by all."""
+    loop(BASELINE_OF_PEAK, PEAK[:2])
+    done("iteration", "select")
+    numbered = (
+        name.format(number)
+        for number in (1, 2)
+        for name in (
+            "iterations/iteration-{:03d}/metrics.json",
+            "reports/iteration-{:03d}.md",
+        )
+    )
+    paths = {
+        "progress/iteration-000-baseline.json",
+        "best-iteration.yaml",
+        "reports/output-selection.md",
+        *numbered,
+    }
+    first = done("report", "--write", "--json").json
+    assert {one["state"] for one in first} == {"written"}
+    assert layout(folder) == paths
+    modes = {stat.S_IMODE((folder / FOLDER / path).stat().st_mode) for path in paths}
+    assert modes == {0o644}
+    baseline = json.loads(
+        (folder / FOLDER / "progress/iteration-000-baseline.json").read_text()
+    )
+    assert baseline["iteration_metrics"]["testing"]["pass_rate"] == 62.5
+    assert (baseline["baseline_stored"], baseline["next_action"]) == (
+        True,
+        "await_iteration_1",
+    )
+    text = (folder / FOLDER / "reports/iteration-001.md").read_text()
+    assert text == done("report", "1").out
+    assert {one["state"] for one in done("report", "--write", "--json").json} == {"same"}
+
+
+def test_each_hook_is_one_command(loop: Loop, done: Run, folder: Path) -> None:
+    """Baseline, end and selection write their own files when they are asked to."""
+    loop(None, ())
+    begin = options(named(BASELINE_OF_PEAK))
+    done("iteration", "baseline", "--loop-id", "ralph-001", *begin, "--write")
+    assert layout(folder) == {"progress/iteration-000-baseline.json", "best-iteration.yaml"}
+    done("iteration", "snapshot")
+    for row in PEAK:
+        (folder / "login.ts").write_text(f"{row}\n")
+        done("iteration", "start")
+        end = ("iteration", "end", *options(named(row)), "--snapshot", "--write")
+        told = done(*end).out.splitlines()
+    assert told[1] == "ALERT: Working tests failing, recommend rollback"
+    number = f"{len(PEAK):03d}"
+    assert f"wrote {FOLDER}/reports/iteration-{number}.md" in told
+    assert "- **Best Preserved**: yes" in done("report").out
+    chosen = done("iteration", "select", "--apply", "--write").out.splitlines()
+    assert chosen[0] == "Selected iteration 3 (quality: 0.88 vs final 0.81)"
+    assert (folder / ".aiwg/output/login.ts").read_text() == f"{PEAK[2]}\n"
+    report = (folder / FOLDER / "reports/output-selection.md").read_text()
+    assert "  - `login.ts`" in report
+    assert report == done("report", "--selection").out
+    copied = [path.name for path in (folder / ".aiwg/output").rglob("*.*")]
+    assert copied == ["login.ts"]
+    again = done("iteration", "select", "--apply", "--write").out.splitlines()
+    assert again[0] == chosen[0]
+    assert (folder / ".aiwg/output/login.ts").read_text() == f"{PEAK[2]}\n"
+
+
+def test_a_snapshot_holds_what_was_run(loop: Loop, done: Run, folder: Path) -> None:
+    """The files of an iteration are kept after its commands: with their reports."""
+    loop(None, ())
+    done("iteration", "start")
+    done(
+        "iteration",
+        "end",
+        "--build",
+        "echo 1 > built",
+        "--metric",
+        "tests_passed=1",
+        "--snapshot",
+    )
+    listing = done("show", "iteration", "1", "--files").out
+    assert "built" in listing
+
+
+@pytest.mark.parametrize("link", [".aiwg", str(FOLDER), str(FOLDER / "reports")])
+@pytest.mark.parametrize("target", ["..", "src"])
+def test_no_link_is_followed(
+    loop: Loop, run: Run, folder: Path, link: str, target: str
+) -> None:
+    """A link on the way is refused, inside the work tree too, and nothing is written."""
+    loop(BASELINE_OF_PEAK, PEAK[:1])
+    (folder / "src").mkdir()
+    (folder / link).parent.mkdir(parents=True, exist_ok=True)
+    (folder / link).symlink_to(folder / target)
+    before = sorted(os.listdir(folder.parent)), os.listdir(folder / "src")
+    refused = run("report", "--write")
+    assert refused.code == 1
+    assert "link" in refused.err or "leads out" in refused.err
+    assert (sorted(os.listdir(folder.parent)), os.listdir(folder / "src")) == before
+    assert not list((folder / ".aiwg").glob("ralph/*/progress/*"))
+
+
+def test_what_others_wrote_is_kept(loop: Loop, done: Run, folder: Path) -> None:
+    """Bytes that somebody else put in the place of a report are kept."""
+    loop(BASELINE_OF_PEAK, PEAK[:1])
+    done("report", "--write")
+    report = folder / FOLDER / "reports/iteration-001.md"
+    report.write_text("mine\n")
+    told = done("report", "--write")
+    (kept,) = (path for path in folder.rglob("edits/*") if path.read_text() == "mine\n")
+    assert kept.name in told.err
+    assert report.read_text() == done("report", "1").out
+
+
+def test_a_loop_without_a_folder_name_is_refused(folder: Path, done: Run, run: Run) -> None:
+    """A sprint's id that is no name of a folder cannot lead its files anywhere."""
+    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
+    done("init")
+    done("sprint", "create", "a loop", "--plan", "plan.yaml")
+    done("sprint", "start")
+    done("iteration", "start")
+    done("iteration", "end", "--metric", "tests_passed=1")
+    refused = run("report", "--write")
+    assert (refused.code, (folder / ".aiwg").exists()) == (1, False)
+    assert "--loop-id" in refused.err

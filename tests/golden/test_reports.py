@@ -1,0 +1,70 @@
+"""The files of a stored loop are the stored files, byte for byte."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.sprint.facts import RolledBack
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.rollback import path
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.catalogue import CODEC, draft
+from sprintlog.projections.judging import Judged
+from sprintlog.projections.reports.loop_files import loop_files
+from sprintlog.projections.reports.summary_report import summary_markdown
+
+from .test_streams import FIXTURES, lines, recorded
+
+STREAM = FIXTURES / "streams" / "measured-loop-v1.jsonl"
+EXPECTED = FIXTURES / "expected" / "measured-loop-v1.loop"
+
+
+def judged_at(events: Sequence[Recorded], version: int) -> Judged:
+    """Return the stored loop as it was at a version."""
+    facts = [(e.version, e.at, CODEC.decode(e)) for e in events[:version]]
+    log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
+    drafts = [draft(fact, at=at, actor="runtime") for _, at, fact in facts]
+    log.append("sprint/fixture", drafts, expect=Expect.NONE)
+    back = [(v, fact.to) for v, _, fact in facts if isinstance(fact, RolledBack)]
+    return Judged(log, fold(Sprint("fixture"), facts, path(back, len(facts))))
+
+
+@pytest.fixture(scope="module")
+def events() -> list[Recorded]:
+    """Return the events of the stored loop."""
+    return [recorded(line) for line in lines(STREAM)]
+
+
+def test_the_layout_is_the_stored_one(events: list[Recorded]) -> None:
+    """Baseline, metrics, both reports and the tracker stand where the document has them."""
+    now = judged_at(events, len(events))
+
+    def then(number: int) -> Judged:
+        entry = now.tracker.entry(number)
+        return judged_at(events, entry.version if entry else now.tracker.baseline_version)
+
+    files = loop_files(now, then, [entry.number for entry in now.tracker.measured])
+    stored = {
+        file.relative_to(EXPECTED).as_posix(): file.read_bytes()
+        for file in (EXPECTED / "aiwg").rglob("*")
+        if file.is_file()
+    }
+    assert {name.removeprefix("."): content for name, content in files.items()} == stored
+
+
+def test_the_summary_is_the_stored_one(events: list[Recorded]) -> None:
+    """The page of all iterations of a stored loop never changes."""
+    now = judged_at(events, len(events))
+    base = now.baseline()
+    text = summary_markdown(
+        "fixture",
+        [*([base] if base else []), *now.all()],
+        summaries=now.summaries(),
+        best=now.tracker.best,
+        given=now.recommendation(),
+        selection=now.selected(),
+    )
+    assert text == (EXPECTED / "summary.md").read_text(encoding="utf-8")
