@@ -5,6 +5,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sprintlog.cli.output import shows_bars
 from sprintlog.projections.reports.sparkline import BARS, PLAIN, sparkline
 from tests.spec.measured import (
