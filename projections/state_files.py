@@ -6,6 +6,8 @@ A further file joins with one line in `STATE_FILES`.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from sprintlog.engine.sprint.transitions import check_exists
 
 from .workspace_reading import WorkspaceReading
@@ -16,7 +18,7 @@ class Standing(NamedTuple):
     """What a state file says at a point."""
 
     subject: str
-    """Whose file it is: a sprint's id."""
+    """Whose file it is: a sprint's id, or the journal."""
     version: int
     """The version of the stream that it follows from."""
     document: dict[str, Any]
@@ -51,7 +53,23 @@ def _best(workspace: WorkspaceReading, sprint_id: str | None, at: str | None) ->
     return Standing(sprint.id, sprint.version, tracker_data(Judged(workspace.log, sprint)))
 
 
+def _journal(
+    workspace: WorkspaceReading, sprint_id: str | None, at: str | None
+) -> Standing:
+    # Imported here: whoever compares sprints needs none of the journal.
+    from .progress_json import as_data
+
+    journal = workspace.document(at=at)
+    data = msgspec.json.decode(msgspec.json.encode(as_data(journal)))
+    return Standing(journal.id, journal.version, data)
+
+
+def _as_json(document: dict[str, Any]) -> str:
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
 STATE_FILES: dict[str, StateFile] = {
     "progress": StateFile("PROGRESS.yaml", _progress, dump),
     "best": StateFile("best iteration", _best, dump),
+    "journal": StateFile("progress.json", _journal, _as_json),
 }

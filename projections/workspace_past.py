@@ -45,6 +45,20 @@ class WorkspacePast(WorkspaceReading):
 
         return list(blame(self, sprint_id, fields, at=at))
 
+    def blame_best(
+        self, sprint_id: str, *fields: str, at: str | None = None
+    ) -> list["Blame"]:
+        """Do the same for what is known of a sprint's best iteration."""
+        from .past.blame_files import blame_best
+
+        return list(blame_best(self, sprint_id, fields, at=at))
+
+    def blame_journal(self, *fields: str, at: str | None = None) -> list["Blame"]:
+        """Do the same for progress.json."""
+        from .past.blame_files import blame_journal
+
+        return list(blame_journal(self, fields, at=at))
+
     def blame_lines(self, sprint_id: str, *, at: str | None = None) -> list["Line"]:
         """Return every line of a sprint's PROGRESS.yaml with the event that set it."""
         from .past.blame_lines import blame_lines

@@ -1,6 +1,6 @@
 """`sprintlog blame`: who set a field, when, and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -12,6 +12,7 @@ from sprintlog.projections.past.blame import Blame
 from sprintlog.projections.past.blame_lines import Line
 from sprintlog.projections.past.causes import CAUSES_MAX, reason_of
 from sprintlog.projections.past.differences import cut, shown
+from sprintlog.projections.state_files import STATE_FILES
 
 from ..output import envelope, print_json, print_text, table
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -20,21 +21,29 @@ from ..wiring import open_workspace, with_json, with_point, with_sprint
 @click.command(
     "blame",
     epilog="Examples: sprintlog blame 'phases[build].status' current.phase\n\n"
-    "sprintlog blame --all --at iter:3",
+    "sprintlog blame --all --at iter:3\n\n"
+    "sprintlog blame --file journal 'learnings[learning-0001].still_valid'",
 )
 @click.argument("fields", nargs=-1, metavar="[FIELD]...")
-@click.option("--all", "every", is_flag=True, help="Every line of the file.")
+@click.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
+@click.option(
+    "--file",
+    type=click.Choice(list(STATE_FILES)),
+    default="progress",
+    help="Which state file. [progress]",
+)
 @with_point
 @with_sprint
 @with_json
 def command(
     fields: tuple[str, ...],
     every: bool,
+    file: str,
     at: str | None,
     sprint_id: str | None,
     as_json: bool,
 ) -> None:
-    """Say who set a field of PROGRESS.yaml, when, why, and what caused it.
+    """Say who set a field of a state file, when, why, and what caused it.
 
     That is the last event after which the field is another than before. Where that is a
     rollback, the event is named too that it brought back. FIELD is a path such as
@@ -44,7 +53,12 @@ def command(
     """
     if every == bool(fields):
         raise click.UsageError("give FIELD, one or several, or --all")
+    if every and file != "progress":
+        raise click.UsageError("--all goes with PROGRESS.yaml alone")
     with open_workspace() as workspace:
+        if file == "journal":
+            _print(workspace.blame_journal(*fields, at=at), as_json=as_json)
+            return
         name = workspace.choose(sprint_id)
         if every:
             lines = workspace.blame_lines(name, at=at)
@@ -55,7 +69,11 @@ def command(
                 rows = [_row(line) for line in lines]
                 print_text(*table(rows, right=frozenset({0})))
             return
-        found = workspace.blame(name, *fields, at=at)
+        ask = workspace.blame_best if file == "best" else workspace.blame
+        _print(ask(name, *fields, at=at), as_json=as_json)
+
+
+def _print(found: Iterable[Blame], *, as_json: bool) -> None:
     for one in found:
         if as_json:
             print_json(_answer(one))

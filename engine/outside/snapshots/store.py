@@ -178,7 +178,12 @@ class Store:
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
     with opened(folder) as descriptor:
-        os.fsync(descriptor)
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            # It only knows a number.
+            error.filename = os.fspath(folder)
+            raise
 
 
 def _is_sound(path: str) -> bool:

@@ -1,0 +1,203 @@
+"""Who set a field of progress.json, or of what is known of the best iteration.
+
+By the same definition as for PROGRESS.yaml: the last version at which the value differs
+from the one before.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.journal.document import Document, fold_document
+from sprintlog.engine.journal.shapes import Shape
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint.field_path import MISSING, Path, find, parse_path
+from sprintlog.engine.sprint.queue_facts import QUEUE_FACTS
+from sprintlog.engine.sprint.reach import REACHES, Reach
+from sprintlog.engine.sprint.transitions import check_exists
+
+from .. import progress_json
+from ..best_iteration import tracker_data
+from ..catalogue import CODEC, sprint_stream
+from ..judging import Judged
+from ..workspace_reading import JOURNAL, WorkspaceReading
+from .blame import Blame
+from .causes import causes_of, reason_of
+from .probe import token
+
+_SAY_NOTHING: tuple[type[Fact], ...] = (
+    *(fact for fact, reach in REACHES.items() if reach is Reach.NODE),
+    *QUEUE_FACTS,
+    f.ActivitySeen,
+    f.AgentRan,
+    f.EditObserved,
+    f.NoteAdded,
+)
+_WITHOUT_ITERATIONS = frozenset(fact.type for fact in _SAY_NOTHING)
+"""Facts that say nothing of an iteration; whatever is not named here may."""
+
+
+def blame_journal(
+    workspace: WorkspaceReading, fields: Sequence[str], *, at: str | None = None
+) -> Iterator[Blame]:
+    """Yield who set each of some fields of progress.json.
+
+    Raise `InvalidInputError` for what names no field, `NotFoundError` for a field that
+    was never there, and where there is no journal.
+    """
+    paths = [parse_path(field) for field in fields]
+    until = workspace.document(at=at).version
+    document = Document()
+    probes = [_Probe(path) for path in paths]
+    changed: list[Recorded | None] = [None] * len(probes)
+    for event in workspace.log.read_stream(JOURNAL, until=until):
+        fold_document(document, [(event.version, event.at, CODEC.decode(event))])
+        for index, probe in enumerate(probes):
+            if probe.changes(document):
+                changed[index] = event
+    whole = _plain(progress_json.as_data(document))
+    for field, path, found in zip(fields, paths, changed, strict=True):
+        if found is None:
+            raise _never_there(progress_json.PLACE, field)
+        yield _blame(workspace, field, find(whole, path), found)
+
+
+def blame_best(
+    workspace: WorkspaceReading,
+    sprint_id: str,
+    fields: Sequence[str],
+    *,
+    at: str | None = None,
+) -> Iterator[Blame]:
+    """Yield who set each of some fields of what is known of the best iteration.
+
+    Raise `InvalidInputError` for what names no field, `NotFoundError` for a field that
+    was never there.
+    """
+    paths = [parse_path(field) for field in fields]
+    sprint = workspace.sprint(sprint_id, at=at)
+    check_exists(sprint)
+    versions = _telling(workspace, sprint_id, sprint.version)
+    told = _Told(workspace, sprint_id)
+    for field, path in zip(fields, paths, strict=True):
+        changed = _last_change(told, versions, path)
+        if not changed:
+            raise _never_there("the best iteration", field)
+        stream = sprint_stream(sprint_id)
+        event = next(workspace.log.read_stream(stream, after=changed - 1, until=changed))
+        origin = None
+        fact = CODEC.decode(event)
+        if isinstance(fact, f.RolledBack) and told.same(path, fact.to, changed):
+            before = [version for version in versions if version <= fact.to]
+            if back := _last_change(told, before, path):
+                origin = next(workspace.log.read_stream(stream, after=back - 1, until=back))
+        yield _blame(workspace, field, told.value(path, changed), event, origin)
+
+
+class _Told:
+    """What is known of the best iteration at some versions of a sprint."""
+
+    def __init__(self, workspace: WorkspaceReading, sprint_id: str) -> None:
+        self._workspace = workspace
+        self._sprint_id = sprint_id
+        self._documents: dict[int, dict[str, Any]] = {0: {}}
+
+    def value(self, path: Path, version: int) -> Any:
+        """Return a field at a version; 0 stands for before the first."""
+        if version not in self._documents:
+            sprint = self._workspace.reader.at_version(self._sprint_id, version)
+            self._documents[version] = tracker_data(Judged(self._workspace.log, sprint))
+        return find(self._documents[version], path)
+
+    def same(self, path: Path, one: int, other: int) -> bool:
+        """Tell whether a field is the same at two versions."""
+        return bool(token(self.value(path, one)) == token(self.value(path, other)))
+
+
+class _Probe:
+    """One field of a journal, followed through its history."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._item: Shape | None = None
+        self._last: Any = MISSING
+        self._read: Callable[[Document], Any] = self._of_item
+        if len(path) < 2 or path[0] not in ("entries", "learnings", "patterns"):
+            self._read = self._of_list if path[0] in Document.__slots__ else self._of_top
+
+    def changes(self, document: Document) -> bool:
+        """Tell whether the field is another than it was when this was asked last."""
+        value = self._read(document)
+        if value == self._last:
+            return False
+        self._last = value
+        return True
+
+    def _of_item(self, document: Document) -> Any:
+        item = _item(document, *self._path[:2])
+        if item is self._item and item is not None:
+            return self._last
+        self._item = item
+        if item is None:
+            return MISSING
+        return token(find(_plain(progress_json.written(item)), self._path[2:]))
+
+    def _of_list(self, document: Document) -> Any:
+        held = getattr(document, str(self._path[0]))
+        # A list goes on growing: what was compared last must not grow with it.
+        return (list(held) or MISSING) if isinstance(held, list) else self._of_top(document)
+
+    def _of_top(self, document: Document) -> Any:
+        data = {**document.extra, "version": document.schema}
+        data["created_at"] = document.created_at
+        data["project_name"] = document.project_name or MISSING
+        return token(find(data, self._path))
+
+
+def _plain(data: Any) -> Any:
+    """Return data as the file has it, where lists are lists."""
+    return msgspec.json.decode(msgspec.json.encode(data))
+
+
+def _item(document: Document, key: Any, step: Any) -> Shape | None:
+    items: Sequence[Shape] = getattr(document, key)
+    if isinstance(step, int):
+        return items[step] if step < len(items) else None
+    if key == "entries":
+        return document.entry(step)
+    if key == "learnings":
+        return document.learning(step)
+    return next((pattern for pattern in document.patterns if pattern.id == step), None)
+
+
+def _telling(workspace: WorkspaceReading, sprint_id: str, until: int) -> list[int]:
+    """Return the versions that can say something of an iteration."""
+    events = workspace.log.read_stream(sprint_stream(sprint_id), until=until)
+    return [event.version for event in events if event.type not in _WITHOUT_ITERATIONS]
+
+
+def _last_change(told: _Told, versions: Sequence[int], path: Path) -> int:
+    """Return the last version at which a field differs from the one before, else 0."""
+    for before, version in reversed(list(zip([0, *versions], versions, strict=False))):
+        if not told.same(path, before, version):
+            return version
+    return 0
+
+
+def _blame(
+    workspace: WorkspaceReading,
+    field: str,
+    value: Any,
+    event: Recorded,
+    origin: Recorded | None = None,
+) -> Blame:
+    causes = causes_of(workspace.log, event)
+    return Blame(field, value, event, reason_of(event), origin, causes)
+
+
+def _never_there(file: str, field: str) -> NotFoundError:
+    return NotFoundError(f"{file} has no field {field[:80]}, and never had", field=field)
