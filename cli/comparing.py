@@ -9,13 +9,32 @@ from sprintlog.engine.iterations.judging import Judgement
 from .judged import deltas_answer, score_answer
 from .output import table
 
+FILES_MAX = 20
+"""More files are only counted; `iteration diff` names all."""
 
-def comparison_answer(one: Judgement, other: Judgement) -> dict[str, Any]:
+Files = list[dict[str, str]]
+"""Path and what became of it, for each file that differs."""
+
+
+def comparison_answer(
+    one: Judgement, other: Judgement, files: Files | None
+) -> dict[str, Any]:
     """Return both iterations, and what changed from the first to the second."""
     return {
         "iterations": [_side(one), _side(other)],
         "deltas": deltas_answer(deltas(other.figures, one.figures)),
+        **({} if files is None else {"files": files}),
     }
+
+
+def files_lines(files: Files | None) -> list[str]:
+    """Return the files that differ, a line each; nothing without two snapshots."""
+    if files is None:
+        return []
+    lines = [f"{file['how'].ljust(7)}  {file['path']}" for file in files[:FILES_MAX]]
+    if (more := len(files) - FILES_MAX) > 0:
+        lines.append(f"and {more} more: `sprintlog iteration diff` names all")
+    return ["", *(lines or ["no file differs"])]
 
 
 def comparison_lines(one: Judgement, other: Judgement) -> list[str]:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.snapshots import KEEP_DEFAULT
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.projections.workspace import Outcome
+from sprintlog.projections.workspace import Outcome, Workspace
 
 from .output import counted, print_json, print_text, progress, reference
 from .recording import Options, Rule, answer, envelope_of, refresh, settle
@@ -201,6 +202,24 @@ def diff(
     print_text(*(f"{how.ljust(7)}  {shown(path)}" for path, how in found))
     if not found:
         print_text("no file differs")
+
+
+def files_between(
+    workspace: Workspace, sprint: Sprint, one: int, other: int
+) -> list[dict[str, str]] | None:
+    """Return how the files of two iterations differ; None unless both were kept."""
+    from sprintlog.projections.snapshotting import compare, find_snapshot, shown, store_of
+
+    if not {one, other} <= {held.iteration for held in sprint.record.snapshots}:
+        return None
+    try:
+        held = [find_snapshot(workspace, sprint, f"iter:{n}") for n in (one, other)]
+        store = store_of(workspace, environment())
+        found = compare(*(store.read(each.snapshot) for each in held))
+    except SprintlogError:
+        # Pruned, of another work tree, or no git here: the figures are told all the same.
+        return None
+    return [{"path": shown(path), "how": how} for path, how in found]
 
 
 @click.command("prune", epilog="Example: sprintlog iteration prune --keep 20")

@@ -210,17 +210,22 @@ def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool
 def compare(
     first: int, second: int, at: str | None, sprint_id: str | None, as_json: bool
 ) -> None:
-    """Show what changed between two iterations; 0 is the baseline."""
-    from ..comparing import comparison_answer, comparison_lines
+    """Show what changed between two iterations; 0 is the baseline.
+
+    Where both have a snapshot the files that differ are told too.
+    """
+    from ..comparing import comparison_answer, comparison_lines, files_lines
     from ..judged import judged_at
+    from ..snapshot_commands import files_between
 
     with open_workspace() as workspace:
         judged = judged_at(workspace, sprint_id, at)
         one, other = judged.one(first), judged.one(second)
+        files = files_between(workspace, judged.sprint, first, second)
     if as_json:
-        print_json(comparison_answer(one, other))
+        print_json(comparison_answer(one, other, files))
     else:
-        print_text(*comparison_lines(one, other))
+        print_text(*comparison_lines(one, other), *files_lines(files))
 
 
 def _as_it_is(rule: Rule) -> Rule:

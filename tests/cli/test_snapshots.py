@@ -97,6 +97,17 @@ def test_difference_of_two_iterations(tree: Path, done: Run) -> None:
     assert done("iteration", "diff", "iter:1", "iter:1").out == "no file differs\n"
 
 
+def test_compared_iterations_tell_their_files(tree: Path, done: Run) -> None:
+    """`iteration compare` lists the files that differ, where both were kept."""
+    for number in (1, 2):
+        done("iteration", "measure", "--number", number, "--metric", "test_count=1")
+    files = done("iteration", "compare", 1, 2, "--json").json["files"]
+    assert {"path": "src/a", "how": "changed"} in files
+    lines = done("iteration", "compare", 1, 2).out.splitlines()
+    assert lines[-4:] == [f"{file['how'].ljust(7)}  {file['path']}" for file in files]
+    assert done("iteration", "compare", 1, 1).out.endswith("\nno file differs\n")
+
+
 def test_unknown_point_is_told(tree: Path, run: Run) -> None:
     """A point without a snapshot is not found; one of no known form is refused."""
     result = run("iteration", "diff", "iter:1", "iter:9")
