@@ -1,7 +1,7 @@
 """From the log to the state of a stream at any version, by checkpoint and tail."""
 
 from collections.abc import Iterator, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import Recorded
@@ -13,7 +13,9 @@ from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import CODEC, Reading, State
 from .checkpoints import EVERY, Checkpoints
-from .history import Follower, follow
+
+if TYPE_CHECKING:
+    from .history import Follower
 
 Kind = TypeVar("Kind", bound=Fact)
 
@@ -170,13 +172,16 @@ class Reader(Generic[State]):
         """Return all of a stream up to a version, without any checkpoint."""
         return Stretch(Sprint(sprint_id), until, self.rollbacks(sprint_id, until))
 
-    def follow(self: "Reader[Sprint]", follower: Follower, stretch: Stretch) -> None:
+    def follow(self: "Reader[Sprint]", follower: "Follower", stretch: Stretch) -> None:
         """Let every version of a stretch be looked at, voided ones included."""
         begin, last, rollbacks = stretch
         rows = self._log.scan(
             self.reading.stream(begin.id), after=begin.version, until=last
         )
         facts = CODEC.facts_of(rows)
+        # Imported here: only who asks about the past follows it.
+        from .history import follow
+
         follow(follower, begin, facts, until=last, rollbacks=rollbacks)
 
     def save(self, state: State) -> None:

@@ -3,8 +3,8 @@
 from typing import Any, Protocol
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.rules import ADOPT as ADOPT
-from sprintlog.engine.iterations.rules import REFUSE as REFUSE
+from sprintlog.engine.iterations.facts import ADOPT as ADOPT
+from sprintlog.engine.iterations.facts import REFUSE as REFUSE
 from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.state import Sprint
 

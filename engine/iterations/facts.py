@@ -6,6 +6,10 @@ import msgspec
 
 from ..log.fact import Fact, Kind
 
+OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
+EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
+"""Edits are kept and replaced; made facts as far as they can be; or nothing is recorded."""
+
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was measured, as it was reported; what is missing is missing, never zero."""
@@ -188,7 +192,7 @@ class RulesSet(Fact, frozen=True):
     """The limits."""
     verification_required: bool = True
     """Whether only iterations whose tests pass may be selected."""
-    progress_edits: str = "observe"
+    progress_edits: str = OBSERVE
     """What becomes of an edit of PROGRESS.yaml: observe, adopt or refuse."""
 
 

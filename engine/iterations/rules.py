@@ -9,14 +9,11 @@ from msgspec import structs
 
 from ..errors import RefusedError
 from .exact import exact
-from .facts import RulesSet, Thresholds, Weights
+from .facts import EDIT_POLICIES, RulesSet, Thresholds, Weights
 
 DEFAULTS = RulesSet()
 """The document's own values."""
 
-OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
-EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
-"""Edits are kept and replaced; made facts as far as they can be; or nothing is recorded."""
 COUNTS = ("error_increase", "loop_after")
 RANGES: dict[str, tuple[float, float]] = {
     "acceptance": (0, 1),

@@ -5,13 +5,13 @@ characters is written as a JSON string: `phases["a.b]"]`, `stats["odd key"]`.
 """
 
 import re
-from enum import Enum
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from ..errors import InvalidInputError
+from .missing import MISSING as MISSING
 from .patch import segments
 
 Step = str | int
@@ -19,13 +19,6 @@ Step = str | int
 Path = tuple[Step, ...]
 
 
-class Missing(Enum):
-    """What stands where a document has nothing: `null` is a value."""
-
-    MISSING = "missing"
-
-
-MISSING: Final = Missing.MISSING
 FORMS = "phases[ID].status, phases[0].steps[1].prompt, stats.elapsed, or /phases/0/status"
 
 _NUMBER = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .field_path import MISSING
+from .missing import MISSING
 from .times import elapsed
 from .tree import Data, Tree
 from .words import COMPLETED

@@ -5,8 +5,8 @@ Whoever follows a field through many versions pays for that field, not for all o
 
 from typing import Any
 
-from .field_path import MISSING
 from .figures import figure
+from .missing import MISSING
 from .queue_view import QUEUE
 from .state import Plan, Sprint
 
