@@ -12,56 +12,73 @@ from sprintlog.engine.errors import InvalidInputError, SprintlogError
 
 from .output import USAGE, print_error
 
-COMMANDS = {
-    "init": "Make a log for this work tree.",
-    "demo": "Play a small sprint in a fresh folder and show every command.",
-    "import": "Take in what other tools left behind, or an exported log.",
-    "compile": "Make a sprint from a SPRINT.yaml and its workflows.",
-    "next": "Say what is to be done now.",
-    "run": "Drive a sprint with an agent's command.",
-    "status": "Show where a sprint stands.",
-    "log": "List the events.",
-    "query": "Ask with SQL.",
-    "audit": "Tell the decisions of a sprint: who, when, on what evidence, what followed.",
-    "show": "Print a state file or an event, as it is or was.",
-    "diff": "Show what is different between two points.",
-    "blame": "Say who set a field, when and why.",
-    "replay": "Play a sprint's history and show what each event changed.",
-    "rebuild": "Write the state files anew from the log.",
-    "rollback": "Go back to the state of an earlier point.",
-    "restore": "Bring the files of an iteration back.",
-    "undo": "Take back the latest rollback, or the latest decision.",
-    "redo": "Take back the latest undo.",
-    "fork": "Begin a new sprint from any point of an old one.",
-    "adopt": "Make facts of an edit that was observed.",
-    "backup": "Copy the log into one file, checked.",
-    "export": "Write the whole log as JSON Lines.",
-    "doctor": "Look at the log and around it; save what is sound of a damaged one.",
-    "verify": "Check the log, its payloads and the state files.",
-    "append": "Record facts by their type, one or a stream of JSON lines.",
-    "note": "Leave a remark in the log.",
-    "schema": "Print the JSON Schema of a file or of the events.",
-    "sprint": "Create a sprint and lead it through its life.",
-    "phase": "Record what happens to a phase, step or sub-phase.",
-    "step": "Add steps to the plan, and record those towards a goal.",
-    "queue": "Keep what was found on the way, and decide on it.",
-    "gate": "Run a phase's gate, or record how it went elsewhere.",
-    "goal": "Set a goal, and say that it is reached.",
-    "hook-task": "Record what is run beside the iterations.",
-    "entry": "Write down what an iteration of a PRD came to, and read it again.",
-    "learning": "Keep what was learned, count its use, and retire what no longer holds.",
-    "pattern": "Keep patterns of the codebase.",
-    "prepare": "Say what the next iteration of a PRD should know.",
-    "recover": "Say what to do about a failure of a PRD.",
-    "journal": "Begin the journal of what was tried and learned, and look at its figures.",
-    "iteration": "Record, measure and compare the iterations of the loop.",
-    "report": "Report on an iteration, on all of them, or on the selected output.",
-    "best": "Show the best iteration so far.",
-    "alerts": "Show what got worse.",
-    "decide": "Say what to do after an iteration: continue, stop, roll back, ask.",
-    "rules": "Show or change by which rules iterations are judged.",
-    "completion": "Print the completion script of a shell.",
+SECTIONS = {
+    "Begin": {
+        "init": "Make a log for this work tree.",
+        "demo": "Play a small sprint in a fresh folder and show every command.",
+        "import": "Take in what other tools left behind, or an exported log.",
+        "compile": "Make a sprint from a SPRINT.yaml and its workflows.",
+        "sprint": "Create a sprint and lead it through its life.",
+        "goal": "Set a goal, and say that it is reached.",
+    },
+    "Work": {
+        "next": "Say what is to be done now.",
+        "run": "Drive a sprint with an agent's command.",
+        "status": "Show where a sprint stands.",
+        "phase": "Record what happens to a phase, step or sub-phase.",
+        "step": "Add steps to the plan, and record those towards a goal.",
+        "gate": "Run a phase's gate, or record how it went elsewhere.",
+        "queue": "Keep what was found on the way, and decide on it.",
+        "hook-task": "Record what is run beside the iterations.",
+        "note": "Leave a remark in the log.",
+        "append": "Record facts by their type, one or a stream of JSON lines.",
+    },
+    "Iterations": {
+        "iteration": "Record, measure and compare the iterations of the loop.",
+        "best": "Show the best iteration so far.",
+        "decide": "Say what comes next: continue, stop, roll back, ask.",
+        "alerts": "Show what got worse.",
+        "report": "Report on one iteration, all, or the selected output.",
+        "rules": "Show or change by which rules iterations are judged.",
+        "restore": "Bring the files of an iteration back.",
+    },
+    "Journal": {
+        "entry": "Write down what an iteration of a PRD came to.",
+        "learning": "Keep what was learned, count its use, retire what is over.",
+        "pattern": "Keep patterns of the codebase.",
+        "prepare": "Say what the next iteration of a PRD should know.",
+        "recover": "Say what to do about a failure of a PRD.",
+        "journal": "Begin the journal, search it, look at its figures.",
+    },
+    "What happened": {
+        "log": "List the events.",
+        "show": "Print a state file or an event, as it is or was.",
+        "diff": "Show what is different between two points.",
+        "blame": "Say who set a field, when and why.",
+        "replay": "Play a sprint's history and show what each event changed.",
+        "audit": "Tell the decisions: who, when, on what evidence.",
+        "query": "Ask with SQL.",
+    },
+    "Go back": {
+        "rollback": "Go back to the state of an earlier point.",
+        "undo": "Take back the latest rollback, or the latest decision.",
+        "redo": "Take back the latest undo.",
+        "fork": "Begin a new sprint from any point of an old one.",
+        "adopt": "Make facts of an edit that was observed.",
+    },
+    "Keep it sound": {
+        "rebuild": "Write the state files anew from the log.",
+        "verify": "Check the log, its payloads and the state files.",
+        "doctor": "Look at the log and around it; save what is sound.",
+        "backup": "Copy the log into one file, checked.",
+        "export": "Write the whole log as JSON Lines.",
+        "schema": "Print the JSON Schema of a file or of the events.",
+        "completion": "Print the completion script of a shell.",
+    },
 }
+"""Every command with its one line, in the sections of the help."""
+
+COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 """Every command with its one line; the module of the same name holds it."""
 
 
@@ -86,9 +103,12 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table without importing a single command."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """Write the tables without importing a single command."""
+        width = max(map(len, COMMANDS))
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name.ljust(width), line) for name, line in section.items()]
+                formatter.write_dl(rows)
 
 
 @click.group(
