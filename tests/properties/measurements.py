@@ -12,6 +12,7 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     int: st.integers(-5, 99),
     float: st.floats(allow_nan=False, allow_infinity=False),
     bool: st.booleans(),
+    tuple[str, ...]: st.lists(st.sampled_from(["", "p0", "2026"]), max_size=3).map(tuple),
     Metrics: st.builds(
         Metrics,
         test_count=COUNTS,
