@@ -81,14 +81,20 @@ def blame(
             raise _never_there(sprint_id, field, path, document)
         event = event_at(workspace, sprint_id, setting.changed)
         origin = setting.set if setting.set != setting.changed else 0
-        yield Blame(
-            field,
-            value,
-            event,
-            reason_of(event),
-            event_at(workspace, sprint_id, origin) if origin else None,
-            causes_of(workspace.log, event),
-        )
+        back = event_at(workspace, sprint_id, origin) if origin else None
+        yield blamed(workspace, field, value, event, back)
+
+
+def blamed(
+    workspace: WorkspaceReading,
+    field: str,
+    value: Any,
+    event: Recorded,
+    brought_back: Recorded | None = None,
+) -> Blame:
+    """Return what an event that set a field says of it, with what caused the event."""
+    causes = causes_of(workspace.log, event)
+    return Blame(field, value, event, reason_of(event), brought_back, causes)
 
 
 def search(

@@ -25,8 +25,7 @@ from ..best_iteration import tracker_data
 from ..catalogue import CODEC, sprint_stream
 from ..judging import Judged
 from ..workspace_reading import JOURNAL, WorkspaceReading
-from .blame import Blame
-from .causes import causes_of, reason_of
+from .blame import Blame, blamed, event_at
 from .probe import token
 
 _SAY_NOTHING: tuple[type[Fact], ...] = (
@@ -63,7 +62,7 @@ def blame_journal(
     for field, path, found in zip(fields, paths, changed, strict=True):
         if found is None:
             raise _never_there(progress_json.PLACE, field)
-        yield _blame(workspace, field, find(whole, path), found)
+        yield blamed(workspace, field, find(whole, path), found)
 
 
 def blame_best(
@@ -87,15 +86,14 @@ def blame_best(
         changed = _last_change(told, versions, path)
         if not changed:
             raise _never_there("the best iteration", field)
-        stream = sprint_stream(sprint_id)
-        event = next(workspace.log.read_stream(stream, after=changed - 1, until=changed))
+        event = event_at(workspace, sprint_id, changed)
         origin = None
         fact = CODEC.decode(event)
         if isinstance(fact, f.RolledBack) and told.same(path, fact.to, changed):
             before = [version for version in versions if version <= fact.to]
             if back := _last_change(told, before, path):
-                origin = next(workspace.log.read_stream(stream, after=back - 1, until=back))
-        yield _blame(workspace, field, told.value(path, changed), event, origin)
+                origin = event_at(workspace, sprint_id, back)
+        yield blamed(workspace, field, told.value(path, changed), event, origin)
 
 
 class _Told:
@@ -186,17 +184,6 @@ def _last_change(told: _Told, versions: Sequence[int], path: Path) -> int:
         if not told.same(path, before, version):
             return version
     return 0
-
-
-def _blame(
-    workspace: WorkspaceReading,
-    field: str,
-    value: Any,
-    event: Recorded,
-    origin: Recorded | None = None,
-) -> Blame:
-    causes = causes_of(workspace.log, event)
-    return Blame(field, value, event, reason_of(event), origin, causes)
 
 
 def _never_there(file: str, field: str) -> NotFoundError:
