@@ -3,7 +3,8 @@
 They follow from the log and are written only when somebody asks for them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -133,7 +134,26 @@ def write_loop_files(
         # Nothing is written before it is known that all of it may be.
         for path in files:
             _check_direct(workspace, path)
-        return [_write(workspace, p, c, version=version) for p, c in files.items()]
+        written = []
+        for path, content in files.items():
+            with _naming(path):
+                written.append(_write(workspace, path, content, version=version))
+    return written
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Turn what keeps a file from being written into an error that says how to go on."""
+    try:
+        yield
+    except (OSError, RefusedError) as error:
+        problem = f"{path}: cannot be written: {getattr(error, 'strerror', None)}"
+        raise RefusedError(
+            error.message if isinstance(error, RefusedError) else problem,
+            hint="the events are safe in the log; `sprintlog report --write` writes the "
+            "files once it can",
+            file=path,
+        ) from error
 
 
 def _check_direct(workspace: Workspace, path: str) -> None:

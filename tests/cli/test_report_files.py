@@ -149,3 +149,16 @@ def test_a_loop_without_a_folder_name_is_refused(folder: Path, done: Run, run: R
     refused = run("report", "--write")
     assert (refused.code, (folder / ".aiwg").exists()) == (1, False)
     assert "--loop-id" in refused.err
+
+
+def test_what_cannot_be_written_says_how_to_go_on(
+    loop: Loop, run: Run, folder: Path
+) -> None:
+    """A file in the place of a folder is told in one line, with what writes them later."""
+    loop(BASELINE_OF_PEAK, PEAK[:1])
+    (folder / ".aiwg").write_text("x")
+    result = run("report", "--write")
+    assert result.code == 1
+    assert "iteration-000-baseline.json: cannot be written: Not a directory" in result.err
+    assert "`sprintlog report --write`" in result.err
+    assert (folder / ".aiwg").read_text() == "x"
