@@ -12,7 +12,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.outside.snapshots import known_stats
 from sprintlog.engine.outside.snapshots.git import GitError
 from sprintlog.engine.outside.snapshots.listing import SPECIAL
-from sprintlog.engine.outside.snapshots.store import Store
+from sprintlog.engine.outside.snapshots.store import Store, sync_folder
 from sprintlog.engine.outside.snapshots.taking import Limits
 
 from .trees import (
@@ -226,3 +226,17 @@ def test_killed_git_is_no_obstacle(root: Path, tmp_path: Path) -> None:
         store.tidy()
     assert store.snapshots() == {}
     assert taken(store, root).files == 1
+
+
+def test_folder_that_cannot_be_synced_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sync that fails knows a number only; the error names the folder."""
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        sync_folder(tmp_path)
+    assert caught.value.filename == str(tmp_path)

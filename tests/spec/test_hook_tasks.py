@@ -46,6 +46,23 @@ def hooked(*words: str) -> Scenario:
     return scenario
 
 
+def test_says_only_what_is_said_of_it() -> None:
+    """A word is about one hook in one iteration; the other tasks stay as they are."""
+    scenario = hooked("spawned").do(spawn_hook, hook_id="docs").do(end_iteration)
+    scenario.do(start_iteration).do(spawn_hook, hook_id="learning")
+    scenario.do(complete_hook, hook_id="learning")
+    scenario.do(fail_hook, hook_id="docs", iteration=1)
+    told = [(t["iteration"], t["hook-id"], t["status"]) for t in _tasks(scenario)]
+    assert told == [
+        (1, "learning", "spawned"), (1, "docs", "failed"), (2, "learning", "completed"),
+    ]  # fmt: skip
+
+
+def _tasks(scenario: Scenario) -> list[Any]:
+    tasks: list[Any] = scenario.document["hook-tasks"]
+    return tasks
+
+
 def test_has_all_fields_of_the_document() -> None:
     """A task has iteration, hook, status, process while it runs, and transcript."""
     scenario = hooked("spawned").do(run_hook, hook_id="learning", pid=4711)
