@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .tree import ROOMS, modules, parse, relative
 
-MODULE_LINES_MAX = 300
+MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 
 
@@ -26,7 +26,7 @@ def test_every_module_says_what_lives_in_it() -> None:
 
 
 def test_modules_stay_short() -> None:
-    """A module has at most 300 lines; lists of facts may be longer."""
+    """A module has at most 400 lines; lists of facts may be longer."""
     lengths = {
         relative(path): len(path.read_text(encoding="utf-8").splitlines())
         for path in modules(*ROOMS, "tests")
