@@ -181,7 +181,7 @@ class _Demo:
         self._check(done.returncode == 0, f"`{arguments[0]}` ended with {done.returncode}")
 
     def _command(self) -> list[str]:
-        return [sys.executable, "-m", "sprintlog.cli"]
+        return [sys.executable, "-P", "-m", "sprintlog.cli"]
 
     def _digest(self) -> str:
         return sha256((self._folder / STATE_FILE).read_bytes()).hexdigest()

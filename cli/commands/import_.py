@@ -1,6 +1,6 @@
 """`sprintlog import`: PROGRESS.yaml documents of other tools, and whole logs of ours."""
 
-import subprocess
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -12,12 +12,13 @@ import click
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.lines import LINE_BYTES_MAX
+from sprintlog.engine.outside.borrowed import borrowed
+from sprintlog.engine.outside.repositories import repository_around
 from sprintlog.engine.sprint.contradictions import contradictions
 from sprintlog.engine.sprint.facts import Place
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import sprint_stream
-from sprintlog.projections.git import git_command
 from sprintlog.projections.health.exchanging import import_log
 from sprintlog.projections.sprint_file import sprint_files
 from sprintlog.projections.workspace import Workspace
@@ -251,15 +252,20 @@ def _given(files: tuple[Path, ...]) -> Iterator[Version]:
 
 def _committed(file: Path) -> Iterator[Version]:
     """Yield every committed version of a file, oldest first, then the one at hand."""
-    folder = file.absolute().parent
-    listing = _git(
-        folder, "log", "--follow", "--reverse", "--format=%x00%H %cI", "--name-only",
-        "-z", "--diff-filter=AMR", "--", file.name,
-    )  # fmt: skip
+    folder = file.absolute().parent.resolve()
+    repository = repository_around(folder)
+    if repository is None:
+        raise RefusedError(f"git cannot read the history: {folder} is no git repository")
+    name = (folder / file.name).relative_to(repository.top).as_posix()
     content = b""
-    for commit, date, path in _commits(listing.decode(errors="surrogateescape")):
-        content = _git(folder, "cat-file", "blob", f"{commit}:{path}")
-        yield Version(f"{path}@{commit[:12]}", content, date, file)
+    with borrowed(repository, os.environ) as git:
+        listing = git.read(
+            "log", "--follow", "--reverse", "--format=%x00%H %cI", "--name-only",
+            "-z", "--diff-filter=AMR", "--", name,
+        )  # fmt: skip
+        for commit, date, path in _commits(listing.decode(errors="surrogateescape")):
+            content = git.read("cat-file", "blob", f"{commit}:{path}")
+            yield Version(f"{path}@{commit[:12]}", content, date, file)
     # What was not committed yet is the newest version of all.
     if file.is_file() and (at_hand := file.read_bytes()) != content:
         yield Version(str(file), at_hand, None, file)
@@ -277,19 +283,3 @@ def _commits(listing: str) -> Iterator[tuple[str, str, str]]:
             yield commit, date, part
     if not found:
         raise RefusedError("git knows no committed version of this file")
-
-
-def _git(folder: Path, *arguments: str) -> bytes:
-    try:
-        done = subprocess.run(
-            git_command(*arguments),
-            cwd=folder,
-            capture_output=True,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", b"") or str(error).encode()
-        line = said.decode(errors="replace").strip().split("\n")[0]
-        raise RefusedError(f"git cannot read the history: {line}") from error
-    return done.stdout

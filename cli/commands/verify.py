@@ -115,7 +115,8 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
     for name, (content, shown) in ours.items():
         for environment in ENVIRONMENTS:
             theirs = subprocess.run(
-                [sys.executable, "-m", "sprintlog.cli", "show", *shown],
+                # Not from the folder at hand: what lies there is not ours to run.
+                [sys.executable, "-P", "-m", "sprintlog.cli", "show", *shown],
                 env={**os.environ, **environment},
                 capture_output=True,
                 check=False,

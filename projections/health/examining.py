@@ -4,7 +4,6 @@ import os
 import platform
 import sqlite3
 import stat
-import subprocess
 import time
 from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
@@ -24,9 +23,10 @@ from sprintlog.engine.log.stores.page_images import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.private_copy import Stamp, files_now, private_copy
 from sprintlog.engine.log.stores.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.outside.borrowed import borrowed
+from sprintlog.engine.outside.repositories import repository_around
 
 from ..files import CHECKSUM_SUFFIX, EDITS
-from ..git import git_command
 from ..location import DATABASE, Location
 from ..replacing import unfinished
 from ..workspace import Workspace, wall_clock
@@ -36,7 +36,6 @@ from .verifying import Report, verify
 LOOKS_MAX = 5
 REST_SECONDS = 0.02
 """How long nobody must have written: the clock of a file system is a coarse one."""
-GIT_SECONDS_MAX = 10
 
 
 class Inside(NamedTuple):
@@ -156,24 +155,24 @@ def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
         return IN_GIT, None, False
     if not any((parent / ".git").exists() for parent in folder.parents):
         return ELSEWHERE, None, False
-    tracked = _git(folder, "ls-files", "-z", "--", ".")
-    ignored = _git(folder, "check-ignore", "-q", "--", DATABASE)
-    said = {0: True, 1: False}.get(ignored.returncode) if ignored else None
-    return IN_TREE, said, bool(tracked and tracked.stdout)
+    return IN_TREE, *_git_sees(folder.resolve())
 
 
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
+def _git_sees(folder: Path) -> tuple[bool | None, bool]:
+    """Return whether git ignores the log (None where it does not say), and tracks it."""
+    repository = repository_around(folder)
+    if repository is None:
+        return None, False
     try:
-        return subprocess.run(
-            git_command(*arguments),
-            cwd=folder,
-            capture_output=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=GIT_SECONDS_MAX,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+        with borrowed(repository, os.environ) as git:
+            tracked = git.read_tree("ls-files", "-z", "--", str(folder))
+            ignored = git.read_tree(
+                "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
+                "--", str(folder / DATABASE),
+            )  # fmt: skip
+    except (SprintlogError, OSError):
+        return None, False
+    return bool(ignored), bool(tracked)
 
 
 def _versions() -> dict[str, str]:

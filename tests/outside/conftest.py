@@ -1,4 +1,4 @@
-"""A tree, and a store of snapshots beside it."""
+"""A tree, a store of snapshots beside it, and a tree that is full of traps."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 from sprintlog.engine.outside.snapshots.store import Store
 
+from .traps import Trap
 from .trees import store_in
 
 
@@ -21,3 +22,12 @@ def root(tmp_path: Path) -> Path:
 def store(tmp_path: Path) -> Store:
     """Give a store outside of the tree."""
     return store_in(tmp_path)
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Trap:
+    """Give a tree whose traps are set."""
+    trap = Trap(tmp_path)
+    trap.set()
+    trap.mark.unlink(missing_ok=True)
+    return trap

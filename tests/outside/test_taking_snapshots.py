@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.outside.git import GitError
 from sprintlog.engine.outside.snapshots import known_stats
-from sprintlog.engine.outside.snapshots.git import GitError
 from sprintlog.engine.outside.snapshots.listing import SPECIAL
 from sprintlog.engine.outside.snapshots.store import Store, sync_folder
 from sprintlog.engine.outside.snapshots.taking import Limits

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 from ...errors import NotFoundError, RefusedError
-from .git import Git, GitError, said_by
-from .ignored import common_directory, git_directory
+from ..git import Git, GitError, said_by
+from ..repositories import common_directory, git_directory
 from .store import FILES, Store
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

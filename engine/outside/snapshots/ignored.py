@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ...log.stores.descriptors import read_whole
-from .git import Git, GitError
+from ..git import Git, GitError
+from ..repositories import repository_around
 
 NO_LIST = "the list of tracked files could not be read: ignored ones are missing"
 SECONDS_MAX = 60.0
@@ -93,44 +93,13 @@ def _paths(listed: bytes) -> frozenset[str]:
 
 
 def _repository(root: Path) -> tuple[Path, Path | None, Path | None]:
-    """Return the top of the tree around a root, its index and its own list of ignored.
-
-    Nothing is run for that: the places are looked up as git itself would.
-    """
-    for top in (root, *root.parents):
-        directory = git_directory(top / ".git")
-        if directory is None:
-            continue
-        common = common_directory(directory)
-        index, exclude = directory / "index", common / "info" / "exclude"
-        return (
-            top,
-            index if index.is_file() else None,
-            exclude if exclude.is_file() else None,
-        )
-    return root, None, None
-
-
-def git_directory(git: Path) -> Path | None:
-    """Return the git directory that a `.git` folder or file stands for, if it is one."""
-    try:
-        if git.is_file():
-            text = read_whole(git, at_most=4096).decode(errors="surrogateescape")
-            if not text.startswith("gitdir:"):
-                return None
-            git = git.parent / text.removeprefix("gitdir:").strip()
-        is_one = (git / "HEAD").exists() or (git / "HEAD").is_symlink()
-        common = common_directory(git)
-        whole = is_one and (common / "objects").is_dir() and (common / "refs").is_dir()
-    except (OSError, ValueError):
-        return None
-    return git if whole else None
-
-
-def common_directory(directory: Path) -> Path:
-    """Return the git directory that a linked work tree's own one belongs to."""
-    pointer = directory / "commondir"
-    if not pointer.is_file():
-        return directory
-    named = read_whole(pointer, at_most=4096).decode(errors="surrogateescape").strip()
-    return directory / named
+    """Return the top of the tree around a root, its index and its own list of ignored."""
+    found = repository_around(root)
+    if found is None:
+        return root, None, None
+    index, exclude = found.directory / "index", found.common / "info" / "exclude"
+    return (
+        found.top,
+        index if index.is_file() else None,
+        exclude if exclude.is_file() else None,
+    )

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from ...errors import RefusedError
 from ...log.stores.descriptors import give_back
+from ..repositories import git_directory
 from .entries import LeftOut, Stat, is_gits_own
-from .ignored import git_directory, matcher, may_lead_to
+from .ignored import matcher, may_lead_to
 
 NESTED = "a repository of its own"
 SPECIAL = "neither file, link nor folder"

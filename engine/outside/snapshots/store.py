@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ...errors import BusyError, NotFoundError, RefusedError, UnreadableError
 from ...log.stores.descriptors import give_back
+from ..git import Git, GitError
 from .entries import Snapshot, assemble, decode, is_gits_own
-from .git import Git, GitError
 from .listing import opened
 
 FILES, MANIFEST = "files", "manifest"

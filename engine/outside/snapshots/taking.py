@@ -11,9 +11,9 @@ from typing import IO, NamedTuple
 from uuid import uuid4
 
 from ...log.stores.descriptors import give_back
+from ..git import GitError, said_by
 from . import known_stats
 from .entries import LeftOut, Manifest, Stat, encode, make_manifest
-from .git import GitError, said_by
 from .ignored import unseen
 from .known_stats import Known
 from .listing import Listing, Wanted, list_tree, opened, opened_below, refusal

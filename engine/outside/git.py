@@ -1,8 +1,8 @@
-"""How git is called on the store: with nothing of a tree's or a caller's own settings.
+"""How git is called: with nothing of a tree's or a caller's own settings.
 
-The store's git directory stands outside of every work tree, and git is never asked to
-read or write a file of one: it is given bytes and gives bytes. So no hook, filter,
-attribute, monitor or setting that a tree brings along is ever looked at.
+The git directory is one of ours: the store of snapshots, or one that borrows what a
+repository holds (`borrowed.py`). So no hook, filter, attribute, monitor, remote or
+setting that a tree brings along is ever looked at, and nothing is fetched.
 """
 
 import os
@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...errors import RefusedError, SprintlogError
+from ..errors import RefusedError, SprintlogError
 
 SECONDS_MAX = 600.0
 """How long one call of git may take."""
@@ -22,6 +22,7 @@ _SETTINGS = (
     "core.bare=true",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
+    "core.alternateRefsCommand=",
     "core.fsync=all",
     "core.fsyncMethod=fsync",
     "core.logAllRefUpdates=false",
@@ -42,6 +43,9 @@ _KEPT = ("HOME", "XDG_CONFIG_HOME", "TMPDIR")
 class Git:
     """Calls git on one git directory."""
 
+    place = "the store of snapshots"
+    wish = "snapshots need git"
+
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
         self.environment = environment
@@ -57,7 +61,7 @@ class Git:
         found = shutil.which("git", path=whole)
         if found is None:
             raise RefusedError(
-                "snapshots need git, and there is none on this machine's PATH",
+                f"{self.wish}, and there is none on this machine's PATH",
                 hint="install git; everything else works without it",
             )
         return found
@@ -122,43 +126,43 @@ class Git:
         """Return what a call answers that stands in another folder, or is set otherwise."""
         environment = self.settings(**(variables or {}))
         command = self.command(*arguments, settings=settings)
-        return _run(command, folder, environment, given=given, umask=umask, seconds=seconds)
+        return self._run(command, folder, environment, given, umask=umask, seconds=seconds)
+
+    def _run(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        given: bytes,
+        *,
+        umask: int,
+        seconds: float,
+    ) -> bytes:
+        fed: dict[str, Any] = {"input": given} if given else {"stdin": subprocess.DEVNULL}
+        try:
+            done: subprocess.CompletedProcess[bytes] = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment,
+                umask=umask,
+                **fed,
+                capture_output=True,
+                check=False,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired as late:
+            raise GitError(f"it took more than {seconds:.0f} s", self.place) from late
+        # Where objects are missing some commands complain and go on without them.
+        if done.returncode or b"error: " in done.stderr:
+            raise GitError(said_by(done.stderr, done.returncode), self.place)
+        return done.stdout
 
 
 class GitError(SprintlogError):
     """Git did not do what was asked of it."""
 
-    def __init__(self, said: str) -> None:
-        super().__init__(f"git failed in the store of snapshots: {said}")
-
-
-def _run(
-    command: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    *,
-    given: bytes,
-    umask: int,
-    seconds: float,
-) -> bytes:
-    fed: dict[str, Any] = {"input": given} if given else {"stdin": subprocess.DEVNULL}
-    try:
-        done: subprocess.CompletedProcess[bytes] = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            umask=umask,
-            **fed,
-            capture_output=True,
-            check=False,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired as late:
-        raise GitError(f"it took more than {seconds:.0f} s") from late
-    # Where objects are missing some commands complain and go on without them.
-    if done.returncode or b"error: " in done.stderr:
-        raise GitError(said_by(done.stderr, done.returncode))
-    return done.stdout
+    def __init__(self, said: str, place: str = Git.place) -> None:
+        super().__init__(f"git failed in {place}: {said}")
 
 
 def said_by(stderr: bytes, code: int) -> str:
