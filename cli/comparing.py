@@ -33,7 +33,7 @@ def files_lines(files: Files | None) -> list[str]:
         return []
     lines = [f"{file['how'].ljust(7)}  {file['path']}" for file in files[:FILES_MAX]]
     if (more := len(files) - FILES_MAX) > 0:
-        lines.append(f"and {more} more: `sprintlog iteration diff` names all")
+        lines.append(f"and {more} more: `sprintlog iteration diff A B` names all")
     return ["", *(lines or ["no file differs"])]
 
 

@@ -104,7 +104,8 @@ class WorkspaceReading:
         if not sprints:
             raise NotFoundError(
                 "there is no sprint in this log yet",
-                hint="`sprintlog compile`, `sprint create` or `import progress` makes one",
+                hint="`sprintlog compile`, `sprint create ID --plan FILE` or "
+                "`import progress FILE` makes one",
             )
         names = unfinished or list(sprints)
         raise RefusedError(
@@ -139,7 +140,8 @@ class WorkspaceReading:
         if not head.version:
             raise NotFoundError(
                 "there is no journal in this log yet",
-                hint="`sprintlog entry record` or `sprintlog import journal` begins one",
+                hint="`sprintlog entry record PRD --status WORD` or "
+                "`sprintlog import journal FILE` begins one",
             )
         if at is None:
             return head

@@ -126,7 +126,7 @@ def migrate(**given: Any) -> None:
         backup = source.with_name(f"{source.name}.backup")
         text = _text_of(source)
         if not workspace.journal().exists and workspace.files.look(PLACE).is_foreign:
-            warn(f"{PLACE} is there already; `sprintlog import journal` takes it in")
+            warn(f"{PLACE} is there already; `sprintlog import journal FILE` takes it in")
             return
         is_open = workspace.journal().exists
         is_taken = text is not None and (not is_open or _came_from(workspace, text))

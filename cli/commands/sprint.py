@@ -218,7 +218,7 @@ def complete(summary: str | None, **given: Any) -> None:
     if waiting := counts(sprint.queue).get(PENDING):
         warn(
             f"{counted(waiting, 'request')} of its operator queue without a decision: "
-            "`sprintlog queue defer ID --until next-sprint` hands one on"
+            "`sprintlog queue defer ID --until next-sprint --reasoning TEXT` hands one on"
         )
 
 

@@ -168,7 +168,7 @@ def _check_link(journal: Journal, source: str, observation: int) -> None:
         raise RefusedError(
             f"observation: {source or 'no entry'} has no observation {observation}; "
             f"it has {count}",
-            hint="they are counted from 1; `sprintlog entry show` numbers them",
+            hint="they are counted from 1; `sprintlog entry show ENTRY` numbers them",
             field="observation",
         )
     if observation in journal.linked.get(source, ()):

@@ -21,8 +21,8 @@ _PARTS: dict[type[Fact], tuple[str, type[Shape]]] = {
 }
 
 _ONLY_CAUSED = {
-    f.LearningReferenced.type: "with an entry_id `sprintlog prepare` causes it",
-    f.JournalRaised.type: "`sprintlog import journal` causes it by a later version",
+    f.LearningReferenced.type: "with an entry_id `sprintlog prepare PRD` causes it",
+    f.JournalRaised.type: "`sprintlog import journal FILE` causes it by a later version",
 }
 
 

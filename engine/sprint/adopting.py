@@ -94,7 +94,8 @@ def adopt_edit(
         raise RefusedError(
             f"nothing of the edit of {observed.path} can be adopted: "
             + "; ".join(adopting.left),
-            hint="`sprintlog show event` shows it; `import progress` takes over a document",
+            hint="`sprintlog show event N` shows it; `import progress FILE` takes over "
+            "a document",
             wish="adopt",
         )
     adopted = EditAdopted(

@@ -38,7 +38,7 @@ def add_step(sprint: Sprint, *, prompt: str, step: str | None = None) -> list[Fa
                 return []
             raise RefusedError(
                 f"there is a step {step} already, with another prompt",
-                hint="`sprintlog step update` changes it; another id makes another step",
+                hint="`sprintlog step update ID` changes it; another id makes another step",
                 step=step,
             )
     return [_added(sprint, prompt, step or f"{PREFIX}{_next_number(sprint)}")]

@@ -64,7 +64,7 @@ def start_gate(
     if gate.script is None:
         raise RefusedError(
             f"the gate of phase {node.address} has no script",
-            hint="`sprintlog gate record` takes a result from elsewhere",
+            hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
             phase=node.address,
         )
     seconds = gate.timeout_seconds if timeout_seconds is None else timeout_seconds
@@ -125,7 +125,7 @@ def record_gate(
     if is_over:
         raise RefusedError(
             f"the gate of phase {node.address} has passed",
-            hint="`sprintlog phase reopen` makes it due again",
+            hint=f"`sprintlog phase reopen {node.address}` makes it due again",
             phase=node.address,
             state=PASSED,
             wish="gate",

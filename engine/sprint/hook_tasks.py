@@ -117,7 +117,7 @@ def _say(
     if task is None:
         raise NotFoundError(
             f"hook {fact.hook_id} of iteration {number} was not spawned",
-            hint="`sprintlog hook-task spawned` first",
+            hint=f"`sprintlog hook-task spawned {fact.hook_id} --iteration {number}` first",
             hook=fact.hook_id,
             iteration=number,
         )

@@ -154,7 +154,7 @@ def _gate(node: Node) -> Action:
             STOP,
             phase=node.address,
             why=f"the gate of phase {node.address} has no script",
-            hint="`sprintlog gate record` takes a result from elsewhere",
+            hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
         )
     return Action(
         GATE,

@@ -56,7 +56,7 @@ def approve_request(
         return []
     if workflow is not None and nodes is None:
         raise RefusedError(
-            "workflow: only `sprintlog queue approve --workflow` reads one; give a prompt",
+            "workflow: only `queue approve ID --workflow NAME` reads one; give a prompt",
             field="workflow",
         )
     node = {"prompt": prompt, **({"model": model} if model is not None else {})}
@@ -162,7 +162,7 @@ def _is_again(sprint: Sprint, entry: Data, fact: RequestDecided) -> bool:
     # Where it comes back follows from when it was decided.
     if last is not None and structs.replace(last.fact, phase=None) == fact:
         return True
-    hint = "`sprintlog rollback` to before its decision takes that back"
+    hint = "`sprintlog rollback --to POINT` before its decision takes that back"
     if status == DEFERRED:
         hint = f"it is pending again at {entry.get('deferred-until')}; {hint}"
     raise RefusedError(

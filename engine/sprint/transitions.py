@@ -51,7 +51,8 @@ def check_exists(sprint: Sprint) -> None:
     if not sprint.exists:
         raise NotFoundError(
             f"there is no sprint {sprint.id}",
-            hint="`sprintlog compile`, `sprint create` or `import progress` makes one",
+            hint="`sprintlog compile`, `sprint create ID --plan FILE` or "
+            "`import progress FILE` makes one",
             sprint=sprint.id,
         )
 
@@ -99,7 +100,7 @@ def check_goal(sprint: Sprint, wish: str) -> None:
     if not sprint.plan.is_ralph:
         raise RefusedError(
             f"sprint {sprint.id} has no goal: cannot {wish}",
-            hint="`sprintlog goal set` brings it into Ralph mode",
+            hint="`sprintlog goal set TEXT` brings it into Ralph mode",
             sprint=sprint.id,
             wish=wish,
         )

@@ -1,0 +1,75 @@
+"""From the commands that a message names to what the command line makes of them."""
+
+import re
+import shlex
+from typing import Any, NamedTuple
+
+import click
+
+from sprintlog.cli.main import COMMANDS, cli
+
+QUOTED = re.compile(r"`([^`]+)`")
+FILLED_IN = {
+    "N": "1",
+    "NUMBER": "1",
+    "VERSION": "version:1",
+    "NAME": "Ada",
+    "TEXT": "because",
+    "ID": "req-1",
+    "FILE": "/dev/null",
+    "FOLDER": "/tmp",
+    "NAME=VALUE": "coverage=1",
+    "POINT": "version:1",
+    "PRD": "auth",
+    "ENTRY": "auth-1",
+    "WORD": "completed",
+    "A": "1",
+    "B": "2",
+}
+"""What a person types where a message says a word in capitals."""
+
+HOLE = "HOLE"
+"""Stands for what a message fills in itself; as a command it can be any."""
+FILLED_IN[HOLE] = "1"
+
+
+class Typed(NamedTuple):
+    """A command as the command line understands it."""
+
+    path: tuple[str, ...]
+    """Like `("phase", "retry")`."""
+    options: dict[str, Any]
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """Return the words of every command in backquotes; `sprintlog` may be left out."""
+    found = []
+    for quoted in QUOTED.findall(" ".join(text.split())):
+        words = shlex.split(quoted)
+        if words[0] == "sprintlog":
+            words = words[1:]
+        if words and words[0] in COMMANDS:
+            found.append(words)
+    return found
+
+
+def typed(words: list[str]) -> Typed:
+    """Return what a command means; raise `click.UsageError` where it cannot be typed."""
+    if HOLE not in words[:2]:
+        words = [FILLED_IN.get(word, word) for word in words]
+    command: click.Command = cli
+    context = click.Context(cli)
+    path: list[str] = []
+    while isinstance(command, click.Group):
+        if not words:
+            raise click.UsageError(f"{' '.join(path)}: a command is missing")
+        name = words.pop(0)
+        if name == HOLE:
+            return Typed(tuple(path), {})
+        found = command.get_command(context, name)
+        if found is None:
+            raise click.UsageError(f"there is no command {' '.join([*path, name])}")
+        command = found
+        path.append(name)
+    made = command.make_context(path[-1], words, parent=context)
+    return Typed(tuple(path), made.params)
