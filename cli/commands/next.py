@@ -3,10 +3,11 @@
 import click
 import msgspec
 
-from sprintlog.engine.sprint.actions import ACTIONS, Action
+from sprintlog.engine.sprint.actions import ACTIONS, STOP, Action
 from sprintlog.engine.sprint.next import next_action
 
 from ..output import print_json, print_text
+from ..stopped import reason_lines
 from ..wiring import open_workspace, with_json, with_point, with_sprint
 
 
@@ -38,13 +39,11 @@ def command(
 def _lines(action: Action) -> list[str]:
     iteration = f"iteration {action.iteration}" if action.iteration else None
     first = " ".join(filter(None, (action.do, action.phase, iteration, action.until)))
-    lines = [first, f"  {ACTIONS[action.do]}"]
-    if action.why:
-        lines.append(f"  why: {action.why}")
-    if action.details:
-        lines.append(f"  details: {action.details}")
-    if action.hint:
-        lines.append(f"  hint: {action.hint}")
+    lines = [first]
+    # A stop says itself what it is for.
+    if action.do != STOP:
+        lines.append(f"  {ACTIONS[action.do]}")
+    lines += [f"  {line}" for line in reason_lines(action)]
     lines += [f"  {hook.id} → {hook.transcript}" for hook in action.hooks]
     if action.prompt:
         lines += ["", *action.prompt.split("\n")]

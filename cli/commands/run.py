@@ -15,8 +15,9 @@ from sprintlog.projections.loop.holding import hold
 from sprintlog.projections.loop.running import Runner
 from sprintlog.projections.snapshotting import store_of
 
-from ..output import REFUSED, print_json, print_text, progress
+from ..output import print_json, print_text, progress
 from ..recording import check_actor, settle
+from ..stopped import run_ends_with
 from ..wiring import environment, open_workspace, with_json, with_sprint
 
 TIMEOUT_SECONDS = 60 * 60
@@ -72,6 +73,9 @@ def command(
     COMMAND is given each prompt on its standard input, in the work tree. Exit code 0 and
     words are a success; so is the result JSON that agent command lines print. Its output,
     tokens and cost are recorded. Killed and started again, it goes on where it was.
+
+    It ends with 0 when the sprint is done, else with what made it stop: 20 the limit of
+    iterations, 21 a breakpoint, 22 a pause, 23 blocked, 24 a person is needed.
     """
     check_actor(actor)
     if shutil.which(agent[0]) is None:
@@ -110,7 +114,7 @@ def command(
                 progress(f"ended by {signal}; the same command goes on from here")
                 sys.exit(128 + signal.number)
     _answer(chosen, last, as_json=as_json)
-    sys.exit(0 if last.do == DONE else REFUSED)
+    sys.exit(run_ends_with(last))
 
 
 def _answer(sprint_id: str, last: Action, *, as_json: bool) -> None:

@@ -5,9 +5,11 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.sprint.actions import Action
 from sprintlog.engine.sprint.gate_checks import run_of
 from sprintlog.engine.sprint.gates import attempts_of, gate_of
 from sprintlog.engine.sprint.lifecycle import is_stale, need_of
+from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.queue_view import counts
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds
@@ -25,6 +27,7 @@ from ..goal_status import (
     spent_lines,
 )
 from ..output import coloured, print_json, print_styled, visible
+from ..stopped import stopped_answer, stopped_lines
 from ..wiring import open_workspace, with_json, with_point, with_sprint
 
 MARKS = {
@@ -44,20 +47,22 @@ MARKS = {
 def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """Show where a sprint stands: status, pointer, figures, phases, goal and steps.
 
-    With it who runs it now, and what all agents took so far: runs, tokens, cost.
+    Of one that does not go on it says first why, and what can be done. With it who runs
+    it now, and what all agents took so far: runs, tokens, cost.
     """
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         check_exists(sprint)
         stale = at is None and is_stale(sprint, now=from_milliseconds(workspace.clock()))
         holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
+        action = next_action(sprint, now=workspace.moment(sprint, at))
     if as_json:
-        print_json({**_answer(sprint, stale), **loop_answer(holder)})
+        print_json({**_answer(sprint, stale, action), **loop_answer(holder)})
         return
-    print_styled("\n".join([*_lines(sprint, stale), *loop_lines(holder)]))
+    print_styled("\n".join([*_lines(sprint, stale, action), *loop_lines(holder)]))
 
 
-def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
+def _answer(sprint: Sprint, stale: bool, action: Action) -> dict[str, Any]:
     document = sprint.document
     pointed = sprint.plan.pointed()
     return {
@@ -65,6 +70,7 @@ def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
         "version": sprint.version,
         "status": document.get("status"),
         "stale": stale,
+        **stopped_answer(action),
         "pointer": pointed.address if pointed else None,
         "current": document.get("current"),
         "stats": document.get("stats"),
@@ -85,12 +91,13 @@ def _answer(sprint: Sprint, stale: bool) -> dict[str, Any]:
     }
 
 
-def _lines(sprint: Sprint, stale: bool) -> list[str]:
+def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
     document, plan = sprint.document, sprint.plan
     stats = document.get("stats") or {}
     status = str(document.get("status"))
     silent = " (stale: silent for more than 15 minutes)" if stale else ""
     lines = [visible(f"{sprint.id}  {status}{silent}  version {sprint.version}")]
+    lines.extend(map(visible, stopped_lines(action)))
     pointed = plan.pointed()
     at = f"  at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
     lines.append(_figures(stats) + at)

@@ -37,6 +37,25 @@ ACTIONS = {
 }
 """Every answer, and what a loop does with it."""
 
+LIMIT = "limit"
+BREAKPOINT = "breakpoint"
+PAUSED = "paused"
+BLOCKED = "blocked"
+PERSON = "person"
+BUDGET = "budget"
+JUDGE = "judge"
+
+STOPS = {
+    LIMIT: "the iterations that the sprint may take are used up",
+    BREAKPOINT: "a phase with `break: true` was completed",
+    PAUSED: "somebody paused the sprint",
+    BLOCKED: "the sprint cannot go on",
+    PERSON: "a person is needed",
+    BUDGET: "what the loop may spend is spent",
+    JUDGE: "what was measured says that it is to stop",
+}
+"""What a stop can be because of."""
+
 
 class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """A hook that is to be run for an iteration."""
@@ -67,6 +86,8 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     gated: bool = False
     """`gate run` comes after this work, before `phase complete`."""
     until: str | None = None
+    because: str | None = None
+    """Of a stop: a word of `STOPS`."""
     why: str | None = None
     hint: str | None = None
     details: str | None = None
@@ -85,6 +106,7 @@ def used_up(stats: dict[str, Any]) -> Action | None:
         return None
     return Action(
         STOP,
+        because=LIMIT,
         why=f"iteration {made} of at most {most} is over",
         hint=f"`sprintlog iteration start --max-iterations {most + 10}` allows more",
     )

@@ -91,8 +91,8 @@ def need_of(leaf: Node) -> Data | None:
 def leaf_in_need(plan: Plan) -> Node | None:
     """Return the leaf that a person is needed for, the one said last of several."""
     leaves = [leaf for leaf in plan.tree.leaves if need_of(leaf) is not None]
-    said = plan.said.get("")
-    last = said[1].get("phase") if isinstance(said, tuple) else getattr(said, "phase", "")
+    said = plan.last_said("")
+    last = said[1].get("phase") if said else ""
     named = (leaf for leaf in leaves if leaf.address == last)
     return next(named, leaves[0] if leaves else None)
 

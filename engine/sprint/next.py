@@ -4,11 +4,14 @@ A loop in any language asks, does what the answer says, records what came of it,
 asks again. What it must know from one question to the next is in the log.
 """
 
+from . import words
 from .actions import (
+    BLOCKED,
     COMPLETE,
     DONE,
     END,
     GATE,
+    PERSON,
     RESUME,
     RETRY,
     START,
@@ -20,26 +23,15 @@ from .actions import (
     used_up,
 )
 from .gates import find_gate, gate_of, next_attempt, repair_prompt
-from .lifecycle import leaf_in_need
+from .lifecycle import need_of
 from .phases import done_work
 from .queue import came_back
 from .ralph_next import run_hooks, work_on_goal
 from .state import Plan, Sprint
+from .stopping import leads_on, still, stop_of
 from .transitions import check_exists
 from .tree import Node, gate_is_open, gate_status
-from .words import (
-    BLOCKED,
-    COMPLETED,
-    FINISHED,
-    IN_PROGRESS,
-    INTERRUPTED,
-    NEEDS_HUMAN,
-    NOT_STARTED,
-    PASSED,
-    PAUSED,
-    PAUSED_AT_BREAKPOINT,
-    PENDING,
-)
+from .words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
 
 
 def next_action(sprint: Sprint, *, now: str) -> Action:
@@ -77,25 +69,15 @@ def _in_progress(sprint: Sprint, leaf: Node) -> Action:
 
 def _of_sprint(plan: Plan) -> Action:
     """Return what a status other than in-progress asks for."""
-    status = plan.status
-    if status in _ALONE:
-        return _ALONE[status]
-    leaf = None if plan.is_at_goal else plan.pointed()
-    if status == NEEDS_HUMAN:
-        leaf = leaf_in_need(plan) or leaf
-    why, details = f"the sprint is {status}", None
-    if status in (BLOCKED, NEEDS_HUMAN):
-        data = plan.document if leaf is None else leaf.data
-        needed = data.get("human-needed")
-        needed = needed if isinstance(needed, dict) else {}
-        error = plan.turns.error if leaf is None else leaf.data.get("error")
-        why = _text(needed.get("reason")) or _text(error) or why
-        details = _text(needed.get("details"))
-    hint = _HINTS.get(status)
-    if leaf is None and hint == _RESOLVED:
-        hint = _RESOLVED.partition(", and ")[0]
-    phase = leaf.address if leaf else None
-    return Action(STOP, phase=phase, why=why, hint=hint, details=details)
+    match plan.status:
+        case words.NOT_STARTED:
+            return Action(START)
+        case words.INTERRUPTED:
+            return Action(RESUME, why=still(plan))
+        case words.COMPLETED:
+            return Action(DONE)
+        case _:
+            return stop_of(plan)
 
 
 def _decide_first(waiting: list[str]) -> Action:
@@ -103,28 +85,11 @@ def _decide_first(waiting: list[str]) -> Action:
     said = ", ".join(waiting[:5]) + (" …" if len(waiting) > 5 else "")
     return Action(
         STOP,
+        because=PERSON,
         why=f"everything is finished; put off and back for a decision: {said}",
         hint="`sprintlog queue list --status pending`, decide, then go on; `sprintlog "
         "sprint complete` leaves them pending",
     )
-
-
-_ALONE = {
-    NOT_STARTED: Action(START),
-    INTERRUPTED: Action(RESUME),
-    COMPLETED: Action(DONE),
-}
-
-_RESOLVED = (
-    "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`, and "
-    "`sprintlog phase retry` or `phase skip`"
-)
-_HINTS = {
-    PAUSED: "`sprintlog sprint resume`",
-    PAUSED_AT_BREAKPOINT: "look at what was done, then `sprintlog sprint resume`",
-    BLOCKED: _RESOLVED,
-    NEEDS_HUMAN: _RESOLVED,
-}
 
 
 def _work(leaf: Node) -> Action:
@@ -132,6 +97,7 @@ def _work(leaf: Node) -> Action:
     if prompt is None:
         return Action(
             STOP,
+            because=PERSON,
             phase=leaf.address,
             why=f"phase {leaf.address} has no prompt",
             hint="skip it, or record by hand what is done",
@@ -152,6 +118,7 @@ def _gate(node: Node) -> Action:
     if gate_of(node).script is None:
         return Action(
             STOP,
+            because=PERSON,
             phase=node.address,
             why=f"the gate of phase {node.address} has no script",
             hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
@@ -177,9 +144,10 @@ def _after_failure(leaf: Node, now: str) -> Action:
         )
     return Action(
         STOP,
+        because=PERSON if need_of(leaf) else BLOCKED,
         phase=leaf.address,
         why=_text(leaf.data.get("error")) or f"phase {leaf.address} is {leaf.status}",
-        hint=f"`sprintlog phase retry {leaf.address}` or `phase skip`",
+        hint=leads_on(leaf),
     )
 
 

@@ -140,6 +140,11 @@ class Plan:
         """Keep what was said of an address, to know the same wish again."""
         self.said[address] = fact
 
+    def last_said(self, address: str) -> tuple[str, Data] | None:
+        """Return tag and fields of what was said last of an address."""
+        said = self.said.get(address)
+        return _stored(said) if isinstance(said, Fact) else said
+
     def was_said(self, address: str, fact: Fact) -> bool:
         """Tell whether exactly this was the last thing said of the address."""
         said = self.said.get(address)

@@ -110,7 +110,7 @@ def test_stops_where_a_person_is_needed(
     trait = f"if number == 2 and not os.path.exists('key'):\n    {ask}"
     command = goal_agent(trait)
     result = run(*command)
-    assert (result.code, "a key" in result.out) == (1, True)
+    assert (result.code, "a key" in result.out) == (24, True)
     assert state()["human-needed"] == {"reason": "a key"}
     assert "needs a person: a key" in done("status").out
     done("sprint", "resume", "--by", "ana", "--why", "here it is")
@@ -130,7 +130,7 @@ def test_stops_where_a_person_is_needed(
 def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> None:
     """What is no success never counts as one: the loop stops and says why."""
     result = run(*goal_agent(trait))
-    assert (result.code, why in result.out) == (1, True)
+    assert (result.code, why in result.out) == (23, True)
 
 
 def test_a_rate_limit_is_waited_for(folder: Path, run: Run, goal_agent: Make) -> None:
@@ -149,7 +149,7 @@ def test_stops_at_the_last_iteration(run: Run, goal_agent: Make, done: Run) -> N
     """A goal that is not reached within `max-iterations` waits for a person."""
     command = goal_agent('print("words"); sys.exit()')
     result = run(*command)
-    assert (result.code, "iteration 9 of at most 9 is over" in result.out) == (1, True)
+    assert (result.code, "iteration 9 of at most 9 is over" in result.out) == (20, True)
     status = done("status")
     assert "idle 9 of 3: it reflects" in status.out
 

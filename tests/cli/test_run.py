@@ -118,20 +118,20 @@ def test_does_not_wait_where_it_must_not(run: Run, agent: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trait", "status", "why"),
+    ("trait", "code", "status", "why"),
     [
-        ("sys.exit(3)", "blocked", "exit code 3"),
-        ("sys.stdout = open(os.devnull, 'w')", "blocked", "without saying anything"),
+        ("sys.exit(3)", 23, "blocked", "exit code 3"),
+        ("sys.stdout = open(os.devnull, 'w')", 23, "blocked", "without saying anything"),
         ('print(\'{"status": "needs-human", "reason": "a key"}\'); sys.exit()',
-         "needs-human", "a key"),
+         24, "needs-human", "a key"),
     ],
 )  # fmt: skip
 def test_stops_where_a_person_is_needed(
-    run: Run, agent: Any, state: Any, trait: str, status: str, why: str
+    run: Run, agent: Any, state: Any, trait: str, code: int, status: str, why: str
 ) -> None:
     """Failure and silence never count as success: the loop stops and says why."""
     result = run(*agent(trait))
-    assert result.code == 1
+    assert result.code == code
     assert why in result.out
     assert "hint: resolve it" in result.out
     assert state()["status"] == status
@@ -143,10 +143,44 @@ def test_stops_at_a_breakpoint(run: Run, agent: Any, done: Run) -> None:
         plan=PLAN.replace("    prompt: Make a", "    break: true\n    prompt: Make a")
     )
     result = run(*command)
-    assert result.code == 1
+    assert result.code == 21
     assert "paused-at-breakpoint" in result.out
     done("sprint", "resume")
     assert run(*command).code == 0
+
+
+def test_stops_at_the_last_iteration(run: Run, agent: Any, done: Run) -> None:
+    """The limit of iterations has an exit code of its own, and `status` says it."""
+    result = run(
+        *agent(plan=PLAN.replace("max-iterations: 40", "stats: {max-iterations: 1}"))
+    )
+    assert (result.code, "iteration 1 of at most 1" in result.out) == (20, True)
+    assert done("status").out.splitlines()[1] == "why: iteration 1 of at most 1 is over"
+
+
+@pytest.mark.parametrize("word", ["pause", "block"])
+def test_a_reason_is_told_wherever_one_asks(
+    run: Run, agent: Any, done: Run, word: str
+) -> None:
+    """Why somebody paused or blocked the sprint is in status and next, too."""
+    agent()
+    done("sprint", "start")
+    done("sprint", word, "--reason", "no disk is free")
+    why = f"the sprint is {word.removesuffix('e')}ed: no disk is free"
+    assert done("status").out.splitlines()[1] == f"why: {why}"
+    stopped = done("status", "--json").json["stopped"]
+    assert (stopped["do"], stopped["why"]) == ("stop", why)
+    assert f"why: {why}" in done("next").out
+    assert done("next", "--json").json["why"] == why
+    assert "no disk is free" in run("run", "--", "true").out
+
+
+def test_what_goes_on_has_no_reason_to_tell(agent: Any, done: Run) -> None:
+    """A sprint with work to do says nothing of a stop."""
+    agent()
+    done("sprint", "start")
+    assert done("status", "--json").json["stopped"] is None
+    assert "why" not in done("status").out
 
 
 def test_ends_an_agent_at_its_limit(run: Run, agent: Any, done: Run) -> None:
@@ -155,7 +189,7 @@ def test_ends_an_agent_at_its_limit(run: Run, agent: Any, done: Run) -> None:
         "import time; time.sleep(60)", PLAN.replace("maxAttempts: 2", "maxAttempts: 0")
     )
     result = run("run", "--timeout", "0.5", *command[1:])
-    assert result.code == 1
+    assert result.code == 23
     assert "the time limit was reached" in result.out
     [failed] = [x for x in done("log", "--json").lines if x["type"] == "phase-failed"]
     assert failed["data"]["category"] == "timeout"
@@ -175,7 +209,7 @@ def test_work_that_ends_in_a_pause_counts(run: Run, agent: Any, done: Run) -> No
     pause = f"import subprocess; subprocess.run({line}, stdout=2, check=True)"
     command = agent(f"if prompt == 'Make a branch':\n    {pause}")
     result = run(*command)
-    assert (result.code, "paused" in result.out) == (1, True)
+    assert (result.code, "paused" in result.out) == (22, True)
     assert "work-done" in types(done)
     done("sprint", "resume")
     assert run(*command).code == 0

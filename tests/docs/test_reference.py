@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from sprintlog.cli import output
+from sprintlog.cli.stopped import EXIT_CODES
 from sprintlog.engine import errors
 from sprintlog.engine.journal.facts import JOURNAL_FACTS
 from sprintlog.engine.log.chain import HEADER_FIELDS
@@ -54,7 +55,7 @@ def test_every_exit_code_is_described() -> None:
         output.CONFLICT,
         output.GATE_FAILED,
     }
-    assert listed == {0, 130, *used}
+    assert listed == {0, 130, *used, *EXIT_CODES.values()}
 
 
 def test_every_kind_of_error_is_described() -> None:

@@ -105,23 +105,52 @@ def test_ralph_mode_is_not_over_without_its_goal(running: Any) -> None:
 def test_an_interrupted_loop_goes_on(running: Any) -> None:
     """What a signal ended goes on without anybody's word."""
     scenario: Scenario = running(simple("a"), f.SprintInterrupted())
-    assert answer(scenario) == {"do": "resume"}
+    told = {"do": "resume", "why": "the sprint is interrupted"}
+    assert answer(scenario) == told
+    scenario = running(simple("a"), f.SprintInterrupted("SIGTERM"))
+    assert answer(scenario)["why"] == "the sprint is interrupted: SIGTERM"
 
 
 @pytest.mark.parametrize(
-    ("fact", "why", "hint"),
+    ("fact", "because", "why", "hint"),
     [
-        (f.SprintPaused(), "the sprint is paused", "sprint resume"),
-        (f.BreakpointReached("a"), "the sprint is paused-at-breakpoint", "look at"),
-        (f.SprintBlocked("no disk"), "the sprint is blocked", "--by NAME --why"),
-        (f.HumanNeeded("a", "a key", error="no key"), "a key", "--by NAME --why"),
+        (f.SprintPaused(), "paused", "the sprint is paused", "sprint resume"),
+        (f.SprintPaused("lunch"), "paused", "the sprint is paused: lunch", "sprint resume"),
+        (f.BreakpointReached("a"), "breakpoint", "the sprint is paused-at-breakpoint",
+         "look at"),
+        (f.SprintBlocked("no disk"), "blocked", "the sprint is blocked: no disk",
+         "--by NAME --why"),
+        (f.HumanNeeded("a", "a key", error="no key"), "person", "a key",
+         "--by NAME --why"),
     ],
-)
-def test_a_person_is_asked_for(running: Any, fact: Any, why: str, hint: str) -> None:
+)  # fmt: skip
+def test_a_person_is_asked_for(
+    running: Any, fact: Any, because: str, why: str, hint: str
+) -> None:
     """Where only a person leads on the answer is stop, with the reason and the way."""
     told = answer(running(simple("a", "b"), fact))
-    assert (told["do"], told["why"]) == ("stop", why)
+    assert (told["do"], told["because"], told["why"]) == ("stop", because, why)
     assert hint in told["hint"]
+
+
+def test_a_blocked_gate_of_steps_is_named(running: Any) -> None:
+    """Its own error is told, and what is hinted at is about the gate, not about a leaf."""
+    scenario: Scenario = running({"phases": [EACH]}, f.PhaseStarted("p/x/i"))
+    scenario.given(f.PhaseCompleted("p/x/i"), f.PhaseSkipped("p/y/i"))
+    while scenario.status != "blocked":
+        check(scenario, 1).go()
+    told = answer(scenario)
+    assert "the gate failed" in told["why"]
+    assert "`sprintlog gate run`" in told["hint"]
+    assert "phase" not in told["hint"]
+
+
+def test_a_pending_leaf_of_a_blocked_sprint_needs_no_retry(running: Any) -> None:
+    """What a hint names is not refused: only what failed can be tried again."""
+    told = answer(running(simple("a"), f.SprintBlocked("no disk")))
+    assert "phase retry" not in told["hint"]
+    told = answer(running(simple("a"), f.PhaseBlocked("a", "x"), f.SprintBlocked("x")))
+    assert "`sprintlog phase retry a`" in told["hint"]
 
 
 def test_a_leaf_left_failed_needs_a_word(running: Any) -> None:
@@ -129,6 +158,7 @@ def test_a_leaf_left_failed_needs_a_word(running: Any) -> None:
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.PhaseFailed("a", "x"))
     told = answer(scenario)
     assert (told["do"], told["why"], told["phase"]) == ("stop", "x", "a")
+    assert told["because"] == "blocked"
 
 
 def test_a_leaf_without_a_prompt_needs_a_person(running: Any) -> None:
@@ -143,6 +173,7 @@ def test_iterations_are_bounded(running: Any) -> None:
     scenario: Scenario = running(simple("a", "b"), f.IterationStarted(2, 2))
     told = answer(scenario)
     assert (told["do"], told["why"]) == ("stop", "iteration 2 of at most 2 is over")
+    assert told["because"] == "limit"
     assert do(scenario.given(f.PhaseStarted("a"))) == "work"
 
 

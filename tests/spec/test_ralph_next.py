@@ -124,7 +124,8 @@ def test_a_failure_for_good_stops() -> None:
     """The sprint is blocked; why and what to do is said, and then it goes on."""
     scenario = iterate(begun(), Verdict("failed", error="no compiler"))
     told = answer(scenario)
-    assert (told["do"], told["why"]) == ("stop", "no compiler")
+    why = "the sprint is blocked: iteration 1 failed: no compiler"
+    assert (told["do"], told["why"]) == ("stop", why)
     assert told["hint"] == "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
     told = answer(scenario.do(resume_sprint, by="Ada", why="x"))
     assert (told["do"], told["iteration"], told["resumed"]) == ("iterate", 1, True)

@@ -1,0 +1,102 @@
+"""Why a sprint stands still, and what a person can do about it; pure readings."""
+
+from . import actions
+from .actions import STOP, Action
+from .facts import SprintBlocked, SprintInterrupted, SprintPaused
+from .lifecycle import leaf_in_need
+from .state import Plan
+from .tree import Data, Node, gate_status
+from .words import (
+    BLOCKED,
+    FAILED,
+    INTERRUPTED,
+    NEEDS_HUMAN,
+    PAUSED,
+    PAUSED_AT_BREAKPOINT,
+)
+
+_SAYS = {
+    PAUSED: SprintPaused.type,
+    BLOCKED: SprintBlocked.type,
+    INTERRUPTED: SprintInterrupted.type,
+}
+"""Which fact says why the sprint has a status."""
+_BECAUSE = {
+    PAUSED: actions.PAUSED,
+    PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
+    BLOCKED: actions.BLOCKED,
+    NEEDS_HUMAN: actions.PERSON,
+}
+
+
+def stop_of(plan: Plan) -> Action:
+    """Return why a sprint that is paused, blocked or waits for a person stands still."""
+    status = plan.status
+    leaf = None if plan.is_at_goal else plan.pointed()
+    why, details = still(plan), None
+    if status == NEEDS_HUMAN:
+        leaf = leaf_in_need(plan) or leaf
+        data: Data = plan.document if leaf is None else leaf.data
+        needed = data.get("human-needed")
+        needed = needed if isinstance(needed, dict) else {}
+        error = plan.turns.error if leaf is None else data.get("error")
+        why = _text(needed.get("reason")) or _text(error) or why
+        details = _text(needed.get("details"))
+    return Action(
+        STOP,
+        because=_BECAUSE.get(status, actions.PERSON),
+        phase=leaf.address if leaf else None,
+        why=why,
+        details=details,
+        hint=_hint(status, leaf),
+    )
+
+
+def still(plan: Plan) -> str:
+    """Return that a sprint stands still, with the reason that was given.
+
+    A document that came in gives none; then it is the error at the pointer.
+    """
+    status = plan.status
+    said = plan.last_said("")
+    reason = None
+    if said is not None and said[0] == _SAYS.get(status):
+        reason = _text(said[1].get("reason"))
+    elif status == BLOCKED:
+        leaf = None if plan.is_at_goal else plan.pointed()
+        reason = _text(leaf.data.get("error")) if leaf else plan.turns.error
+    return f"the sprint is {status}" + (f": {reason}" if reason else "")
+
+
+def leads_on(leaf: Node) -> str:
+    """Return what leads on from a leaf that failed or is blocked."""
+    return f"`sprintlog phase retry {leaf.address}` or `phase skip {leaf.address}`"
+
+
+def is_stuck(leaf: Node | None) -> bool:
+    """Tell whether a leaf waits for a person's word after a failure."""
+    return leaf is not None and leaf.status in (FAILED, BLOCKED)
+
+
+def _hint(status: str, leaf: Node | None) -> str:
+    if status == PAUSED:
+        return "`sprintlog sprint resume`"
+    if status == PAUSED_AT_BREAKPOINT:
+        return "look at what was done, then `sprintlog sprint resume`"
+    hint = "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
+    if leaf is not None and is_stuck(leaf):
+        return f"{hint}, and {leads_on(leaf)}"
+    if leaf is not None and _waits_for_gate(leaf):
+        return f"{hint}, and `sprintlog gate run`"
+    return hint
+
+
+def _waits_for_gate(leaf: Node) -> bool:
+    node: Node | None = leaf
+    while node is not None and gate_status(node.data) != BLOCKED:
+        node = node.parent
+    return node is not None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
