@@ -26,7 +26,7 @@ from sprintlog.projections.workspace import (
 
 from .describing import described, named
 from .output import print_json, print_text, reference, warn
-from .wiring import diagnose, environment, open_workspace
+from .wiring import diagnose, open_workspace
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state import Journal
@@ -142,16 +142,9 @@ def act(
     *,
     observed: bool = False,
 ) -> Outcome:
-    """Let the workspace act with a command's options.
-
-    A restore that was cut short is finished first.
-    """
+    """Let the workspace act with a command's options."""
     envelope = envelope_of(command, options, arguments, observed=observed)
-    try:
-        outcome = workspace.act(sprint_id, _unless_cut_short(decide), **envelope)
-    except _RestoreCutShort:
-        settle(workspace, sprint_id)
-        outcome = workspace.act(sprint_id, decide, **envelope)
+    outcome = workspace.act(sprint_id, decide, **envelope)
     _diagnose(command, outcome)
     return outcome
 
@@ -173,30 +166,9 @@ def act_on_journal(
     return outcome
 
 
-class _RestoreCutShort(Exception):  # noqa: N818 - it only leads out of a decision
-    """Somebody who brought files back was killed on the way."""
-
-
-def _unless_cut_short(decide: Decide) -> Decide:
-    """Return a decision that is not made while a restore is unfinished."""
-
-    def decide_then(sprint: Sprint, at: str) -> list[Fact]:
-        if sprint.record.restoring:
-            raise _RestoreCutShort
-        return decide(sprint, at)
-
-    return decide_then
-
-
 def settle(workspace: Workspace, sprint_id: str) -> None:
-    """Finish restores that were cut short; say so when that is not possible."""
-    # Imported here: almost never is there one.
-    from sprintlog.projections.restoring import finish_restores, is_unfinished
-
-    if is_unfinished(workspace, workspace.sprint(sprint_id)):
-        problem = finish_restores(workspace, sprint_id, environment())
-        if problem is not None:
-            warn(problem)
+    """Finish restores that were cut short, before anything is decided on files."""
+    workspace.settle(workspace.sprint(sprint_id))
 
 
 def envelope_of(

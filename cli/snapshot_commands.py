@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from .output import counted, print_json, print_text, progress, reference
-from .recording import Options, Rule, answer, envelope_of, refresh, settle
+from .recording import Options, Rule, answer, envelope_of, refresh
 from .wiring import (
     Function,
     environment,
@@ -69,7 +69,6 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     arguments = {"patterns": [*patterns], "file_max": file_max}
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        settle(workspace, sprint_id)
         outcome, taken = take_and_record(
             workspace,
             sprint_id,
@@ -105,7 +104,6 @@ def keeping_files(
     limits = Limits(file_bytes_max=file_max * MEBIBYTE)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        settle(workspace, sprint_id)
         store = store_of(workspace, environment())
         with kept_files(
             workspace, sprint_id, store, limits=limits, patterns=patterns, at=options.at
@@ -241,7 +239,6 @@ def prune_command(keep: int, **given: Any) -> None:
     options = Options(given)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        settle(workspace, sprint_id)
         outcome, bytes_freed = prune(
             workspace,
             sprint_id,

@@ -12,7 +12,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.port import Expect, Expected
 from sprintlog.projections.workspace import Workspace
 
-from .output import visible
+from .output import visible, warn
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,6 +38,7 @@ def environment() -> dict[str, str]:
 def open_workspace(*, check_head: bool = True) -> Workspace:
     """Open the log that this folder belongs to."""
     workspace = Workspace.open(here(), folder=log_folder(), check_head=check_head)
+    workspace.environment, workspace.tell = os.environ, warn
     diagnose(
         "log opened",
         folder=str(workspace.location.folder),

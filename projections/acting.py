@@ -1,14 +1,18 @@
 """What it means to act on a stream: what is decided, under which conditions, what came."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypedDict
 
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
+from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import State
+from .files import StateFiles
+from .location import Location
+from .reading import Reader
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state import Journal
@@ -63,3 +67,48 @@ class MovedOnError(Exception):
     def __init__(self, events: int) -> None:
         super().__init__()
         self.events = events
+
+
+class ActingWorkspace(Protocol):
+    """A workspace, for those that act on sprints and the files around them."""
+
+    @property
+    def location(self) -> Location:
+        """Return where the log and the work tree are."""
+        ...
+
+    @property
+    def log(self) -> SqliteLog:
+        """Return the log."""
+        ...
+
+    @property
+    def files(self) -> StateFiles:
+        """Return the state files."""
+        ...
+
+    @property
+    def reader(self) -> Reader[Sprint]:
+        """Return the reader of sprints."""
+        ...
+
+    @property
+    def act(self) -> Callable[..., Outcome]:
+        """Return what lets a sprint decide and appends it."""
+        ...
+
+    def now(self) -> str:
+        """Return the time."""
+        ...
+
+    def sprints(self) -> dict[str, int]:
+        """Return the sprints of the log with their versions."""
+        ...
+
+    def sprint(self, sprint_id: str) -> Sprint:
+        """Return a sprint as it is."""
+        ...
+
+    def settle(self, sprint: Sprint) -> int:
+        """Finish restores that were cut short."""
+        ...

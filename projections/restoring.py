@@ -29,6 +29,7 @@ from sprintlog.engine.sprint.snapshot_facts import (
 from sprintlog.engine.sprint.snapshots import current_iteration, end_restore, start_restore
 from sprintlog.engine.sprint.state import Sprint
 
+from .acting import ActingWorkspace, Envelope, Outcome
 from .best_iteration import LOOPS, artifacts_path
 from .files import CHECKSUM_SUFFIX
 from .judging import Judged
@@ -41,7 +42,6 @@ from .snapshotting import (
     take_tree,
     taken_fact,
 )
-from .workspace import Envelope, Outcome, Workspace
 
 NOTHING = Snapshot("", {}, {}, [], 0, [])
 KEPT = "kept"
@@ -79,7 +79,9 @@ def into_folder(store: Store, commit: str, target: Path, paths: Sequence[str]) -
         return extract(snapshot, wanted, target, blob)
 
 
-def into_branch(workspace: Workspace, store: Store, held: HeldSnapshot, name: str) -> str:
+def into_branch(
+    workspace: ActingWorkspace, store: Store, held: HeldSnapshot, name: str
+) -> str:
     """Make a git branch of a snapshot's files; return its commit."""
     root = workspace.location.root
     said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
@@ -87,7 +89,7 @@ def into_branch(workspace: Workspace, store: Store, held: HeldSnapshot, name: st
 
 
 def in_place(
-    workspace: Workspace,
+    workspace: ActingWorkspace,
     sprint_id: str,
     store: Store,
     wish: Wish,
@@ -130,33 +132,38 @@ def in_place(
                 before = taken_fact(workspace, taken, number, BEFORE_RESTORE)
                 return start_restore(sprint, before=before, restore=started, rollback=state)
 
-            outcome = workspace.act(sprint_id, decide, **envelope)
+            outcome = workspace.act(sprint_id, decide, settles=False, **envelope)
             is_recorded = not outcome.duplicate and not made.is_empty
         finally:
             if not is_recorded:
                 store.drop([taken.commit])
         if not is_recorded:
             return Restored(outcome, made, None)
-        placed = _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
-        return Restored(outcome, made, placed[-1] if placed else None)
+        ended = _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
+        return Restored(outcome, made, ended[-1].placed if ended else None)
 
 
 def finish_restores(
-    workspace: Workspace, sprint_id: str, environment: Mapping[str, str]
-) -> str | None:
-    """Finish what killed restores of a sprint left undone; return a problem, if any."""
+    workspace: ActingWorkspace, sprint_id: str, environment: Mapping[str, str]
+) -> tuple[int, str | None]:
+    """Finish what killed restores of a sprint left undone.
+
+    Return how many events that recorded, and a problem, if any.
+    """
     store = store_of(workspace, environment)
     try:
         with store.lock():
             done = _finish(workspace, sprint_id, store, "runtime")
     except (SprintlogError, OSError) as error:
         said = error.message if isinstance(error, SprintlogError) else error.strerror
-        return f"a restore that was cut short cannot be finished: {said}"
-    lost = [reason for placed in done for path, reason in placed.skipped if not path]
-    return f"a restore that was cut short is given up: {lost[0]}" if lost else None
+        return 0, f"a restore that was cut short cannot be finished: {said}"
+    events = sum(ended.events for ended in done)
+    lost = [ended.lost for ended in done if ended.lost]
+    problem = f"a restore that was cut short is given up: {lost[0]}" if lost else None
+    return events, problem
 
 
-def is_unfinished(workspace: Workspace, sprint: Sprint) -> bool:
+def is_unfinished(workspace: ActingWorkspace, sprint: Sprint) -> bool:
     """Tell whether a restore into this work tree began and did not end."""
     return any(_is_here(workspace, restore) for restore in sprint.record.restoring)
 
@@ -167,7 +174,18 @@ def files_before(restore: Restore) -> HeldSnapshot:
     return HeldSnapshot(fact.before, 0, restore.version, BEFORE_RESTORE, fact.worktree)
 
 
-def _finish(workspace: Workspace, sprint_id: str, store: Store, actor: str) -> list[Placed]:
+class _Ended(NamedTuple):
+    """A restore that came to its end."""
+
+    placed: Placed
+    events: int
+    lost: str | None
+    """Why nobody can ever finish it, where that is so."""
+
+
+def _finish(
+    workspace: ActingWorkspace, sprint_id: str, store: Store, actor: str
+) -> list[_Ended]:
     """Do what is left of every restore that began; the lock must be held."""
     done = []
     sprint = workspace.sprint(sprint_id)
@@ -177,20 +195,23 @@ def _finish(workspace: Workspace, sprint_id: str, store: Store, actor: str) -> l
             continue
         fact = restore.fact
         wish = Wish(fact.snapshot, fact.iteration, fact.paths, fact.into, fact.since)
+        lost = None
         try:
             wanted = store.read(fact.snapshot)
             made = _plan(workspace, store, wish, wanted, store.read(fact.before))
         except NotFoundError as error:
             # The log came from elsewhere, or the store is lost: nobody ever can.
-            placed = Placed(0, 0, [], [LeftOut("", error.message)])
+            lost = error.message
+            placed = Placed(0, 0, [], [LeftOut("", lost)])
             facts = _ended(restore, (), placed, loop_id)
         else:
             with store.blobs() as blob:
                 root = workspace.location.root
                 placed = place(root, made, blob, keep_in=store.folder / KEPT)
             facts = _ended(restore, made.meant, placed, loop_id)
-        workspace.act(sprint_id, partial(_end, facts=facts), actor=actor)
-        done.append(placed)
+        end = partial(_end, facts=facts)
+        outcome = workspace.act(sprint_id, end, settles=False, actor=actor)
+        done.append(_Ended(placed, len(outcome.events), lost))
     return done
 
 
@@ -224,7 +245,11 @@ def _ended(
 
 
 def _plan(
-    workspace: Workspace, store: Store, wish: Wish, wanted: Snapshot, present: Snapshot
+    workspace: ActingWorkspace,
+    store: Store,
+    wish: Wish,
+    wanted: Snapshot,
+    present: Snapshot,
 ) -> Plan:
     if not wish.into:
         alone = _state_files(workspace)
@@ -234,7 +259,7 @@ def _plan(
     return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
 
 
-def _state_files(workspace: Workspace) -> set[str]:
+def _state_files(workspace: ActingWorkspace) -> set[str]:
     """Return the files of this work tree that are computed from the log."""
     loops = {p for p in workspace.files.known() if p.startswith(f"{LOOPS}/")}
     own = {PLACE, *loops}
@@ -245,7 +270,7 @@ def _state_files(workspace: Workspace) -> set[str]:
     return own
 
 
-def _is_here(workspace: Workspace, restore: Restore) -> bool:
+def _is_here(workspace: ActingWorkspace, restore: Restore) -> bool:
     return restore.fact.worktree == workspace.location.worktree
 
 

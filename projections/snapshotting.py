@@ -34,9 +34,9 @@ from sprintlog.engine.sprint.snapshots import (
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import parse
 
+from .acting import ActingWorkspace, Envelope, Outcome
 from .as_of import best_of
 from .catalogue import CODEC
-from .workspace import Envelope, Outcome, Workspace
 
 FOLDER = "snapshots"
 NAMED_MAX = 100
@@ -51,13 +51,13 @@ class Difference(NamedTuple):
     """`added`, `removed`, `changed`, or `mode`."""
 
 
-def store_of(workspace: Workspace, environment: Mapping[str, str]) -> Store:
+def store_of(workspace: ActingWorkspace, environment: Mapping[str, str]) -> Store:
     """Return the store of a workspace's snapshots."""
     return Store(workspace.location.folder / FOLDER, environment)
 
 
 def take_and_record(
-    workspace: Workspace,
+    workspace: ActingWorkspace,
     sprint_id: str,
     store: Store,
     *,
@@ -79,7 +79,7 @@ def take_and_record(
 
 @contextmanager
 def kept_files(
-    workspace: Workspace,
+    workspace: ActingWorkspace,
     sprint_id: str,
     store: Store,
     *,
@@ -92,6 +92,7 @@ def kept_files(
     One that is not recorded then is let go again.
     """
     with store.lock():
+        workspace.settle(workspace.sprint(sprint_id))
         taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
 
         def fact_for(sprint: Sprint) -> SnapshotTaken:
@@ -106,7 +107,7 @@ def kept_files(
 
 
 def take_tree(
-    workspace: Workspace,
+    workspace: ActingWorkspace,
     store: Store,
     *,
     limits: Limits | None = None,
@@ -128,7 +129,7 @@ def take_tree(
 
 
 def taken_fact(
-    workspace: Workspace, taken: Taken, iteration: int, purpose: str
+    workspace: ActingWorkspace, taken: Taken, iteration: int, purpose: str
 ) -> SnapshotTaken:
     """Return the fact that a snapshot was taken."""
     return SnapshotTaken(
@@ -155,7 +156,7 @@ def shown(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def find_snapshot(workspace: Workspace, sprint: Sprint, point: str) -> HeldSnapshot:
+def find_snapshot(workspace: ActingWorkspace, sprint: Sprint, point: str) -> HeldSnapshot:
     """Return the snapshot that `iter:N`, `best` or `snapshot:ID` names.
 
     Raise `InvalidInputError` for another form, `NotFoundError` when there is none.
@@ -197,7 +198,7 @@ def patch(store: Store, one: str, other: str, paths: Sequence[str]) -> str:
 
 
 def prune(
-    workspace: Workspace,
+    workspace: ActingWorkspace,
     sprint_id: str,
     store: Store,
     *,

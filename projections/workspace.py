@@ -4,10 +4,10 @@ This is the library's door: `from sprintlog.projections import Workspace`.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import urandom
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from msgspec.structs import replace
@@ -51,8 +51,18 @@ def wall_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
+def refuse(problem: str) -> None:
+    """Let nothing go on beside a problem: this is what is done where nobody is told."""
+    raise RefusedError(problem)
+
+
 class Workspace(WorkspacePast):
     """One log, the work tree it belongs to, and everything one does with them."""
+
+    environment: Mapping[str, str] = MappingProxyType({})
+    """Where git is, and what the person ignores everywhere; for snapshots."""
+    tell: Callable[[str], None] = staticmethod(refuse)
+    """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
 
     @classmethod
     def init(
@@ -111,9 +121,13 @@ class Workspace(WorkspacePast):
         decide: Decide,
         *,
         checks_file: bool = True,
+        settles: bool = True,
         **envelope: Unpack[Envelope],
     ) -> Outcome:
         """Read the sprint, decide, append; decide anew when somebody else was first.
+
+        A restore of files that was cut short is finished before that, unless `settles`
+        is off: what is recorded meanwhile would be about files that it still replaces.
 
         With `expect` the caller decides on what it knows: a sprint that is elsewhere is
         a `ConflictError`. A key seen before answers with the first result. Tokens in
@@ -123,6 +137,8 @@ class Workspace(WorkspacePast):
         """
 
         def decide_whole(sprint: Sprint, at: str) -> list[Fact]:
+            if settles and (ended := self.settle(sprint)):
+                raise MovedOnError(ended)
             if checks_file and policy_of(sprint) == REFUSE:
                 refuse_edit(self, sprint)
             facts = with_returns(sprint, decide(sprint, at), at=at)
@@ -214,6 +230,23 @@ class Workspace(WorkspacePast):
             f"{reader.reading.name(name)} changed {TRIES_MAX} times while this was decided",
             hint="nothing was recorded; repeat the command",
         )
+
+    def settle(self, sprint: Sprint) -> int:
+        """Finish restores that were cut short; return how many events that recorded.
+
+        Where one cannot be finished who is to be told is told.
+        """
+        if not sprint.record.restoring:
+            return 0
+        # Imported here: almost never is there one.
+        from .restoring import finish_restores, is_unfinished
+
+        if not is_unfinished(self, sprint):
+            return 0
+        events, problem = finish_restores(self, sprint.id, self.environment)
+        if problem is not None:
+            self.tell(problem)
+        return events
 
     def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""

@@ -14,7 +14,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..bringing_back import OUTPUT, bring_back, inside, into_output
 from ..output import counted, print_json, print_text
-from ..recording import Options, settle
+from ..recording import Options
 from ..wiring import environment, here, open_workspace, with_recording
 
 
@@ -60,7 +60,6 @@ def command(
     options = Options(given)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        settle(workspace, sprint_id)
         held = find_snapshot(workspace, workspace.sprint(sprint_id), point)
         meant = inside(workspace, paths)
         if in_place or is_applied:

@@ -7,7 +7,7 @@ import click
 from sprintlog.engine.sprint.rollback import roll_back
 from sprintlog.engine.sprint.snapshots import best_has_snapshot
 
-from ..recording import Options, act, answer_and_refresh, settle
+from ..recording import Options, act, answer_and_refresh
 from ..wiring import open_workspace, with_recording
 
 
@@ -53,7 +53,6 @@ def command(
 
             from ..bringing_back import bring_back
 
-            settle(workspace, sprint_id)
             held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
             bring_back(
                 workspace,

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.facts import NoteAdded
 from sprintlog.projections import restoring
+from sprintlog.projections.workspace import Workspace
 
 from ..outside.trees import git, picture, put
 from .conftest import PLAN, Run
@@ -260,6 +263,34 @@ def _cut_short(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         done("restore", "iter:1", "--in-place", "--yes")
 
 
+def test_killed_restore_is_finished_by_the_library_too(
+    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever acts on a sprint finishes its restore first; what is expected holds."""
+    _cut_short(done, monkeypatch)
+    with Workspace.open(tree) as workspace:
+        version = workspace.sprint("auth").version
+        workspace.act("auth", lambda sprint, at: [NoteAdded("next")], expect=version)
+    assert files(tree)["src/login"] == b"good\n"
+    types = [event["type"] for event in done("log", "--json").lines]
+    assert types[-2:] == ["files-restored", "note-added"]
+
+
+def test_nobody_goes_on_unknowing_beside_a_killed_restore(
+    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it cannot be finished and nobody is told, an action is refused."""
+    _cut_short(done, monkeypatch)
+    with Workspace.open(tree) as workspace:
+        workspace.environment = {"PATH": str(tree)}
+        with pytest.raises(RefusedError, match="cannot be finished: snapshots need git"):
+            workspace.act("auth", lambda sprint, at: [NoteAdded("next")])
+        told: list[str] = []
+        workspace.tell = told.append
+        workspace.act("auth", lambda sprint, at: [NoteAdded("next")])
+        assert len(told) == 1
+
+
 def test_restore_that_cannot_be_finished_stops_nothing(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +299,7 @@ def test_restore_that_cannot_be_finished_stops_nothing(
     with monkeypatch.context() as patched:
         patched.setenv("PATH", str(tree))
         assert "cannot be finished: snapshots need git" in done("note", "next").err
+        done("iteration", "end")
     done("note", "after")
     assert files(tree)["src/login"] == b"good\n"
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import stat
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +24,8 @@ REFS = "refs/snapshots/"
 WAIT_SECONDS_MAX = 30.0
 PACKS_MAX = 40
 """More packs than this are put together."""
+_held: set[tuple[int, Path]] = set()
+"""The locks of this process, by thread: whoever holds one may take it again."""
 _ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 
@@ -41,6 +44,10 @@ class Store:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the one lock under which snapshots are made, dropped and brought back."""
+        own = threading.get_ident(), self.folder
+        if own in _held:
+            yield
+            return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(
             self.folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
@@ -51,8 +58,10 @@ class Store:
             except OSError as error:
                 place = self.folder / "lock"
                 raise RefusedError(f"{place}: no lock: {error.strerror}") from error
+            _held.add(own)
             yield
         finally:
+            _held.discard(own)
             give_back(descriptor)
 
     def make(self) -> None:
