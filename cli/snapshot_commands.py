@@ -8,7 +8,7 @@ import click
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.snapshots import KEEP_DEFAULT
+from sprintlog.engine.sprint.snapshots import KEEP_DEFAULT, has_snapshot
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.workspace import Outcome, Workspace
 
@@ -58,6 +58,9 @@ def with_snapshot_options(function: Function) -> Function:
 @with_recording
 def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     """Keep the work tree's files as they are, for the iteration under way.
+
+    After its end the files that were kept by then stay the iteration's; what is taken
+    later has only its id.
 
     All that git would see is kept, with or without a repository: bytes, modes, links and
     empty folders. What is left out is said, nested repositories among it.
@@ -208,7 +211,7 @@ def files_between(
     """Return how the files of two iterations differ; None unless both were kept."""
     from sprintlog.projections.snapshotting import compare, find_snapshot, shown, store_of
 
-    if not {one, other} <= {held.iteration for held in sprint.record.snapshots}:
+    if not all(has_snapshot(sprint, number) for number in (one, other)):
         return None
     try:
         held = [find_snapshot(workspace, sprint, f"iter:{n}") for n in (one, other)]

@@ -18,7 +18,6 @@ from sprintlog.engine.outside.snapshots.store import FILES, Store
 from sprintlog.engine.outside.snapshots.taking import Limits, Taken, take
 from sprintlog.engine.sprint.held import HeldSnapshot
 from sprintlog.engine.sprint.snapshot_facts import (
-    OF_ITERATION,
     FileLeft,
     SnapshotsPruned,
     SnapshotTaken,
@@ -27,6 +26,7 @@ from sprintlog.engine.sprint.snapshots import (
     KEEP_DEFAULT,
     current_iteration,
     prune_snapshots,
+    purpose_now,
     snapshot_named,
     snapshot_of,
     take_snapshot,
@@ -96,7 +96,13 @@ def kept_files(
         taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
 
         def fact_for(sprint: Sprint) -> SnapshotTaken:
-            return taken_fact(workspace, taken, current_iteration(sprint), OF_ITERATION)
+            number = current_iteration(sprint)
+            return taken_fact(
+                workspace,
+                taken,
+                number,
+                purpose_now(sprint, worktree=workspace.location.worktree),
+            )
 
         try:
             yield taken, fact_for

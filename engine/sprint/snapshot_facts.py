@@ -11,6 +11,7 @@ import msgspec
 from ..log.fact import Fact, Kind
 
 OF_ITERATION = "iteration"
+OF_MOMENT = "moment"
 BEFORE_RESTORE = "before-restore"
 
 
@@ -47,7 +48,8 @@ class SnapshotTaken(Fact, frozen=True):
     bytes: int
     """How many bytes they have together."""
     purpose: str = OF_ITERATION
-    """`iteration`, or `before-restore` for what a restore was about to replace."""
+    """`iteration`; `moment` when that had ended with files of its own before, which
+    stay its files; `before-restore` for what a restore was about to replace."""
     worktree: str = ""
     """Name of the linked git work tree; empty for the main one."""
     left_out: tuple[FileLeft, ...] = ()

@@ -8,9 +8,11 @@ from ..log.fact import Fact
 from .audit_facts import ForkCreated
 from .facts import RolledBack
 from .held import HeldSnapshot, Restore
+from .loop import open_iteration
 from .rollback import iteration_end
 from .snapshot_facts import (
     OF_ITERATION,
+    OF_MOMENT,
     FilesRestored,
     RestoreStarted,
     SnapshotsPruned,
@@ -29,6 +31,19 @@ def current_iteration(sprint: Sprint) -> int:
     return number if type(number) is int and number > 0 else 0
 
 
+def purpose_now(sprint: Sprint, *, worktree: str) -> str:
+    """Return what a snapshot that is taken now is for.
+
+    The files in which an iteration ended are what was measured. One that is taken after
+    that is of its own moment, unless none was taken before.
+    """
+    number = current_iteration(sprint)
+    if not number or open_iteration(sprint.plan) is not None:
+        return OF_ITERATION
+    known = [h for h in sprint.record.snapshots if h.worktree == worktree]
+    return OF_MOMENT if _is_of(number, known) else OF_ITERATION
+
+
 def take_snapshot(sprint: Sprint, *, taken: SnapshotTaken) -> list[Fact]:
     """Record a snapshot that the store holds."""
     check_exists(sprint)
@@ -36,7 +51,7 @@ def take_snapshot(sprint: Sprint, *, taken: SnapshotTaken) -> list[Fact]:
 
 
 def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
-    """Return an iteration's snapshot: the newest that was taken before it ended.
+    """Return an iteration's snapshot: the newest that was taken before it was left.
 
     One that was taken later for the same number counts only where there is no other.
     Raise `NotFoundError` without any.
@@ -66,7 +81,10 @@ def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
 
 def has_snapshot(sprint: Sprint, number: int) -> bool:
     """Tell whether an iteration's files were kept."""
-    held = sprint.record.snapshots
+    return _is_of(number, sprint.record.snapshots)
+
+
+def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
     return any(h.iteration == number and h.purpose == OF_ITERATION for h in held)
 
 

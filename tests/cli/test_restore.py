@@ -193,6 +193,18 @@ def test_best_gives_state_and_files(tree: Path, done: Run, run: Run) -> None:
     assert files(tree) == before
 
 
+def test_later_snapshot_does_not_replace_what_was_measured(tree: Path, done: Run) -> None:
+    """`best` are the files an iteration ended with; later ones have only their id."""
+    metrics = ("--metric", "test_count=9", "--metric", "tests_passed=9")
+    done("iteration", "end", "--snapshot", *metrics)
+    put(tree / "src/login", b"later\n")
+    later = done("iteration", "snapshot", "--json").json["snapshot"]
+    done("restore", "best", "src", "--into", "../best")
+    assert files(tree.parent / "best")["src/login"] == b"worse\n"
+    done("restore", f"snapshot:{later[:9]}", "src", "--into", "../later")
+    assert files(tree.parent / "later")["src/login"] == b"later\n"
+
+
 def test_iteration_that_was_left_can_be_gone_back_to(tree: Path, done: Run) -> None:
     """Where a rollback with files left, another one can go to again."""
     before = files(tree)

@@ -10,6 +10,7 @@ from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.audit_facts import ForkCreated
 from sprintlog.engine.sprint.facts import (
+    IterationEnded,
     IterationStarted,
     NoteAdded,
     PhaseStarted,
@@ -19,6 +20,7 @@ from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
 from sprintlog.engine.sprint.snapshot_facts import (
     BEFORE_RESTORE,
     OF_ITERATION,
+    OF_MOMENT,
     FilesRestored,
     RestoreStarted,
     SnapshotsPruned,
@@ -30,6 +32,7 @@ from sprintlog.engine.sprint.snapshots import (
     files_with,
     protected,
     prune_snapshots,
+    purpose_now,
     snapshot_named,
     snapshot_of,
     start_restore,
@@ -87,6 +90,19 @@ def test_snapshot_after_the_end_does_not_count(loop: Scenario) -> None:
     """What is taken for an iteration after it ended does not become its snapshot."""
     loop.given(IterationStarted(3), taken("cccc", 1))
     assert found(loop, 1) == "aaaa"
+
+
+def test_files_of_its_end_stay_an_iterations(loop: Scenario) -> None:
+    """What is taken after an iteration ended is of its own moment, if it has files."""
+    assert purpose_now(loop.sprint, worktree="") == OF_ITERATION
+    loop.given(IterationEnded(2))
+    assert purpose_now(loop.sprint, worktree="") == OF_MOMENT
+    assert purpose_now(loop.sprint, worktree="linked") == OF_ITERATION
+    loop.given(taken("cccc", 2, purpose=OF_MOMENT))
+    assert found(loop, 2) == "bbbb"
+    assert snapshot_named(loop.sprint, "cccc").iteration == 2
+    loop.given(IterationStarted(3), IterationEnded(3))
+    assert purpose_now(loop.sprint, worktree="") == OF_ITERATION
 
 
 def test_snapshot_before_a_restore_is_nobodys(loop: Scenario) -> None:
