@@ -7,10 +7,14 @@ texts folds the `Document`.
 import msgspec
 
 from ..errors import NotFoundError
+from ..saved_shape import shape_of
 from .ids import next_id
 
-JOURNAL_FORMAT = 1
-"""Raise when a saved state of an older version must not be read again."""
+MEANING = "aab0c9ec75fe"
+"""Stands for what is saved of the stored journals; a test says what to write here.
+
+So a state is not read again that says something else in the same fields.
+"""
 JOURNAL = "journal"
 
 
@@ -66,6 +70,9 @@ class Journal(msgspec.Struct):
                 field=field,
             )
 
+
+JOURNAL_FORMAT = shape_of(Journal, meaning=MEANING)
+"""A state that was saved in another format is not read again."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Journal)

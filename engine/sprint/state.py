@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ..log.fact import Fact
+from ..saved_shape import shape_of
 from .facts import Place
 from .figures import figures
 from .queue_view import Decided, queue_of, with_queue
@@ -18,8 +19,11 @@ from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-STATE_FORMAT = 3
-"""Raise when a saved state of an older version must not be read again."""
+MEANING = "f5070a2b8758"
+"""Stands for what is saved of the stored streams; a test says what to write here.
+
+So a state is not read again that says something else in the same fields.
+"""
 
 
 class Plan:
@@ -240,6 +244,9 @@ class _Saved(msgspec.Struct, array_like=True):
 def _stored(fact: Fact) -> tuple[str, Data]:
     return fact.type, msgspec.to_builtins(fact)
 
+
+STATE_FORMAT = shape_of(_Saved, meaning=MEANING)
+"""A state that was saved in another format is not read again."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Saved)

@@ -1,9 +1,11 @@
 """A log of an older version is read and goes on; one of a newer version is refused.
 
 `fixtures/logs/schema-1.db` is a log as the code wrote it when every fact had its first
-shape. It is never made anew.
+shape. It is never made anew. `saved-states.db` is a log as well; `saved-states.jsonl` has
+what earlier code saved of its sprint: a line for each way in which that was done.
 """
 
+import base64
 import json
 import shutil
 import sqlite3
@@ -22,6 +24,8 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 LOG = FIXTURES / "logs" / "schema-1.db"
 STATE = FIXTURES / "expected" / "log-schema-1.PROGRESS.yaml"
 EVENTS = 11
+SAVED = FIXTURES / "logs" / "saved-states"
+SAVED_STATES = [*map(json.loads, SAVED.with_suffix(".jsonl").read_text().splitlines())]
 PLAN = """\
 goal: Give people a way in
 phases:
@@ -88,6 +92,25 @@ def test_older_log_is_sound_and_says_the_same(old: Path, done: Any) -> None:
     assert done("show", "progress", "--sprint", "auth").out == STATE.read_text()
     assert done("rebuild", "--check", "--sprint", "auth").code == 0
     assert rows(old) == before
+
+
+@pytest.mark.parametrize("saved", SAVED_STATES, ids=lambda saved: str(saved["commit"]))
+def test_state_saved_by_other_code_is_not_read(
+    folder: Path, done: Any, saved: dict[str, Any]
+) -> None:
+    """What other code saved is thrown away: the log is sound, and answers as without it."""
+    database = folder / ".sprintlog" / "log.db"
+    database.parent.mkdir(0o700)
+    shutil.copyfile(SAVED.with_suffix(".db"), database)
+    done("rebuild")
+    before = done("show", "progress", "--sprint", "auth").out
+    with sqlite3.connect(database) as connection:
+        row = (saved["stream"], saved["version"], saved["format"])
+        state = base64.b64decode(saved["state"])
+        connection.execute("REPLACE INTO checkpoints VALUES (?, ?, ?, ?)", (*row, state))
+    connection.close()
+    assert done("verify").code == 0
+    assert done("show", "progress", "--sprint", "auth").out == before
 
 
 def test_older_log_takes_further_events(old: Path, folder: Path, done: Any) -> None:

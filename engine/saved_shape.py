@@ -1,0 +1,52 @@
+"""A number for the shape of what is saved, so that another shape is never read as it."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import get_args
+
+import msgspec
+
+
+def shape_of(*saved: type[msgspec.Struct], meaning: str) -> int:
+    """Return a number that is another one as soon as anything about these is another.
+
+    It covers their fields, in order, with types and defaults, and all structs below them.
+    `meaning` stands for what no field says.
+    """
+    lines = [meaning]
+    structs = [*dict.fromkeys(saved)]
+    for struct in structs:
+        types = _types_of(struct)
+        lines.append(_line(struct, types))
+        found = [part for kind in types for part in _structs_in(kind)]
+        structs += [part for part in dict.fromkeys(found) if part not in structs]
+    # As many bits as fit into any integer column.
+    return int.from_bytes(sha256("\n".join(lines).encode()).digest()[:6])
+
+
+def _line(struct: type[msgspec.Struct], types: list[object]) -> str:
+    config, names = struct.__struct_config__, struct.__struct_encode_fields__
+    layout = (config.array_like, config.omit_defaults, config.tag_field, config.tag)
+    defaults = [*map(_default, struct.__struct_defaults__)]
+    return f"{struct.__name__} {layout} {names} {types} {defaults}"
+
+
+def _types_of(struct: type[msgspec.Struct]) -> list[object]:
+    types: dict[str, object] = {}
+    for kind in reversed(struct.__mro__):
+        types.update(getattr(kind, "__annotations__", {}))
+    return [types[name] for name in struct.__struct_fields__]
+
+
+def _structs_in(kind: object) -> Iterator[type[msgspec.Struct]]:
+    if not isinstance(kind, type):
+        for part in get_args(kind):
+            yield from _structs_in(part)
+    elif issubclass(kind, msgspec.Struct):
+        yield kind
+
+
+def _default(default: object) -> str:
+    # What makes a default would be written with its place in memory.
+    factory = getattr(default, "factory", None)
+    return repr(default) if factory is None else factory.__qualname__

@@ -1,0 +1,81 @@
+"""The number for a shape: the same in every process, another one for another shape."""
+
+import os
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from sprintlog.engine.saved_shape import shape_of
+
+
+def part(**fields: tuple[object, object]) -> type[msgspec.Struct]:
+    """Return a struct with these fields: type and default."""
+    return msgspec.defstruct("Part", [(name, *given) for name, given in fields.items()])
+
+
+def whole(kind: object, *, array_like: bool = False) -> int:
+    """Return the number for a struct with one field."""
+    struct = msgspec.defstruct("Whole", [("held", kind)], array_like=array_like)
+    return shape_of(struct, meaning="1")
+
+
+BEFORE = part(number=(int, 0), words=(list[str], msgspec.field(default_factory=list)))
+OTHERS = {
+    "a name": part(count=(int, 0), words=(list[str], msgspec.field(default_factory=list))),
+    "a type": part(
+        number=(float, 0), words=(list[str], msgspec.field(default_factory=list))
+    ),
+    "a type within": part(
+        number=(int, 0), words=(list[int], msgspec.field(default_factory=list))
+    ),
+    "a default": part(
+        number=(int, 1), words=(list[str], msgspec.field(default_factory=list))
+    ),
+    "what makes a default": part(
+        number=(int, 0), words=(list[str], msgspec.field(default_factory=dict))
+    ),
+    "one less": part(number=(int, 0)),
+    "the order": part(
+        words=(list[str], msgspec.field(default_factory=list)), number=(int, 0)
+    ),
+}
+
+
+@pytest.mark.parametrize("after", OTHERS.values(), ids=OTHERS)
+def test_other_fields_are_another_shape(after: type[msgspec.Struct]) -> None:
+    """Whatever changes in a struct, however far below, changes the number."""
+    assert whole(dict[str, tuple[int, BEFORE | None]]) != (  # type: ignore[valid-type]
+        whole(dict[str, tuple[int, after | None]])  # type: ignore[valid-type]
+    )
+
+
+def test_another_layout_is_another_shape() -> None:
+    """A struct kept as a list is not one that is kept by names."""
+    assert whole(int) != whole(int, array_like=True)
+
+
+def test_another_meaning_is_another_shape() -> None:
+    """What no field says is part of the number."""
+    assert shape_of(BEFORE, meaning="1") != shape_of(BEFORE, meaning="2")
+
+
+def test_struct_that_is_met_again_counts_once() -> None:
+    """A struct that several fields hold is part of the number once."""
+    assert shape_of(BEFORE, BEFORE, meaning="1") == shape_of(BEFORE, meaning="1")
+
+
+def test_number_is_the_same_in_every_process() -> None:
+    """Neither places in memory nor the order of hashes are in the numbers in use."""
+    script = (
+        "from sprintlog.engine.sprint.state import STATE_FORMAT as s;"
+        "from sprintlog.engine.journal.state import JOURNAL_FORMAT as j; print(s, j)"
+    )
+    answers = {
+        subprocess.check_output(
+            [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}
+        )
+        for seed in ("1", "2")
+    }
+    assert len(answers) == 1
