@@ -57,6 +57,7 @@ def fork(
     for first in range(known, len(wanted), APPEND_EVENTS_MAX):
         batch = wanted[first : first + APPEND_EVENTS_MAX]
         events = workspace.log.append(stream, batch, expect=first).events
+        workspace.behind.add(stream)
     return Outcome(workspace.sprint(name), events[-1:])
 
 

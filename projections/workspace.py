@@ -1,10 +1,13 @@
 """The workspace: act (read, decide, append), read as of any point, refresh state files.
 
+Whatever was recorded through it is in the state files once it is left, however it is left.
+
 This is the library's door: `from sprintlog.projections import Workspace`.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from os import urandom
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -12,7 +15,12 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from msgspec.structs import replace
 
-from sprintlog.engine.errors import BusyError, ConflictError, RefusedError
+from sprintlog.engine.errors import (
+    BusyError,
+    ConflictError,
+    RefusedError,
+    SprintlogError,
+)
 from sprintlog.engine.log.append import check_expected, check_key
 from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.log.fact import Fact
@@ -31,7 +39,7 @@ from .acting import DecideOnJournal as DecideOnJournal
 from .acting import Envelope as Envelope
 from .acting import MovedOnError
 from .acting import Outcome as Outcome
-from .catalogue import State, draft, masked
+from .catalogue import State, draft, masked, sprint_of, sprint_stream
 from .reading import Reader
 from .refreshing import Refreshed
 from .sprint_file import ADOPT, REFUSE, policy_of, refuse_edit, sprint_files
@@ -109,7 +117,10 @@ class Workspace(WorkspacePast):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self._catch_up(is_failing=error is not None)
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Give back the log."""
@@ -225,6 +236,7 @@ class Workspace(WorkspacePast):
                 continue
             if appended.duplicate:
                 return Acted(reader.current(name), appended.events, duplicate=True)
+            self.behind.add(stream)
             return Acted(reader.take(state, appended.events), appended.events)
         raise BusyError(
             f"{reader.reading.name(name)} changed {TRIES_MAX} times while this was decided",
@@ -297,19 +309,56 @@ class Workspace(WorkspacePast):
 
         Where edits are adopted, what somebody else put there becomes facts at once.
         """
-        refreshed = sprint_files(self).refresh(sprint_id)
-        if refreshed.kept is None or policy_of(self.sprint(sprint_id)) != ADOPT:
-            return refreshed
-        said = self.adopt(sprint_id)
-        again = sprint_files(self).refresh(sprint_id)
-        problem = f"{refreshed.problem}; {said}"
-        return again._replace(kept=refreshed.kept, problem=problem)
+        with self._catching_up(sprint_stream(sprint_id)):
+            refreshed = sprint_files(self).refresh(sprint_id)
+            if refreshed.kept is None or policy_of(self.sprint(sprint_id)) != ADOPT:
+                return refreshed
+            said = self.adopt(sprint_id)
+            again = sprint_files(self).refresh(sprint_id)
+            problem = f"{refreshed.problem}; {said}"
+            return again._replace(kept=refreshed.kept, problem=problem)
 
     def refresh_journal(self) -> Refreshed:
         """Bring the journal's state file up to date in the same way."""
         from .journal_file import journal_file
 
-        return journal_file(self).refresh(JOURNAL)
+        with self._catching_up(JOURNAL):
+            return journal_file(self).refresh(JOURNAL)
+
+    @contextmanager
+    def _catching_up(self, stream: str) -> Iterator[None]:
+        """Take a stream's state file as up to date afterwards, or as one that cannot be.
+
+        Whoever is interrupted in here leaves it behind.
+        """
+        try:
+            yield
+        except SprintlogError:
+            self.behind.discard(stream)
+            raise
+        self.behind.discard(stream)
+
+    def _catch_up(self, *, is_failing: bool) -> None:
+        """Refresh what is behind still, since whoever recorded did not come to it.
+
+        What ended that matters more than a file that cannot be written.
+        """
+        for stream in sorted(self.behind):
+            sprint_id = sprint_of(stream)
+            try:
+                if sprint_id is None:
+                    refreshed = self.refresh_journal()
+                else:
+                    refreshed = self.refresh(sprint_id)
+            except SprintlogError as problem:
+                if not is_failing:
+                    raise
+                sentence: str | None = problem.message
+            else:
+                sentence = refreshed.problem
+            if sentence:
+                with suppress(RefusedError):
+                    self.tell(sentence)
 
     def _check_no_foreign_journal(self) -> None:
         """Refuse to begin a journal where another tool has one: it is taken in first."""

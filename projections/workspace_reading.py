@@ -39,6 +39,8 @@ class WorkspaceReading:
         self.checkpoints = SqliteCheckpoints(log, SPRINTS)
         self.reader = Reader(log, SPRINTS, self.checkpoints)
         self.files = StateFiles(location, log)
+        self.behind: set[str] = set()
+        """The streams with events of ours that their state files do not say yet."""
 
     # The journal's modules are imported when they are needed: what is recorded of a
     # sprint does not wait for them.

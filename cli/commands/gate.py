@@ -8,6 +8,7 @@ import click
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.outside.signals import InterruptedBySignal, Signals
 from sprintlog.engine.sprint.gate_checks import record_gate, run_of
 from sprintlog.engine.sprint.gates import (
     GateResult,
@@ -74,28 +75,32 @@ def run(
     """
     options = Options(given)
     wish = {"phase": phase, "timeout": timeout, "env": pass_on}
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
-        settle(workspace, sprint_id)
-        ran = run_gate(
-            workspace,
-            sprint_id,
-            environment=environment(),
-            phase=phase,
-            timeout_seconds=timeout,
-            pass_on=pass_on,
-            actor=options.actor,
-            at=options.at,
-            key=options.key,
-            key_digest=key_digest("gate run", wish) if options.key else None,
-            expect=options.expect,
-            correlation_id=options.correlation_id,
-            causation_id=options.causation_id,
-            masks=options.masks,
-        )
-        if ran.refreshed and ran.refreshed.problem:
-            warn(ran.refreshed.problem)
-        code = answer_gate(workspace, ran.outcome, as_json=options.as_json)
+    try:
+        with open_workspace() as workspace, Signals() as signals:
+            sprint_id = workspace.choose(options.sprint_id)
+            settle(workspace, sprint_id)
+            ran = run_gate(
+                workspace,
+                sprint_id,
+                environment=environment(),
+                phase=phase,
+                timeout_seconds=timeout,
+                pass_on=pass_on,
+                actor=options.actor,
+                at=options.at,
+                key=options.key,
+                key_digest=key_digest("gate run", wish) if options.key else None,
+                expect=options.expect,
+                correlation_id=options.correlation_id,
+                causation_id=options.causation_id,
+                masks=options.masks,
+                interruptible=signals.interruptible,
+            )
+            if ran.refreshed and ran.refreshed.problem:
+                warn(ran.refreshed.problem)
+            code = answer_gate(workspace, ran.outcome, as_json=options.as_json)
+    except InterruptedBySignal as signal:
+        code = 128 + signal.number
     sys.exit(code)
 
 

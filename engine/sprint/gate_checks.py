@@ -12,26 +12,38 @@ import msgspec
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .breakpoints import breakpoint_after
+from .done_work import done_work, keep_done
 from .facts import (
     GateBlocked,
     GateChecked,
     GateInterrupted,
     GateStarted,
     SprintBlocked,
+    WorkDone,
 )
 from .gates import (
     GateResult,
     attempts_of,
-    check_ready,
+    check_due,
     find_gate,
     gate_of,
+    is_due,
     next_attempt,
     verdict_of,
     word_after,
 )
 from .state import Plan, Sprint
+from .transitions import check_running
 from .tree import Data, Node, gate_is_open, gate_status, put
-from .words import BLOCKED, COMPLETED, PASSED, PENDING, RUNNING
+from .words import (
+    BLOCKED,
+    COMPLETED,
+    NEEDS_HUMAN,
+    NOT_STARTED,
+    PASSED,
+    PENDING,
+    RUNNING,
+)
 
 SECONDS_MAX = 10**7
 """No gate is waited for longer."""
@@ -59,6 +71,7 @@ def start_gate(
     node = find_gate(sprint, phase)
     if not gate_is_open(node.data):
         return []
+    check_running(sprint, f"check the gate of phase {node.address}")
     facts = _check_free(sprint, node, is_alive)
     gate = gate_of(node)
     if gate.script is None:
@@ -83,7 +96,10 @@ def start_gate(
 
 
 def check_gate(sprint: Sprint, *, phase: str, run: str, result: GateResult) -> list[Fact]:
-    """Say how a run ended; raise `RefusedError` when it no longer counts."""
+    """Say how a run ended, whatever became of the sprint meanwhile: the verdict is reached.
+
+    Raise `RefusedError` only when the run itself no longer counts.
+    """
     node = sprint.plan.tree.find(phase)
     started = _started_as(sprint, node, run)
     if node is None or started is None:
@@ -94,8 +110,7 @@ def check_gate(sprint: Sprint, *, phase: str, run: str, result: GateResult) -> l
             phase=phase,
             wish="gate",
         )
-    check_ready(sprint, node)
-    return _checked(node, started.attempt, result, elsewhere=False)
+    return _checked(sprint, node, started.attempt, result, elsewhere=False)
 
 
 def interrupt_gate(sprint: Sprint, *, phase: str, run: str, reason: str) -> list[Fact]:
@@ -114,7 +129,9 @@ def record_gate(
 ) -> list[Fact]:
     """Take in the result of a script that somebody else ran; it is marked as such.
 
-    With `attempt` the same result of the same attempt is recorded once.
+    It may come while the sprint is paused or stopped, unless a person must first say
+    what becomes of a gate that has blocked. With `attempt` the same result of the same
+    attempt is recorded once.
     """
     node = find_gate(sprint, phase)
     made = attempts_of(node)
@@ -130,6 +147,8 @@ def record_gate(
             state=PASSED,
             wish="gate",
         )
+    if sprint.plan.status in (NOT_STARTED, COMPLETED) or _is_blocked(node):
+        check_running(sprint, f"record a result of the gate of phase {node.address}")
     facts = _check_free(sprint, node, is_alive)
     following = next_attempt(node)
     if attempt not in (None, following):
@@ -140,7 +159,7 @@ def record_gate(
             allowed=[following],
             field="attempt",
         )
-    return [*facts, *_checked(node, following, result, elsewhere=True)]
+    return [*facts, *_checked(sprint, node, following, result, elsewhere=True)]
 
 
 def run_of(plan: Plan, node: Node) -> GateStarted | None:
@@ -161,7 +180,7 @@ def _started_as(sprint: Sprint, node: Node | None, run: str) -> GateStarted | No
 
 def _check_free(sprint: Sprint, node: Node, is_alive: IsAlive) -> list[Fact]:
     """Return the end of a run that was lost; raise `RefusedError` if none may begin."""
-    check_ready(sprint, node)
+    check_due(node)
     if gate_status(node.data) != RUNNING:
         return []
     started = run_of(sprint.plan, node)
@@ -180,24 +199,34 @@ def _check_free(sprint: Sprint, node: Node, is_alive: IsAlive) -> list[Fact]:
 
 
 def _checked(
-    node: Node, attempt: int, result: GateResult, *, elsewhere: bool
+    sprint: Sprint, node: Node, attempt: int, result: GateResult, *, elsewhere: bool
 ) -> list[Fact]:
     """Return a check and what follows from it."""
     fact = _fact(node, attempt, result, elsewhere=elsewhere)
+    status = sprint.plan.status
+    if status == COMPLETED:
+        # Who closed the sprint did so without this gate: nothing follows any more.
+        return [fact]
     if verdict_of(fact) == PASSED:
         # A leaf that is still in progress reaches its breakpoint when it completes.
         is_end = node.children or node.status == COMPLETED
         return [fact, *(breakpoint_after(node, COMPLETED) if is_end else ())]
-    if attempt < gate_of(node).attempts_max:
+    if attempt < gate_of(node).attempts_max or not is_due(node):
         return [fact]
     times = "once" if attempt == 1 else f"{attempt} times"
     how = "ran into its time limit" if result.timed_out else f"exit code {result.exit_code}"
     error = f"the gate failed {times}, as often as it may; last: {how}"
+    where = f"phase {node.address}"
     return [
         fact,
         GateBlocked(node.address, error),
-        SprintBlocked(f"phase {node.address}: {error}"),
+        # A person is asked for already, and knows why.
+        *(() if status in (BLOCKED, NEEDS_HUMAN) else [SprintBlocked(f"{where}: {error}")]),
     ]
+
+
+def _is_blocked(node: Node) -> bool:
+    return gate_status(node.data) == BLOCKED
 
 
 def _fact(node: Node, attempt: int, result: GateResult, *, elsewhere: bool) -> GateChecked:
@@ -279,6 +308,9 @@ def _evolves(
         plan.tree.settle_gate(node, at)
         if isinstance(fact, GateStarted | GateChecked):
             plan.say(_key(node), fact)
+            if node.leaf >= 0 and done_work(plan, node.address) is None:
+                # Whoever has a leaf's gate checked has done its work.
+                keep_done(plan, WorkDone(node.address))
 
     return evolve
 

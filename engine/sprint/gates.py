@@ -11,7 +11,7 @@ import msgspec
 from ..errors import RefusedError
 from .facts import GateChecked
 from .state import Sprint
-from .transitions import check_running, find_node
+from .transitions import find_node
 from .tree import Data, Node, gate_is_open, gate_status
 from .words import (
     BLOCKED,
@@ -118,9 +118,8 @@ def find_gate(sprint: Sprint, phase: str | None) -> Node:
     return next(filter(is_due, found), found[0])
 
 
-def check_ready(sprint: Sprint, node: Node) -> None:
-    """Raise `RefusedError` unless the sprint goes on and the node waits for its gate."""
-    check_running(sprint, f"check the gate of phase {node.address}")
+def check_due(node: Node) -> None:
+    """Raise `RefusedError` unless the node waits for its gate."""
     if is_due(node):
         return
     waits_for = next((x for x in _leaves_of(node) if x.status not in FINISHED), node)

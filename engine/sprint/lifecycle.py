@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .facts import (
@@ -107,6 +109,7 @@ def resume_sprint(
     """Go on; after `blocked` and `needs-human` somebody says who resolved it and why.
 
     After a breakpoint on the last phase nothing is left to do and the sprint completes.
+    One that was reached while the sprint was blocked still pauses it then.
     """
     fact = SprintResumed(by, why, done)
     if sprint.plan.status == IN_PROGRESS and sprint.plan.was_said("", fact):
@@ -122,7 +125,7 @@ def resume_sprint(
         )
     if status == PAUSED_AT_BREAKPOINT and sprint.plan.tree.open_leaf() is None:
         return [fact, SprintCompleted()]
-    return [fact]
+    return [fact, *_breakpoint_to_come(sprint.plan)]
 
 
 def complete_sprint(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
@@ -206,6 +209,27 @@ def _evolve_resumed(plan: Plan, fact: Any, at: str) -> None:
     plan.document.pop("human-needed", None)
 
 
+_TO_COME = "\nbreakpoint"
+# No address holds a control character, so this one is nobody's.
+
+
+def _breakpoint_to_come(plan: Plan) -> list[Fact]:
+    """Return the breakpoint that was reached while the sprint was blocked anyway."""
+    said = plan.said.get(_TO_COME)
+    if isinstance(said, tuple):
+        return [msgspec.convert(said[1], BreakpointReached)]
+    return [said] if said is not None else []
+
+
+def _evolve_breakpoint(plan: Plan, fact: BreakpointReached, at: str) -> None:
+    if plan.status in (BLOCKED, NEEDS_HUMAN):
+        # The verdict of a gate came in: that resolves nothing, so the pause waits.
+        plan.say(_TO_COME, fact)
+        return
+    plan.said.pop(_TO_COME, None)
+    plan.set_status(PAUSED_AT_BREAKPOINT)
+
+
 def _evolve_human_needed(plan: Plan, fact: HumanNeeded, at: str) -> None:
     plan.set_status(NEEDS_HUMAN)
     needed = {"reason": fact.reason}
@@ -248,7 +272,7 @@ def _evolves(
 _CHANGES: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     SprintStarted: _evolve_started,
     SprintPaused: _becomes(PAUSED),
-    BreakpointReached: _becomes(PAUSED_AT_BREAKPOINT),
+    BreakpointReached: _evolve_breakpoint,
     SprintBlocked: _becomes(BLOCKED),
     HumanNeeded: _evolve_human_needed,
     SprintInterrupted: _becomes(INTERRUPTED),

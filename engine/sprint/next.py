@@ -22,9 +22,9 @@ from .actions import (
     is_over,
     used_up,
 )
+from .done_work import done_work
 from .gates import find_gate, gate_of, next_attempt, repair_prompt
 from .lifecycle import need_of
-from .phases import done_work
 from .queue import came_back
 from .ralph_next import run_hooks, work_on_goal
 from .state import Plan, Sprint

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .breakpoints import breakpoint_after
+from .done_work import done_work, forget_done, keep_done
 from .facts import (
     PhaseBlocked,
     PhaseCompleted,
@@ -84,19 +83,6 @@ def end_work(
         return []
     check_phase(leaf, "complete")
     return [fact]
-
-
-def done_work(plan: Plan, address: str) -> WorkDone | None:
-    """Return that a leaf's work is done and only its end is to come, if that was said."""
-    said = plan.said.get(_work_key(address))
-    if isinstance(said, tuple):
-        return msgspec.convert(said[1], WorkDone)
-    return said if isinstance(said, WorkDone) else None
-
-
-def _work_key(address: str) -> str:
-    # No address holds a control character, so this one is nobody else's.
-    return f"\nwork\n{address}"
 
 
 def skip_phase(
@@ -198,7 +184,7 @@ def _end(node: Node, at: str) -> None:
 
 
 def _started(plan: Plan, node: Node, fact: PhaseStarted, at: str) -> str:
-    plan.said.pop(_work_key(node.address), None)
+    forget_done(plan, node.address)
     put(node.data, "started-at", at)
     if fact.model is not None:
         put(node.data, "model", fact.model)
@@ -213,7 +199,7 @@ def _completed(plan: Plan, node: Node, fact: PhaseCompleted, at: str) -> str:
 
 
 def _work_done(plan: Plan, node: Node, fact: WorkDone, at: str) -> str:
-    plan.say(_work_key(node.address), fact)
+    keep_done(plan, fact)
     return node.status
 
 

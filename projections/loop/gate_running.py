@@ -6,7 +6,7 @@ between leaves a run whose process is gone, which the next one notices.
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -63,12 +63,14 @@ def run_gate(
     correlation_id: str | None = None,
     causation_id: str | None = None,
     masks: bool = True,
+    interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> GateRun:
     """Run the script of a gate in the work tree and record how it ended.
 
     Of `environment` the script gets what `gate_script.ENVIRONMENT` states, and the names
     in `pass_on`. A key seen before answers with its check and runs nothing. When the run
-    is cut short it is recorded as interrupted, and what cut it short goes on.
+    is cut short it is recorded as interrupted, and what cut it short goes on; signals are
+    to be let in by `interruptible` alone, so that a verdict that was reached is recorded.
     """
     act = partial(
         workspace.act,
@@ -97,10 +99,13 @@ def run_gate(
         )
         try:
             refreshed = workspace.refresh(sprint_id)
-            result = _run(workspace, began.sprint, started, environment, pass_on)
+            with interruptible():
+                result = _run(workspace, began.sprint, started, environment, pass_on)
             ended = act(_ends(started, result), key=key, key_digest=key_digest)
         except BaseException as error:
             _interrupt(act, started, error)
+            with suppress(SprintlogError):
+                workspace.refresh(sprint_id)
             raise
         return GateRun(ended, began.events, refreshed)
     finally:

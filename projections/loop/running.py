@@ -7,10 +7,12 @@ again goes on where it was; only an agent's run that was cut short is made once 
 from collections.abc import Callable
 from functools import partial
 
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.outside.signals import InterruptedBySignal
 from sprintlog.engine.sprint import actions, lifecycle, phases
 from sprintlog.engine.sprint.answers import Verdict
+from sprintlog.engine.sprint.done_work import done_work
 from sprintlog.engine.sprint.facts import AgentRan, GateChecked
 from sprintlog.engine.sprint.gates import verdict_of
 from sprintlog.engine.sprint.next import next_action
@@ -60,7 +62,12 @@ class Runner(GoalRunner):
                     self._hooks.wait()
                     self._refresh()
                 return action
-            performs[action.do](action)
+            try:
+                performs[action.do](action)
+            except RefusedError:
+                # Somebody else recorded meanwhile: what is to be done now is another thing.
+                if self._next() == action:
+                    raise
             if self._hooks is not None:
                 self._hooks.collect()
             self._refresh()
@@ -108,7 +115,7 @@ class Runner(GoalRunner):
         phase = action.phase
 
         def decide(sprint: Sprint, at: str) -> list[Fact]:
-            done = phases.done_work(sprint.plan, phase)
+            done = done_work(sprint.plan, phase)
             summary = done.summary if done else None
             return phases.complete_phase(sprint, phase=phase, summary=summary)
 
@@ -128,15 +135,15 @@ class Runner(GoalRunner):
         if action.prompt is not None and not self._repair(action):
             return
         self._tell(f"gate   {action.phase} (attempt {action.attempt})")
-        with self._signals.interruptible():
-            ran = run_gate(
-                self._workspace,
-                self._id,
-                environment=self._means.environment,
-                phase=action.phase,
-                actor=self._means.actor,
-                masks=self._means.masks,
-            )
+        ran = run_gate(
+            self._workspace,
+            self._id,
+            environment=self._means.environment,
+            phase=action.phase,
+            actor=self._means.actor,
+            masks=self._means.masks,
+            interruptible=self._signals.interruptible,
+        )
         for fact in map(CODEC.decode, ran.outcome.events):
             if isinstance(fact, GateChecked):
                 passed = verdict_of(fact) == PASSED

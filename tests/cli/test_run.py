@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.sprint import lifecycle
+from sprintlog.engine.sprint.work import start_run
+from sprintlog.projections.loop import running
 from sprintlog.projections.workspace import Workspace
 from sprintlog.projections.yaml.reader import load
 
@@ -66,6 +69,40 @@ def test_goes_through_a_sprint(
     done("verify")
     assert run(*command).out == "auth: done\n"
     assert len(said(folder)) == 5
+
+
+def test_takes_the_verdict_of_a_gate_in_a_pause(
+    folder: Path, run: Run, agent: Any, done: Run, state: Any
+) -> None:
+    """Who pauses a sprint while its gate runs pauses it; the verdict is not lost."""
+    pauses = f"'{sys.executable}' -m sprintlog.cli sprint pause"
+    plan = "phases: [{id: a, prompt: x, gate: {script: %s}}]"
+    command = agent(plan=plan % json.dumps(pauses))
+    last = run("run", "--json", *command[1:])
+    assert last.json["why"] == "the sprint is paused"
+    assert "error" not in last.err
+    assert state()["phases"][0]["gate-tracking"]["status"] == "passed"
+    done("rebuild", "--check")
+    done("sprint", "resume")
+    assert run("run", "--json", *command[1:]).json["do"] == "done"
+    assert len(said(folder)) == 1
+
+
+def test_asks_anew_when_somebody_was_faster(
+    folder: Path, run: Run, agent: Any, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is refused since somebody recorded meanwhile is no error: it is asked anew."""
+    command = agent(plan="phases: [{id: a, prompt: x}]")
+    done("sprint", "start")
+
+    def paused_before(sprint: Any, *, phase: str) -> Any:
+        with Workspace.open(folder) as other:
+            other.act("auth", lambda state, at: lifecycle.pause_sprint(state))
+        return start_run(sprint, phase=phase)
+
+    monkeypatch.setattr(running, "start_run", paused_before)
+    assert run("run", "--json", *command[1:]).json["why"] == "the sprint is paused"
+    assert not (folder / "said.txt").exists()
 
 
 def test_records_what_the_agent_did(run: Run, agent: Any, done: Run) -> None:

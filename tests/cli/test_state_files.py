@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.sprint import phases
+from sprintlog.projections.workspace import Workspace
 from sprintlog.projections.yaml.reader import load
 
 PROGRESS = "PROGRESS.yaml"
@@ -147,3 +149,46 @@ def test_refuses_a_folder_outside_the_work_tree(
     )
     assert result.code == 1
     assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_says_what_was_recorded_however_it_ended(
+    sprint: Path, error: type[BaseException]
+) -> None:
+    """Whatever ends a workspace's use, the state file says what was recorded in it."""
+
+    def use() -> None:
+        with Workspace.open(sprint) as workspace:
+            workspace.act("auth", lambda state, at: phases.start_phase(state))
+            raise error
+
+    with pytest.raises(error):
+        use()
+    assert load((sprint / PROGRESS).read_bytes())["phases"][0]["status"] == "in-progress"
+
+
+def test_tells_of_edits_on_the_way_out(sprint: Path) -> None:
+    """An edit that is found when a workspace is left is told, too, and kept."""
+    edit(sprint / PROGRESS, "status: in-progress", "status: completed")
+    told: list[str] = []
+    with Workspace.open(sprint) as workspace:
+        workspace.tell = told.append
+        workspace.act("auth", lambda state, at: phases.start_phase(state))
+    assert "was edited by somebody else" in told[0]
+
+
+def test_ends_as_it_ended_where_the_file_cannot_be_written(sprint: Path) -> None:
+    """What ended a workspace's use matters more than a file that cannot be written."""
+    told: list[str] = []
+
+    def use() -> None:
+        with Workspace.open(sprint) as workspace:
+            workspace.tell = told.append
+            workspace.act("auth", lambda state, at: phases.start_phase(state))
+            (sprint / PROGRESS).unlink()
+            (sprint / PROGRESS).mkdir()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        use()
+    assert told[0].startswith("PROGRESS.yaml")

@@ -117,6 +117,78 @@ def test_begins_anew_after_a_person(running: Any) -> None:
     assert (word(scenario), scenario.status) == ("retrying", "in-progress")
 
 
+STOPS: list[tuple[Command, Data, str]] = [
+    (lifecycle.pause_sprint, {}, "paused"),
+    (lifecycle.interrupt_sprint, {}, "interrupted"),
+    (lifecycle.block_sprint, {"reason": "x"}, "blocked"),
+]
+
+
+@pytest.mark.parametrize(("stop", "said", "status"), STOPS)
+@pytest.mark.parametrize("code", [0, 1])
+def test_takes_a_verdict_whatever_happened(
+    running: Any, stop: Command, said: Data, status: str, code: int
+) -> None:
+    """A verdict that was reached is recorded, also when the sprint was stopped."""
+    scenario = start(at_its_gate(running)).go().do(stop, **said)
+    scenario.when(g.check_gate, phase="p", run="r", result=GateResult(code))
+    scenario.then(f.GateChecked("p", 1, code))
+    assert (scenario.status, word(scenario)) == (status, ("passed", "retrying")[code])
+
+
+@pytest.mark.parametrize(("stop", "said", "status"), STOPS)
+def test_blocks_a_sprint_that_was_stopped(
+    running: Any, stop: Command, said: Data, status: str
+) -> None:
+    """The last failure blocks its phase and the sprint, unless that is blocked already."""
+    scenario = start(at_its_gate(running, {"max-retries": 0})).go().do(stop, **said)
+    scenario.do(g.check_gate, phase="p", run="r", result=GateResult(1))
+    assert (scenario.status, scenario.node("p")["status"]) == ("blocked", "blocked")
+    assert scenario.decided is not None
+    is_news = any(isinstance(fact, f.SprintBlocked) for fact in scenario.decided)
+    assert is_news == (status != "blocked")
+
+
+@pytest.mark.parametrize(("stop", "said", "status"), STOPS)
+def test_reaches_its_breakpoint_all_the_same(
+    running: Any, stop: Command, said: Data, status: str
+) -> None:
+    """A breakpoint behind a gate holds, also when the sprint was stopped meanwhile."""
+    scenario = start(at_its_gate(running, None, **{"break": True})).go().do(stop, **said)
+    scenario.do(g.check_gate, phase="p", run="r", result=GateResult(0))
+    if status == "blocked":
+        assert scenario.status == "blocked"
+        scenario.do(lifecycle.resume_sprint, by="ana", why="x")
+    assert scenario.status == "paused-at-breakpoint"
+    assert scenario.do(lifecycle.resume_sprint).status == "in-progress"
+
+
+def test_says_nothing_of_a_leaf_that_is_over(running: Any) -> None:
+    """A leaf that somebody skipped while its gate ran stays skipped."""
+    leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
+    scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
+    scenario.do(phases.skip_phase)
+    scenario.when(g.check_gate, phase="p", run="r", result=GateResult(1))
+    scenario.then(f.GateChecked("p", 1, 1))
+    assert scenario.node("p")["status"] == "skipped"
+
+
+@pytest.mark.parametrize(("stop", "said", "status"), STOPS)
+def test_takes_a_result_of_elsewhere_while_stopped(
+    running: Any, stop: Command, said: Data, status: str
+) -> None:
+    """What a gate came to elsewhere is taken in whatever the sprint waits for."""
+    scenario = at_its_gate(running).do(stop, **said)
+    scenario.do(g.record_gate, result=GateResult(0))
+    assert (scenario.status, word(scenario)) == (status, "passed")
+
+
+def test_takes_no_result_of_what_has_blocked(running: Any) -> None:
+    """Once it has blocked a person first says what becomes of a gate."""
+    scenario = check(at_its_gate(running, {"max-retries": 0}), 1).go()
+    scenario.when(g.record_gate, result=GateResult(0)).then_refused(state="blocked")
+
+
 def test_has_nothing_to_do_once_passed(running: Any) -> None:
     """A gate that has passed is not run again."""
     scenario = check(at_its_gate(running)).go()
@@ -199,12 +271,3 @@ def test_counts_no_result_of_another_run(
         scenario.do(command, **said)
     scenario.when(g.check_gate, phase="p", run=run, result=GateResult(0))
     scenario.then_refused(containing="no longer counts", phase="p")
-
-
-def test_counts_no_result_in_a_pause(running: Any) -> None:
-    """A sprint that was paused meanwhile stays as it is; the run costs nothing."""
-    scenario = start(at_its_gate(running)).go().do(lifecycle.pause_sprint)
-    scenario.when(g.check_gate, phase="p", run="r", result=GateResult(1))
-    scenario.then_refused(state="paused")
-    scenario.do(g.interrupt_gate, phase="p", run="r", reason="paused")
-    assert (word(scenario), scenario.status) == ("pending", "paused")

@@ -9,11 +9,12 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.actions import ACTIONS, Action
+from sprintlog.engine.sprint.gate_checks import interrupt_gate
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.state import Sprint, pack, unpack
 
 from .conftest import Data, Scenario, for_each, simple
-from .gated import EACH, LEAF, NEXT, at_its_gate, check
+from .gated import EACH, LEAF, NEXT, at_its_gate, check, start
 
 NOW = "2026-01-15T10:00:00Z"
 
@@ -198,6 +199,13 @@ def test_a_leaf_begun_anew_forgets_its_work(running: Any) -> None:
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.WorkDone("a", "ok"))
     scenario.given(f.PhaseCompleted("a"), f.PhaseReopened("a"), f.PhaseStarted("a"))
     assert do(scenario) == "work"
+
+
+def test_a_gate_that_was_cut_short_is_run_again(running: Any) -> None:
+    """Whoever began to run a leaf's gate had its work done: that is not done again."""
+    scenario = start(running({"phases": [LEAF]}, f.PhaseStarted("p"))).go()
+    scenario.do(interrupt_gate, phase="p", run="r", reason="Ctrl-C")
+    assert answer(scenario) == {"do": "gate", "phase": "p", "attempt": 1}
 
 
 def test_a_gate_that_failed_is_repaired_first(running: Any) -> None:
