@@ -1,43 +1,22 @@
 """`sprintlog import`: PROGRESS.yaml documents of other tools, and whole logs of ours."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.lines import LINE_BYTES_MAX
-from sprintlog.engine.outside.borrowed import borrowed
-from sprintlog.engine.outside.repositories import repository_around
-from sprintlog.engine.sprint.contradictions import contradictions
-from sprintlog.engine.sprint.facts import Place
-from sprintlog.engine.sprint.plan import import_document
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.health.exchanging import import_log
-from sprintlog.projections.sprint_file import sprint_files
-from sprintlog.projections.workspace import Workspace
 
+from ..importing import Importing
 from ..output import counted, counting, print_json, print_text, warn
-from ..placing import PROGRESS, place_in, place_of
-from ..recording import Options, act, refresh
+from ..recording import Options
 from ..wiring import open_workspace, with_envelope, with_json, with_recording
-
-
-class Version(NamedTuple):
-    """One version of a document on its way in."""
-
-    name: str
-    content: bytes
-    at: str | None
-    """When it was written, where git says so."""
-    file: Path
-    """The file it is a version of."""
 
 
 @click.group("import")
@@ -71,28 +50,32 @@ def progress(
     the one before. Nothing is dropped; what contradicts the rules is reported. All
     files are checked before the first is recorded.
     """
-    from ..intake.progress import read_progress
+    from ..intake.versions import committed_versions, given_versions
 
     if bool(files) == bool(git):
         raise click.UsageError("give files, or --git FILE")
     options = Options(given)
     if options.key and (git or len(files) > 1):
         raise click.UsageError("--key goes with one file")
-    versions = list(_committed(git) if git else _given(files))
-    documents = [read_progress(v.content, file=v.name) for v in versions]
-    for version, document in zip(versions, documents, strict=True):
-        if options.sprint_id not in (None, document["sprint-id"]):
+    if git:
+        history = committed_versions(git, sprint_id=options.sprint_id)
+    else:
+        history = given_versions(files)
+    for version in history.versions:
+        if options.sprint_id not in (None, version.sprint_id):
             raise InvalidInputError(
-                f"{document['sprint-id']!r} is not the sprint {options.sprint_id!r}",
+                f"{version.sprint_id!r} is not the sprint {options.sprint_id!r}",
                 file=version.name,
                 field="sprint-id",
             )
+    if history.others:
+        left_out = counted(history.others, "version")
+        warn(f"{left_out} of {git} left out: they are not of this sprint")
     with open_workspace() as workspace:
-        for version, document in zip(versions, documents, strict=True):
-            _import_one(workspace, version, document, options, sprint_dir)
-        # Only now: in between, the file at hand is none of the older versions.
-        for sprint_id in dict.fromkeys(str(d["sprint-id"]) for d in documents):
-            refresh(workspace, sprint_id)
+        importing = Importing(workspace, options, sprint_dir)
+        for version in history.versions:
+            importing.take(version)
+        importing.finish()
 
 
 @command.command(epilog="Example: sprintlog init && sprintlog import log auth.jsonl")
@@ -161,125 +144,3 @@ def journal(files: tuple[Path, ...], **given: Any) -> None:
         for file in files:
             content = read_bytes(file, bytes_max=JOURNAL_BYTES_MAX)
             take_in(workspace, file, content, options)
-
-
-def _import_one(
-    workspace: Workspace,
-    version: Version,
-    document: dict[str, Any],
-    options: Options,
-    sprint_dir: Path | None,
-) -> None:
-    sprint_id = str(document["sprint-id"])
-    problems = contradictions(document)
-    place = _place(workspace, version, sprint_dir)
-    written = workspace.sprint(sprint_id).plan.place
-    if sprint_dir is not None and written not in (None, place):
-        raise RefusedError(
-            f"sprint {sprint_id} writes its file at {written.path if written else ''}; "
-            "an import does not move it",
-            hint="leave --sprint-dir out",
-            sprint=sprint_id,
-        )
-    options = options.with_values(
-        at=version.at or options.at,
-        actor=f"import:{version.file.name}"[:128]
-        if options.actor == "runtime"
-        else options.actor,
-    )
-    outcome = act(
-        workspace,
-        sprint_id,
-        "import progress",
-        lambda sprint, at: import_document(
-            sprint, document=document, source=version.name[-500:], place=place
-        ),
-        options,
-        {"document": document},
-    )
-    sprint = outcome.sprint
-    last = outcome.events[-1] if outcome.events else None
-    position = last.position if last else workspace.log.head().position
-    if options.as_json:
-        answer = {
-            "file": version.name,
-            "stream": sprint_stream(sprint_id),
-            "version": sprint.version,
-            "position": position,
-            "unchanged": last is None,
-            "problems": problems,
-        }
-        if last is not None:
-            answer |= {"id": last.id, "type": last.type, "hash": last.hash.hex()}
-        print_json(answer)
-    else:
-        said = "no difference" if last is None else f"version {sprint.version}"
-        count = f", {len(problems)} contradictions" if problems else ""
-        print_text(f"{version.name}: {sprint_id} {said}{count}  [position {position}]")
-        for problem in problems:
-            print_text(f"  {problem}")
-    _know_file(workspace, sprint, version)
-
-
-def _know_file(workspace: Workspace, sprint: Sprint, version: Version) -> None:
-    """Take the file at hand as the one that was imported, not as somebody's edit."""
-    place = sprint.plan.place
-    if place is None or place_of(workspace.location, version.file) != place:
-        return
-    kept = sprint_files(workspace).know_imported(sprint, place.path, version.content)
-    if kept:
-        folder = workspace.location.folder / "edits"
-        warn(
-            f"{place.path} will be written in our layout from the first event of your "
-            f"own on; the original is kept as {folder / kept}"
-        )
-
-
-def _place(workspace: Workspace, version: Version, sprint_dir: Path | None) -> Place | None:
-    if sprint_dir is not None:
-        return place_in(workspace.location, sprint_dir)
-    if version.file.name == PROGRESS:
-        return place_of(workspace.location, version.file)
-    return None
-
-
-def _given(files: tuple[Path, ...]) -> Iterator[Version]:
-    from ..intake.progress import read_bytes
-
-    for file in files:
-        yield Version(str(file), read_bytes(file), None, file)
-
-
-def _committed(file: Path) -> Iterator[Version]:
-    """Yield every committed version of a file, oldest first, then the one at hand."""
-    folder = file.absolute().parent.resolve()
-    repository = repository_around(folder)
-    if repository is None:
-        raise RefusedError(f"git cannot read the history: {folder} is no git repository")
-    name = (folder / file.name).relative_to(repository.top).as_posix()
-    content = b""
-    with borrowed(repository, os.environ) as git:
-        listing = git.read(
-            "log", "--follow", "--reverse", "--format=%x00%H %cI", "--name-only",
-            "-z", "--diff-filter=AMR", "--", name,
-        )  # fmt: skip
-        for commit, date, path in _commits(listing.decode(errors="surrogateescape")):
-            content = git.read("cat-file", "blob", f"{commit}:{path}")
-            yield Version(f"{path}@{commit[:12]}", content, date, file)
-    # What was not committed yet is the newest version of all.
-    if file.is_file() and (at_hand := file.read_bytes()) != content:
-        yield Version(str(file), at_hand, None, file)
-
-
-def _commits(listing: str) -> Iterator[tuple[str, str, str]]:
-    head = ""
-    found = False
-    for part in filter(None, (piece.strip("\n") for piece in listing.split("\0"))):
-        if len(part) > 41 and part[40] == " " and part[:40].isalnum():
-            head = part
-        else:
-            commit, _, date = head.partition(" ")
-            found = True
-            yield commit, date, part
-    if not found:
-        raise RefusedError("git knows no committed version of this file")

@@ -16,10 +16,14 @@ from .progress_models import Phases, Plan, Progress, Steps
 Document = dict[str, Any]
 
 
-def read_progress(content: bytes, *, file: str) -> Document:
-    """Return a PROGRESS.yaml as data, exactly as it stands there."""
+def read_progress(content: bytes, *, file: str, sprint_id: str | None = None) -> Document:
+    """Return a PROGRESS.yaml as data, exactly as it stands there.
+
+    It must say which sprint it is of, unless that is known.
+    """
     document = _mapping(content, file)
-    check_progress(document, file=file)
+    known = {} if sprint_id is None else {"sprint-id": sprint_id}
+    check_progress({**known, **document}, file=file)
     return document
 
 

@@ -40,13 +40,13 @@ class Borrowed(Git):
         super().__init__(folder, environment)
         self.repository = repository
 
-    def read(self, *arguments: str) -> bytes:
+    def read(self, *arguments: str, given: bytes = b"") -> bytes:
         """Return what git says of the history; paths are those from the tree's root.
 
         Raise `RefusedError` where it fails: a repository is not ours to be whole.
         """
         try:
-            return self.run_in(self.folder, *arguments, seconds=SECONDS_MAX)
+            return self.run_in(self.folder, *arguments, given=given, seconds=SECONDS_MAX)
         except GitError as error:
             raise RefusedError(error.message) from error
 

@@ -68,6 +68,8 @@ class SprintImported(Fact, frozen=True):
     iteration: int = 0
     """The document's own current iteration, so that its number is never given again."""
     place: Place | None = None
+    committed_at: str | None = None
+    """When git took this version in; the event's time is when it was written."""
 
 
 class SprintStarted(Fact, frozen=True):

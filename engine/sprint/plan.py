@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .facts import Place, Source, SprintCompiled, SprintImported
 from .patch import Operation, apply, diff, same
 from .queue_view import QUEUE, says_queue, with_queue
 from .state import Plan, Sprint
-from .tree import CHILDREN, Data
+from .tree import CHILDREN, Data, Tree
 from .turns import Turns
 from .words import NOT_STARTED, PENDING
 
@@ -49,7 +51,12 @@ def create_sprint(
 
 
 def import_document(
-    sprint: Sprint, *, document: Data, source: str, place: Place | None = None
+    sprint: Sprint,
+    *,
+    document: Data,
+    source: str,
+    place: Place | None = None,
+    committed_at: str | None = None,
 ) -> list[Fact]:
     """Take in a document that another tool wrote: whole, or as the difference to ours.
 
@@ -57,13 +64,33 @@ def import_document(
     """
     check_sprint_id(sprint.id)
     check_same_id(sprint, document)
-    iteration = _iteration_of(document)
+    fact = SprintImported(
+        source, iteration=_iteration_of(document), committed_at=committed_at
+    )
     if not sprint.exists:
-        return [SprintImported(source, document=document, iteration=iteration, place=place)]
+        return [replace(fact, document=document, place=place)]
     if not diff(sprint.document, document):
         return []
-    operations = patch_to(sprint, document)
-    return [SprintImported(source, patch=operations, iteration=iteration)]
+    return [replace(fact, patch=patch_to(sprint, document))]
+
+
+def is_same_sprint(older: object, newer: object) -> bool:
+    """Tell whether a document is an earlier version of another one.
+
+    It is when both have one id; or when it has none yet, and all that it wants done stands
+    in the other one, too.
+    """
+    if not isinstance(older, dict) or not isinstance(newer, dict):
+        return False
+    if "sprint-id" in older:
+        return isinstance(older["sprint-id"], str) and same(
+            older["sprint-id"], newer.get("sprint-id")
+        )
+    wanted, there = (
+        {(node.address, str(node.data.get("prompt"))) for node in Tree(document).leaves}
+        for document in (older, newer)
+    )
+    return bool(wanted) and wanted <= there
 
 
 def patch_to(sprint: Sprint, document: Data) -> list[Operation]:

@@ -1,0 +1,161 @@
+"""Versions of a PROGRESS.yaml on their way in: files that are given, or what git keeps."""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.log.port import DOCUMENT_BYTES_MAX
+from sprintlog.engine.sprint.plan import is_same_sprint
+from sprintlog.engine.sprint.times import normalise
+from sprintlog.projections.committed import Committed, committed_file
+from sprintlog.projections.yaml.reader import load
+
+from .files import read_bytes
+from .progress import read_progress
+
+VERSIONS_BYTES_MAX = 2**30
+"""More than this all versions of a file together may not hold."""
+
+
+class Version(NamedTuple):
+    """One version of a document on its way in, read and checked."""
+
+    name: str
+    sprint_id: str
+    encoded: bytes
+    """The document as JSON: many versions take less room so than as data."""
+    file: Path
+    """The file it is a version of."""
+    content: bytes | None
+    """Its bytes; None for an older one of several in git."""
+    at: str | None = None
+    """When it was written, where git says so."""
+    committed_at: str | None = None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return the document."""
+        return msgspec.json.decode(self.encoded)  # type: ignore[no-any-return]
+
+
+Read = Callable[[], bytes]
+
+
+class History(NamedTuple):
+    """What was found of a sprint, oldest first."""
+
+    versions: list[Version]
+    others: int = 0
+    """How many versions of the file are none of this sprint."""
+
+
+def given_versions(files: Sequence[Path]) -> History:
+    """Return the documents of files, in the order given; each names its sprint."""
+    versions = []
+    for file in files:
+        content = read_bytes(file)
+        document = read_progress(content, file=str(file))
+        encoded = msgspec.json.encode(document)
+        sprint_id = document["sprint-id"]
+        versions.append(Version(str(file), sprint_id, encoded, file, content))
+    return History(versions)
+
+
+def committed_versions(file: Path, *, sprint_id: str | None) -> History:
+    """Return every committed version of a sprint's file, then the one at hand.
+
+    The sprint is the one named, else that of the newest version. What the file was
+    before or after for other sprints is left out. Raise `InvalidInputError` where a
+    version of this sprint cannot be read, `NotFoundError` where there is none of it.
+    """
+    sprint = _OneSprint(file, sprint_id)
+    at_hand = read_bytes(file) if file.is_file() else None
+    with committed_file(file, os.environ, bytes_max=DOCUMENT_BYTES_MAX) as history:
+        committed = history.versions(_is_same)
+        if sum(version.blob.size for version in committed) > VERSIONS_BYTES_MAX:
+            limit = VERSIONS_BYTES_MAX // 2**20
+            problem = f"its {len(committed)} versions hold more than {limit} MiB together"
+            raise InvalidInputError(problem, file=str(file))
+        if at_hand is not None and not history.is_text_of(committed[-1], at_hand):
+            # What was not committed yet is the newest version of all.
+            sprint.take(str(file), None, lambda: at_hand)
+        for version in reversed(committed):
+            name = f"{version.path}@{version.commit[:12]}"
+            sprint.take(name, version, partial(history.content, version))
+    return sprint.history()
+
+
+class _OneSprint:
+    """The versions of one sprint, picked from all those of a file, newest first."""
+
+    def __init__(self, file: Path, sprint_id: str | None) -> None:
+        self._file = file
+        self._sprint_id = sprint_id
+        self._taken: list[Version] = []
+        self._others = 0
+        self._newer: object = None
+        self._unread: list[tuple[int, InvalidInputError]] = []
+
+    def take(self, name: str, version: Committed | None, read: Read) -> None:
+        """Take the next older version where it is one of the sprint."""
+        try:
+            content = read()
+            document = load(content, file=name)
+        except InvalidInputError as error:
+            self._unread.append((len(self._taken), error))
+            return
+        named = document.get("sprint-id") if isinstance(document, dict) else None
+        if self._sprint_id is None:
+            self._sprint_id = read_progress(content, file=name)["sprint-id"]
+        if named != self._sprint_id and not is_same_sprint(document, self._newer):
+            self._others += 1
+            return
+        self._newer = document
+        checked = read_progress(content, file=name, sprint_id=self._sprint_id)
+        encoded = msgspec.json.encode(checked)
+        at, committed_at = _moments(version) if version else (None, None)
+        self._taken.append(
+            Version(
+                name,
+                self._sprint_id,
+                encoded,
+                self._file,
+                content if not self._taken else None,
+                at,
+                committed_at,
+            )
+        )
+
+    def history(self) -> History:
+        """Return what was taken; raise for what could not be read within it."""
+        for later, error in self._unread:
+            # Older than its first version it may have been anything.
+            if later < len(self._taken):
+                raise error
+        if not self._taken:
+            raise NotFoundError(
+                f"{self._file}: git has no version of sprint {self._sprint_id}",
+                file=str(self._file),
+            )
+        return History(self._taken[::-1], self._others + len(self._unread))
+
+
+def _is_same(older: bytes, newer: bytes) -> bool:
+    try:
+        return is_same_sprint(load(older), load(newer))
+    except InvalidInputError:
+        return False
+
+
+def _moments(version: Committed) -> tuple[str, str]:
+    """Return when a version was written and committed; the latter where nobody can tell."""
+    committed_at = normalise(version.committed_at)
+    try:
+        return normalise(version.authored_at), committed_at
+    except InvalidInputError:
+        return committed_at, committed_at

@@ -1,0 +1,204 @@
+"""The committed versions of a file: all of them, by every way that led to today's.
+
+Git's own following of renames ends where histories part, and jumps to whatever looks
+alike. So all commits that touch a path are listed, and where the file came into being it
+is looked for by another name among what went away there: whoever asks says what is the
+same document.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.outside.borrowed import Borrowed, borrowed
+from sprintlog.engine.outside.repositories import repository_around
+
+IsSame = Callable[[bytes, bytes], bool]
+"""Tells whether an older text and a newer one are the same document."""
+
+CANDIDATES_MAX = 200
+"""More files than this that went away in one commit are not looked at."""
+_ENDINGS = (".yaml", ".yml")
+
+
+class Blob(NamedTuple):
+    """A text that git keeps."""
+
+    name: str
+    size: int
+
+
+class Committed(NamedTuple):
+    """A version of a file that a commit brought."""
+
+    commit: str
+    path: str
+    """From the top of the repository, as it was called then."""
+    blob: Blob
+    authored_at: str
+    committed_at: str
+
+
+class _Commit(NamedTuple):
+    """A commit that touches a path; its parents are the nearest that do, too."""
+
+    name: str
+    parents: tuple[str, ...]
+    authored_at: str
+    committed_at: str
+
+
+class CommittedFile:
+    """The history of a file in git, whether it is still there or not."""
+
+    def __init__(self, git: Borrowed, path: str, *, bytes_max: int) -> None:
+        self._git = git
+        self._path = path
+        self._bytes_max = bytes_max
+
+    def versions(self, is_same: IsSame) -> list[Committed]:
+        """Return every version, oldest first; raise `RefusedError` where there is none.
+
+        A version is what a commit made other than all its parents have it; one that was
+        brought back or merged counts again.
+        """
+        found: dict[tuple[str, str], Committed] = {}
+        waiting = [("HEAD", self._path)]
+        asked = set()
+        while waiting:
+            start, path = waiting.pop()
+            if (start, path) in asked:
+                continue
+            asked.add((start, path))
+            for version, is_new in self._at_path(start, path):
+                if (version.commit, path) in found:
+                    continue
+                found[version.commit, path] = version
+                if is_new:
+                    waiting += self._names_before(version, is_same)
+        if not found:
+            raise RefusedError("git knows no committed version of this file")
+        return self._in_order(list(found.values()))
+
+    def content(self, version: Committed) -> bytes:
+        """Return the text of a version; raise `InvalidInputError` where it is too long."""
+        return self._content(version.blob, f"{version.path}@{version.commit[:12]}")
+
+    def is_text_of(self, version: Committed, content: bytes) -> bool:
+        """Tell whether a version holds just these bytes."""
+        return version.blob.size == len(content) and self.content(version) == content
+
+    def _content(self, blob: Blob, called: str) -> bytes:
+        if blob.size > self._bytes_max:
+            raise InvalidInputError(
+                f"is too long; at most {self._bytes_max} bytes are allowed", file=called
+            )
+        return self._git.read("cat-file", "blob", blob.name)
+
+    def _at_path(self, start: str, path: str) -> Iterator[tuple[Committed, bool]]:
+        """Yield the versions at one path, and whether no parent had the file there."""
+        commits = list(self._commits(start, path))
+        blobs = self._blobs((commit.name, path) for commit in commits)
+        there = {c.name: blob for c, blob in zip(commits, blobs, strict=True)}
+        for commit in commits:
+            blob = there[commit.name]
+            before = [there.get(parent) for parent in commit.parents]
+            if blob is not None and blob not in before:
+                authored_at, committed_at = commit.authored_at, commit.committed_at
+                version = Committed(commit.name, path, blob, authored_at, committed_at)
+                yield version, not any(before)
+
+    def _commits(self, start: str, path: str) -> Iterator[_Commit]:
+        listing = self._ask(
+            "rev-list", "--full-history", "--parents", "--author-date-order", "--reverse",
+            "--format=%aI %cI", start, "--", f":(literal){path}",
+        )  # fmt: skip
+        lines = listing.split("\n")
+        for head, dates in zip(lines[::2], lines[1::2], strict=False):
+            _, name, *parents = head.split(" ")
+            authored_at, committed_at = dates.split(" ")
+            yield _Commit(name, tuple(parents), authored_at, committed_at)
+
+    def _blobs(self, wanted: Iterable[tuple[str, str]]) -> list[Blob | None]:
+        """Return what files were in commits; None for what was none."""
+        names = "".join(f"{commit}:{path}\n" for commit, path in wanted)
+        answer = self._ask("cat-file", "--batch-check", given=names)
+        found: list[Blob | None] = []
+        for line in answer.split("\n")[:-1]:
+            # What is missing is named as it was asked for, and may hold anything.
+            name, _, rest = line.partition(" blob ")
+            is_blob = rest.isdecimal() and ":" not in name
+            found.append(Blob(name, int(rest)) if is_blob else None)
+        return found
+
+    def _names_before(
+        self, version: Committed, is_same: IsSame
+    ) -> Iterator[tuple[str, str]]:
+        """Yield where a new file came from: a commit before, and its path there."""
+        if version.blob.size > self._bytes_max:
+            return
+        _, *parents = self._ask("rev-list", "--parents", "-n1", version.commit).split()
+        content = self.content(version)
+        for parent in parents:
+            for path in self._gone(parent, version):
+                old, new = self._blobs([(parent, path), (version.commit, path)])
+                if old is None or old.size > self._bytes_max:
+                    continue
+                stayed = new is not None and new.size <= self._bytes_max
+                if is_same(self._content(old, path), content) and not (
+                    # The file stayed what it was, so this is a copy of it.
+                    new and stayed and is_same(self._content(new, path), content)
+                ):
+                    yield parent, path
+                    break
+
+    def _gone(self, parent: str, version: Committed) -> list[str]:
+        """Return what was taken away or became another in a commit, the likely first."""
+        changes = self._ask(
+            "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
+            "--diff-filter=DM", parent, version.commit,
+        )  # fmt: skip
+        fields = changes.split("\0")
+        name = PurePosixPath(version.path).name
+        ranked = []
+        for change, path in zip(fields[::2], fields[1::2], strict=False):
+            called = PurePosixPath(path)
+            if "\n" in path or (called.name != name and called.suffix not in _ENDINGS):
+                continue
+            _, _, blob, _, _ = change.split(" ")
+            likely = (blob != version.blob.name, called.name != name, path)
+            ranked.append((likely, path))
+        return [path for _, path in sorted(ranked)[:CANDIDATES_MAX]]
+
+    def _in_order(self, versions: list[Committed]) -> list[Committed]:
+        """Return versions as they follow each other, parallel ones by author's time."""
+        paths = [f":(literal){path}" for path in {v.path: None for v in versions}]
+        order = self._ask(
+            "rev-list", "--full-history", "--author-date-order", "--reverse", "HEAD",
+            "--", *paths,
+        ).split("\n")  # fmt: skip
+        place = {commit: index for index, commit in enumerate(order)}
+        return sorted(versions, key=lambda version: place[version.commit])
+
+    def _ask(self, *arguments: str, given: str = "") -> str:
+        return os.fsdecode(self._git.read(*arguments, given=os.fsencode(given)))
+
+
+@contextmanager
+def committed_file(
+    file: Path, environment: Mapping[str, str], *, bytes_max: int
+) -> Iterator[CommittedFile]:
+    """Give the history of a file; raise `RefusedError` where it is in no repository."""
+    real = Path(os.path.realpath(file))
+    folder = next(above for above in real.parents if above.is_dir())
+    repository = repository_around(folder)
+    if repository is None:
+        raise RefusedError(f"git cannot read the history: {folder} is no git repository")
+    path = real.relative_to(repository.top).as_posix()
+    if "\n" in path:
+        raise RefusedError("git cannot be asked for a name with a line break")
+    with borrowed(repository, environment) as git:
+        yield CommittedFile(git, path, bytes_max=bytes_max)
