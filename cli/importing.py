@@ -1,6 +1,7 @@
 """Documents of other tools become events, one version after the other."""
 
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.sprint_file import sprint_files
 from sprintlog.projections.workspace import Outcome, Workspace
 
-from .output import counted, print_json, print_text, warn
+from .output import counted, print_json, print_text, visible, warn
 from .placing import PROGRESS, place_in, place_of
 from .recording import Options, act, refresh
 
@@ -140,12 +141,22 @@ class Importing:
             return
         if place_of(workspace.location, version.file) != place:
             return
+        self._check_checksum(place.path, content)
         kept = sprint_files(workspace).know_imported(sprint, place.path, content)
         if kept:
             folder = workspace.location.folder / "edits"
             warn(
                 f"{place.path} will be written in our layout from the first event of your "
                 f"own on; the original is kept as {folder / kept}"
+            )
+
+    def _check_checksum(self, path: str, content: bytes) -> None:
+        """Tell where the checksum beside the file is of another one: somebody wrote it."""
+        said, is_so = self._workspace.files.checksum_says(path), sha256(content).hexdigest()
+        if said not in (None, is_so):
+            warn(
+                f"{path}.checksum is of other bytes: it says {visible(str(said)[:64])}, "
+                f"the file has {is_so}; the first event of your own replaces both"
             )
 
     def _place(self, version: "Version") -> Place | None:

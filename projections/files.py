@@ -20,6 +20,7 @@ from .location import Location
 from .replacing import forget_left_behind, left_behind, replace_file, swap_file
 
 CHECKSUM_SUFFIX = ".checksum"
+CHECKSUM_BYTES_MAX = 1024
 EDITS = "edits"
 LOCK = "files.lock"
 MODE = 0o644
@@ -84,6 +85,15 @@ class StateFiles:
     def _seen(self, path: str, content: bytes) -> Seen:
         digest = sha256(content).digest()
         return Seen(content, digest, self.since(path, digest))
+
+    def written(self, path: str) -> list[tuple[bytes, int]]:
+        """Return what stood at a path: digest and version of each, newest first."""
+        return list(
+            self._log.rows(
+                "SELECT digest, version FROM written WHERE path = ? ORDER BY version DESC",
+                (path,),
+            )
+        )
 
     def newest(self, path: str, *, until: int) -> int:
         """Return the newest version ever written to a path; 0 when there is none."""
@@ -165,8 +175,30 @@ class StateFiles:
         """Keep somebody else's bytes in the log's folder; return the copy's name."""
         folder = self._location.folder / EDITS
         folder.mkdir(mode=0o700, exist_ok=True)
-        name = f"{Path(path).stem}-{seen.digest.hex()[:16]}{Path(path).suffix}"
+        name = _name_of_copy(path, seen.digest)
         copy = folder / name
         if not copy.exists():
             replace_file(copy, seen.content or b"", mode=0o600)
         return name
+
+    def kept(self, path: str, digest: bytes) -> bytes | None:
+        """Return bytes that were kept, by their digest; None where they are not whole."""
+        try:
+            content = read_whole(
+                self._location.folder / EDITS / _name_of_copy(path, digest)
+            )
+        except OSError:
+            return None
+        return content if sha256(content).digest() == digest else None
+
+    def checksum_says(self, path: str) -> str | None:
+        """Return what the checksum beside a state file says; None where there is none."""
+        target = self.resolve(path)
+        side = target.with_name(target.name + CHECKSUM_SUFFIX)
+        if not side.is_file():
+            return None
+        return read_whole(side, at_most=CHECKSUM_BYTES_MAX).decode(errors="replace").strip()
+
+
+def _name_of_copy(path: str, digest: bytes) -> str:
+    return f"{Path(path).stem}-{digest.hex()[:16]}{Path(path).suffix}"

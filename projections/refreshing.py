@@ -201,7 +201,7 @@ class Refresher(Generic[State]):
         state = self._reader.current(name)
         if kept is None and self._projected.stands_as_imported(state, seen.since):
             return Refreshed(path, "imported", seen.digest.hex())
-        content = self._projected.render(state)
+        content = self._content(state, path)
         digest = sha256(content).hexdigest()
         if seen.content == content:
             self._files.write_checksum(path, content)
@@ -211,6 +211,18 @@ class Refresher(Generic[State]):
             # Somebody was faster than we: their bytes came back from the exchange.
             kept = self._observe(name, path, displaced)
         return Refreshed(path, "written", digest, kept, self._problem(path, kept))
+
+    def _content(self, state: State, path: str) -> bytes:
+        """Return a file's bytes: those that were imported, as long as they are true."""
+        stands = self._projected.stands_as_imported
+        for digest, since in (
+            self._files.written(path) if stands(state, state.version) else ()
+        ):
+            if not stands(state, since):
+                break
+            if (imported := self._files.kept(path, digest)) is not None:
+                return imported
+        return self._projected.render(state)
 
     def _problem(self, path: str, kept: str | None) -> str | None:
         if kept is None:

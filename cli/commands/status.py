@@ -161,16 +161,21 @@ def _lost_runs(sprint: Sprint) -> Iterator[str]:
 
 
 def _figures(stats: dict[str, Any]) -> str:
-    text = f"phases {stats.get('completed-phases')}/{stats.get('total-phases')}"
+    # An imported document need not have all of them, or says that they are unknown.
+    said = {key: "?" if stats.get(key) is None else stats[key] for key in _FIGURES}
+    text = f"phases {said['completed-phases']}/{said['total-phases']}"
     if "total-steps" in stats:
-        text += f"  steps {stats.get('completed-steps')}/{stats['total-steps']}"
-    if "current-iteration" in stats:
+        text += f"  steps {said['completed-steps']}/{said['total-steps']}"
+    if stats.get("current-iteration") is not None:
         text += f"  iteration {stats['current-iteration']}"
-        if "max-iterations" in stats:
+        if stats.get("max-iterations") is not None:
             text += f" of {stats['max-iterations']}"
     if stats.get("elapsed"):
         text += f"  elapsed {stats['elapsed']}"
     return visible(text)
+
+
+_FIGURES = ("completed-phases", "total-phases", "completed-steps", "total-steps")
 
 
 def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,65 @@ def _keys(value: Any) -> Iterator[str]:
     for child in value.values() if isinstance(value, dict) else value:
         if isinstance(child, dict | list):
             yield from _keys(child)
+
+
+def test_gives_the_same_bytes_back_after_a_loss(folder: Path, done: Any) -> None:
+    """An imported file that is lost comes back byte for byte, until our own first event."""
+    done("init")
+    (folder / "PROGRESS.yaml").write_text(FIRST)
+    done("import", "progress", "PROGRESS.yaml")
+    (folder / "PROGRESS.yaml").unlink()
+    done("rebuild")
+    assert (folder / "PROGRESS.yaml").read_text() == FIRST
+    assert done("rebuild", "--check").code == 0
+    done("phase", "complete", "one")
+    (folder / "PROGRESS.yaml").unlink()
+    done("rebuild")
+    assert "by hand" not in (folder / "PROGRESS.yaml").read_text()
+
+
+def test_gives_the_same_bytes_back_after_an_edit(folder: Path, done: Any) -> None:
+    """An edit of an imported file is kept aside, and the imported bytes stand again."""
+    done("init")
+    (folder / "PROGRESS.yaml").write_text(FIRST)
+    done("import", "progress", "PROGRESS.yaml")
+    (folder / "PROGRESS.yaml").write_text(SECOND)
+    done("rebuild")
+    assert (folder / "PROGRESS.yaml").read_text() == FIRST
+    assert len(done("log", "--type", "edit-observed", "--json").lines) == 1
+
+
+def test_tells_the_same_contradictions_once(folder: Path, done: Any) -> None:
+    """What many versions say against the rules is one line, with how many say it."""
+    done("init")
+    paths = []
+    for number in range(5):
+        paths.append(folder / f"{number}.yaml")
+        text = FIRST.replace("total-phases: 9", f"total-phases: {9 - number}")
+        paths[-1].write_text(text)
+    lines = done("import", "progress", *paths).out.splitlines()
+    assert [line.count("1 contradiction ") for line in lines] == [1] * 5 + [0]
+    assert lines[-1] == "  stats.total-phases is 5, the tree says 2  (5 of 5 versions)"
+
+
+def test_tells_of_a_checksum_that_is_not_the_files(folder: Path, done: Any) -> None:
+    """A checksum beside the file that is of other bytes is told before it is replaced."""
+    done("init")
+    (folder / "PROGRESS.yaml").write_text(FIRST)
+    (folder / "PROGRESS.yaml.checksum").write_text(sha256(FIRST.encode()).hexdigest())
+    assert ".checksum is" not in done("import", "progress", "PROGRESS.yaml").err
+    (folder / "PROGRESS.yaml").write_text(SECOND)
+    said = done("import", "progress", "PROGRESS.yaml").err
+    assert "warning: PROGRESS.yaml.checksum is of other bytes" in said
+
+
+def test_status_shows_what_an_import_lacks(folder: Path, done: Any) -> None:
+    """Figures that an imported document does not have are shown as unknown."""
+    done("init")
+    text = FIRST.replace("  total-phases: 9\n", "").replace(
+        "current-iteration: 4", "current-iteration: null"
+    )
+    (folder / "PROGRESS.yaml").write_text(text)
+    done("import", "progress", "PROGRESS.yaml")
+    lines = done("status").out.splitlines()
+    assert lines[1].startswith("phases 0/?  at one")
