@@ -11,6 +11,7 @@ from sprintlog.engine.outside.snapshots.placing import Placed
 from sprintlog.engine.outside.snapshots.plan import Plan
 from sprintlog.engine.outside.snapshots.store import Store
 from sprintlog.engine.sprint.snapshots import first_snapshot
+from sprintlog.projections.own_paths import OUTPUT
 from sprintlog.projections.restoring import KEPT, Restored, RollBack, Wish, in_place
 from sprintlog.projections.snapshotting import shown, store_of
 from sprintlog.projections.workspace import Workspace
@@ -19,8 +20,6 @@ from .output import counted, print_json, print_text, reference, warn
 from .recording import Options, envelope_of, refresh
 from .wiring import environment, here
 
-OUTPUT = ".aiwg/output"
-"""Where the result of a loop is put, below the work tree's root."""
 SHOWN_MAX = 100
 """More paths of one kind are only counted on a terminal."""
 

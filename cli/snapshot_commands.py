@@ -176,6 +176,7 @@ def diff(
     as_json: bool,
 ) -> None:
     """Show how the files of two snapshots differ; each is iter:N or snapshot:ID."""
+    from sprintlog.projections.own_paths import own_paths
     from sprintlog.projections.snapshotting import (
         compare,
         find_snapshot,
@@ -191,8 +192,9 @@ def diff(
         store = store_of(workspace, environment())
         meant = inside(workspace, paths)
         ends = [find_snapshot(workspace, sprint, point).snapshot for point in (one, other)]
-        found = compare(*map(store.read, ends), paths=meant)
-        lines = patch(store, ends[0], ends[1], meant) if as_patch else ""
+        own = own_paths(workspace)
+        found = compare(*map(store.read, ends), paths=meant, own=own)
+        lines = patch(store, ends[0], ends[1], meant, own) if as_patch else ""
     if as_json:
         files = [{"path": shown(path), "how": how} for path, how in found]
         print_json({"files": files, **({"patch": lines} if as_patch else {})})
@@ -209,6 +211,7 @@ def files_between(
     workspace: Workspace, sprint: Sprint, one: int, other: int
 ) -> list[dict[str, str]] | None:
     """Return how the files of two iterations differ; None unless both were kept."""
+    from sprintlog.projections.own_paths import own_paths
     from sprintlog.projections.snapshotting import compare, find_snapshot, shown, store_of
 
     if not all(has_snapshot(sprint, number) for number in (one, other)):
@@ -216,7 +219,9 @@ def files_between(
     try:
         held = [find_snapshot(workspace, sprint, f"iter:{n}") for n in (one, other)]
         store = store_of(workspace, environment())
-        found = compare(*(store.read(each.snapshot) for each in held))
+        found = compare(
+            *(store.read(each.snapshot) for each in held), own=own_paths(workspace)
+        )
     except SprintlogError:
         # Pruned, of another work tree, or no git here: the figures are told all the same.
         return None

@@ -5,10 +5,12 @@ import fcntl
 import os
 import time
 from functools import cache
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
 from sprintlog.engine.log.stores.descriptors import give_back, read_whole
+
+AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 
 WRITERS_SECONDS_MAX = 2.0
 """How long an editor that still has a displaced file open is waited for."""
@@ -66,7 +68,7 @@ def forget_left_behind(target: Path) -> None:
     _aside(target).unlink(missing_ok=True)
 
 
-def unfinished(target: Path) -> tuple[Path, Path]:
+def unfinished(target: AnyPath) -> tuple[AnyPath, AnyPath]:
     """Return where a killed process leaves the new file, and where what it displaced."""
     return _draft(target), _aside(target)
 
@@ -80,11 +82,11 @@ def sync_folder(folder: Path) -> None:
         give_back(descriptor)
 
 
-def _draft(target: Path) -> Path:
+def _draft(target: AnyPath) -> AnyPath:
     return target.with_name(f".{target.name}.sprintlog-new")
 
 
-def _aside(target: Path) -> Path:
+def _aside(target: AnyPath) -> AnyPath:
     return target.with_name(f".{target.name}.sprintlog-old")
 
 

@@ -30,10 +30,9 @@ from sprintlog.engine.sprint.snapshots import current_iteration, end_restore, st
 from sprintlog.engine.sprint.state import Sprint
 
 from .acting import ActingWorkspace, Envelope, Outcome
-from .best_iteration import LOOPS, artifacts_path
-from .files import CHECKSUM_SUFFIX
+from .best_iteration import artifacts_path
 from .judging import Judged
-from .progress_json import PLACE
+from .own_paths import own_paths
 from .snapshotting import (
     NAMED_MAX,
     files_left,
@@ -70,10 +69,16 @@ class Restored(NamedTuple):
     placed: Placed | None
 
 
-def into_folder(store: Store, commit: str, target: Path, paths: Sequence[str]) -> int:
+def into_folder(
+    workspace: ActingWorkspace,
+    store: Store,
+    commit: str,
+    target: Path,
+    paths: Sequence[str],
+) -> int:
     """Bring a snapshot's files back into a new folder; return how many they are."""
     snapshot = store.read(commit)
-    wanted = plan(snapshot, NOTHING, paths=paths)
+    wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
     _check_meant(snapshot, paths)
     with store.blobs() as blob:
         return extract(snapshot, wanted, target, blob)
@@ -251,23 +256,11 @@ def _plan(
     wanted: Snapshot,
     present: Snapshot,
 ) -> Plan:
+    alone = own_paths(workspace)
     if not wish.into:
-        alone = _state_files(workspace)
         return plan(wanted, present, paths=wish.paths, alone=alone)
     base = store.read(wish.since) if wish.since else NOTHING
-    alone = _state_files(workspace)
     return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
-
-
-def _state_files(workspace: ActingWorkspace) -> set[str]:
-    """Return the files of this work tree that are computed from the log."""
-    loops = {p for p in workspace.files.known() if p.startswith(f"{LOOPS}/")}
-    own = {PLACE, *loops}
-    for name in workspace.sprints():
-        place_ = workspace.sprint(name).plan.place
-        if place_ is not None and place_.worktree == workspace.location.worktree:
-            own |= {place_.path, place_.path + CHECKSUM_SUFFIX}
-    return own
 
 
 def _is_here(workspace: ActingWorkspace, restore: Restore) -> bool:

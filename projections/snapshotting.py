@@ -5,7 +5,7 @@ because somebody was killed in between, is let go at the next pruning.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
-from sprintlog.engine.outside.snapshots.plan import meant
+from sprintlog.engine.outside.snapshots.plan import lies_in, meant
 from sprintlog.engine.outside.snapshots.store import FILES, Store
 from sprintlog.engine.outside.snapshots.taking import Limits, Taken, take
 from sprintlog.engine.sprint.held import HeldSnapshot
@@ -37,6 +37,7 @@ from sprintlog.engine.sprint.times import parse
 from .acting import ActingWorkspace, Envelope, Outcome
 from .as_of import best_of
 from .catalogue import CODEC
+from .own_paths import kept_out
 
 FOLDER = "snapshots"
 NAMED_MAX = 100
@@ -131,6 +132,7 @@ def take_tree(
         patterns=patterns,
         also=also,
         without=[workspace.location.folder],
+        own=kept_out(workspace),
     )
 
 
@@ -181,12 +183,21 @@ def find_snapshot(workspace: ActingWorkspace, sprint: Sprint, point: str) -> Hel
 
 
 def compare(
-    one: Snapshot, other: Snapshot, *, paths: Sequence[str] = ()
+    one: Snapshot,
+    other: Snapshot,
+    *,
+    paths: Sequence[str] = (),
+    own: Collection[str] = (),
 ) -> list[Difference]:
-    """Return how the files of two snapshots differ, in order of their paths."""
+    """Return how the files of two snapshots differ, in order of their paths.
+
+    What is sprintlog's own is not compared.
+    """
     found = []
     is_meant = meant(paths)
     for path in filter(is_meant, sorted(one.files.keys() | other.files.keys())):
+        if path in own or lies_in(path, own):
+            continue
         a, b = one.files.get(path), other.files.get(path)
         if a is None or b is None:
             found.append(Difference(path, "added" if a is None else "removed"))
@@ -197,9 +208,11 @@ def compare(
     return found
 
 
-def patch(store: Store, one: str, other: str, paths: Sequence[str]) -> str:
-    """Return the lines in which two snapshots differ, as text."""
-    lines = store.diff(one, other, paths).decode(errors="backslashreplace")
+def patch(
+    store: Store, one: str, other: str, paths: Sequence[str], own: Collection[str]
+) -> str:
+    """Return the lines in which two snapshots differ, as text, but for our own files."""
+    lines = store.diff(one, other, paths, without=own).decode(errors="backslashreplace")
     return lines.replace(f" {FILES}/", " ")
 
 

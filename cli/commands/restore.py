@@ -8,11 +8,12 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.held import HeldSnapshot
+from sprintlog.projections.own_paths import OUTPUT
 from sprintlog.projections.restoring import Wish, into_branch, into_folder
 from sprintlog.projections.snapshotting import find_snapshot, store_of
 from sprintlog.projections.workspace import Workspace
 
-from ..bringing_back import OUTPUT, bring_back, inside, into_output
+from ..bringing_back import bring_back, inside, into_output
 from ..output import counted, print_json, print_text
 from ..recording import Options
 from ..wiring import environment, here, open_workspace, with_recording
@@ -80,7 +81,7 @@ def command(
         else:
             target = _target(workspace, held, into)
             store = store_of(workspace, environment())
-            files = into_folder(store, held.snapshot, target, meant)
+            files = into_folder(workspace, store, held.snapshot, target, meant)
             _tell(held, files, {"folder": str(target)}, as_json=options.as_json)
 
 

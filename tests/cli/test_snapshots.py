@@ -35,7 +35,7 @@ def test_snapshot_says_what_it_holds(sprint: Path, done: Run) -> None:
     (sprint / "README").touch()
     answer = done("iteration", "snapshot", "--json").json
     assert answer["type"] == "snapshot-taken"
-    assert (answer["files"], len(answer["snapshot"])) == (4, 40)
+    assert (answer["files"], len(answer["snapshot"])) == (3, 40)
     assert answer["left_out"] == [
         {"path": "pipe", "reason": "neither file, link nor folder"}
     ]
@@ -53,7 +53,7 @@ def test_snapshot_is_recorded_once_under_its_key(sprint: Path, done: Run) -> Non
     assert again == {**{n: first[n] for n in again if n != "duplicate"}, "duplicate": True}
     assert "recorded before" in done("iteration", "snapshot", "--key", "k").out
     events = done("log", "--type", "snapshot-taken", "--json").lines
-    assert [json.loads(json.dumps(e["data"]))["files"] for e in events] == [2]
+    assert [json.loads(json.dumps(e["data"]))["files"] for e in events] == [1]
 
 
 def test_ignored_files_are_taken_when_asked_for(sprint: Path, done: Run) -> None:
@@ -72,20 +72,20 @@ def test_iteration_ends_with_its_snapshot(sprint: Path, done: Run) -> None:
     """`iteration end --snapshot` records both in one append, and repeated nothing."""
     done("iteration", "start")
     end = ("iteration", "end", "--snapshot", "--summary", "x")
-    assert done(*end).err == "2 files kept\n"
+    assert done(*end).err == "1 file kept\n"
     again = done(*end)
     assert ("nothing to record" in again.out, again.err) == (True, "")
     events = done("log", "--json").lines
     assert [e["type"] for e in events[-2:]] == ["iteration-ended", "snapshot-taken"]
     assert events[-2]["remaining"] == 1
-    assert done("show", "iteration", "1", "--json").json["files"] == 2
+    assert done("show", "iteration", "1", "--json").json["files"] == 1
 
 
 def test_difference_of_two_iterations(tree: Path, done: Run) -> None:
     """What was added, removed or changed is listed, and the lines on demand."""
     found = done("iteration", "diff", "iter:1", "iter:2", "--json").json["files"]
     assert {x["path"]: x["how"] for x in found} == {
-        "PROGRESS.yaml": "changed", "src/a": "changed", "b": "mode", "new": "added",
+        "src/a": "changed", "b": "mode", "new": "added",
     }  # fmt: skip
     back = done("iteration", "diff", "iter:2", "iter:1", "new", "--json").json["files"]
     assert back == [{"path": "new", "how": "removed"}]
@@ -104,7 +104,7 @@ def test_compared_iterations_tell_their_files(tree: Path, done: Run) -> None:
     files = done("iteration", "compare", 1, 2, "--json").json["files"]
     assert {"path": "src/a", "how": "changed"} in files
     lines = done("iteration", "compare", 1, 2).out.splitlines()
-    assert lines[-4:] == [f"{file['how'].ljust(7)}  {file['path']}" for file in files]
+    assert lines[-3:] == [f"{file['how'].ljust(7)}  {file['path']}" for file in files]
     assert done("iteration", "compare", 1, 1).out.endswith("\nno file differs\n")
 
 
@@ -120,7 +120,7 @@ def test_files_of_an_iteration_are_listed(tree: Path, done: Run) -> None:
     """`show iteration` says what is known of one, and with --files what it holds."""
     answer = done("show", "iteration", "2", "--files", "--json").json
     assert answer["iteration"] == 2
-    assert answer["files"] == 5
+    assert answer["files"] == 4
     listed = {x["path"]: x["mode"] for x in answer["listing"]}
     assert listed["b"] == "100755"
     text = done("show", "iteration", "2", "--files").out

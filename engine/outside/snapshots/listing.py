@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...errors import RefusedError
 from ...log.stores.descriptors import give_back
 from ..repositories import git_directory
-from .entries import LeftOut, Stat, is_gits_own
+from .entries import LeftOut, Stat, is_gits_own, parents_of
 from .ignored import matcher, may_lead_to
 
 NESTED = "a repository of its own"
@@ -39,6 +39,8 @@ class Wanted(NamedTuple):
     without: frozenset[tuple[int, int]] = frozenset()
     """Folders that are left alone, by device and inode."""
     files_max: int = 1_000_000
+    own: frozenset[str] = frozenset()
+    """Files and folders of ours, which are nobody's work; `also` goes before."""
 
 
 class Listing(NamedTuple):
@@ -107,6 +109,7 @@ class _Lister:
         self._on_the_way = {
             path[:at] for path in wanted.also for at, c in enumerate(path) if c == "/"
         }
+        self._hold_own = parents_of(wanted.own)
 
     def walk(self, descriptor: int, prefix: str, *, depth: int, is_taken: bool) -> bool:
         """List an open folder, unless it is a repository of its own; tell which.
@@ -131,6 +134,8 @@ class _Lister:
             except FileNotFoundError:
                 continue  # It is gone since.
             path = prefix + entry.name
+            if path in self._wanted.own and not self._is_wanted_all_the_same(path):
+                continue
             mode = status.st_mode
             kind = mode & 0o170000
             if kind == 0o040000:
@@ -175,7 +180,10 @@ class _Lister:
         try:
             if not self.walk(inner, f"{path}/", depth=depth + 1, is_taken=is_taken):
                 self._leave(path, NESTED)
-            elif is_taken or len(self.found.files) > known:
+            elif len(self.found.files) > known or (
+                # A folder that only we have made is not theirs either.
+                is_taken and path not in self._hold_own
+            ):
                 self.found.folders[path] = status.st_mode & 0o777
         except OSError as error:
             self._leave(path, refusal(path, error))
@@ -194,6 +202,9 @@ class _Lister:
         if path in self._wanted.also:
             return True
         return self._matches is not None and self._matches.fullmatch(path) is not None
+
+    def _is_wanted_all_the_same(self, path: str) -> bool:
+        return path in self._wanted.also or path in self._on_the_way
 
     def _may_hold_something(self, path: str) -> bool:
         return path in self._on_the_way or may_lead_to(self._wanted.patterns, path)

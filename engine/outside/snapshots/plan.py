@@ -42,28 +42,32 @@ def plan(
 ) -> Plan:
     """Return how to get from one snapshot's files to another's.
 
-    `paths` are the files and folders that are meant, all without them; `alone` are paths
-    that are never touched.
+    `paths` are the files and folders that are meant, all without them; `alone` are files
+    and folders that are never touched.
     """
-    is_meant = meant(paths)
+    is_asked_for = meant(paths)
+
+    def is_meant(path: str) -> bool:
+        return is_asked_for(path) and path not in alone and not lies_in(path, alone)
+
     skipped: list[LeftOut] = []
     in_the_way = {path for path, _ in present.left_out}
     writes = {}
     for path, entry in wanted.files.items():
-        if present.files.get(path) == entry or path in alone or not is_meant(path):
+        if present.files.get(path) == entry or not is_meant(path):
             continue
-        if path in in_the_way or _lies_in(path, in_the_way):
+        if path in in_the_way or lies_in(path, in_the_way):
             skipped.append(LeftOut(path, IN_THE_WAY))
         else:
             writes[path] = entry
     removals = []
     unknown = {path for path, _ in wanted.left_out}
     for path in present.files:
-        if path in wanted.files or path in alone or not is_meant(path):
+        if path in wanted.files or not is_meant(path):
             continue
-        if path in wanted.unseen or _lies_in(path, wanted.unseen, end="/"):
+        if path in wanted.unseen or lies_in(path, wanted.unseen, end="/"):
             skipped.append(LeftOut(path, IGNORED_THEN))
-        elif path in unknown or _lies_in(path, unknown) or _is_vague(wanted):
+        elif path in unknown or lies_in(path, unknown) or _is_vague(wanted):
             skipped.append(LeftOut(path, NOT_KNOWN))
         else:
             removals.append(path)
@@ -98,7 +102,7 @@ def below(plan: Plan, folder: str, present: Snapshot) -> Plan:
     wanted = {}
     for path, entry in plan.writes.items():
         target = f"{folder}/{path}"
-        if target in in_the_way or _lies_in(target, in_the_way):
+        if target in in_the_way or lies_in(target, in_the_way):
             skipped.append(LeftOut(target, IN_THE_WAY))
         else:
             wanted[target] = entry
@@ -124,7 +128,8 @@ def meant(paths: Collection[str]) -> Callable[[str], bool]:
     return lambda path: path in whole or path.startswith(begins)
 
 
-def _lies_in(path: str, folders: Collection[str], end: str = "") -> bool:
+def lies_in(path: str, folders: Collection[str], end: str = "") -> bool:
+    """Tell whether a path lies in one of the folders."""
     return any(f"{folder}{end}" in folders for folder in _above(path))
 
 

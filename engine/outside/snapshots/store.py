@@ -8,7 +8,7 @@ import stat
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -139,12 +139,15 @@ class Store:
             answers.close()
             process.wait()
 
-    def diff(self, one: str, other: str, paths: Sequence[str]) -> bytes:
+    def diff(
+        self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()
+    ) -> bytes:
         """Return the lines in which the files of two snapshots differ."""
         call = ["diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-renames"]
         call += ["--no-color", "--src-prefix=", "--dst-prefix="]
-        meant = [f"{FILES}/{path}" for path in paths] or [f"{FILES}/"]
-        return self.git.run("--literal-pathspecs", *call, one, other, "--", *meant)
+        meant = [f":(literal){FILES}/{path}" for path in paths or [""]]
+        meant += [f":(literal,exclude){FILES}/{path}" for path in sorted(without)]
+        return self.git.run(*call, one, other, "--", *meant)
 
     def drop(self, commits: Sequence[str]) -> None:
         """Forget snapshots; the lock must be held."""

@@ -54,21 +54,24 @@ def take(
     patterns: Sequence[str] = (),
     also: Iterable[str] = (),
     without: Iterable[Path] = (),
+    own: frozenset[str] = frozenset(),
 ) -> Taken:
     """Take a snapshot of what stands below a root; the lock must be held.
 
     `patterns` name ignored files that are wanted too, `also` paths that are taken
-    whatever their size, `without` folders that are left alone.
+    whatever their size, `without` folders that are left alone, and `own` paths below the
+    root that are left alone, unless they are in `also`.
     """
     store.make()
     ignored, problem = unseen(store.git, root)
-    own = [*without, store.folder]
+    ours = [*without, store.folder]
     wanted = Wanted(
         ignored,
         tuple(patterns),
         frozenset(also),
-        frozenset((s.st_dev, s.st_ino) for s in map(_status, own) if s is not None),
+        frozenset((s.st_dev, s.st_ino) for s in map(_status, ours) if s is not None),
         limits.files_max,
+        own,
     )
     cache = store.folder / f"known-{sha256(os.fsencode(root)).hexdigest()[:16]}"
     now_ns = time.time_ns()
@@ -233,9 +236,11 @@ def _git_mode(mode: int) -> bytes:
 
 
 def _begin(stream: IO[bytes], tree: str, at_seconds: int) -> None:
+    # Its own name is in it: no two snapshots are one commit, dropped with either of them.
+    name = uuid4().hex.encode()
     stream.write(
-        b"commit %s%s\nmark :1\ncommitter sprintlog <> %d +0000\ndata 8\nsnapshot\n"
-        % (REFS.encode(), uuid4().hex.encode(), at_seconds)
+        b"commit %s%s\nmark :1\ncommitter sprintlog <> %d +0000\ndata %d\n%s\n"
+        % (REFS.encode(), name, at_seconds, len(name), name)
     )
     if tree:
         stream.write(b"M 040000 %s \n" % tree.encode())

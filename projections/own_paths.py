@@ -1,0 +1,58 @@
+"""What of a work tree is sprintlog's own: no agent's work, and never brought back or shown.
+
+State files follow from the log, so no snapshot holds them. What hooks said is named by
+PROGRESS.yaml, whatever was rolled back since, and nobody could write it again.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from sprintlog.engine.sprint.hook_tasks import tasks_of
+from sprintlog.engine.sprint.ralph_facts import HookTaskSpawned
+from sprintlog.engine.sprint.ralph_settings import hooks_of
+from sprintlog.engine.sprint.state import Sprint
+
+from .acting import ActingWorkspace
+from .best_iteration import LOOPS
+from .files import CHECKSUM_SUFFIX
+from .location import HIDDEN
+from .progress_json import PLACE
+from .replacing import unfinished
+
+OUTPUT = ".aiwg/output"
+"""Where the result of a loop is put, below the work tree's root."""
+
+
+def kept_out(workspace: ActingWorkspace) -> frozenset[str]:
+    """Return the files and folders that no snapshot holds, in any work tree of the log."""
+    own = {HIDDEN, LOOPS, *_written(PLACE)}
+    for name in workspace.sprints():
+        sprint = workspace.sprint(name)
+        if sprint.plan.place is not None:
+            path = sprint.plan.place.path
+            own |= {*_written(path), *_written(path + CHECKSUM_SUFFIX)}
+            own |= {*_transcripts(workspace, sprint, PurePosixPath(path).parent)}
+    return frozenset(own)
+
+
+def own_paths(workspace: ActingWorkspace) -> frozenset[str]:
+    """Return all that is no agent's work: a copy of the result, too."""
+    return kept_out(workspace) | {OUTPUT}
+
+
+def _written(path: str) -> Iterator[str]:
+    """Yield a file that is written by being exchanged, and what may be left of that."""
+    place = PurePosixPath(path)
+    yield from (path, *(str(place.with_name(p.name)) for p in unfinished(place)))
+
+
+def _transcripts(
+    workspace: ActingWorkspace, sprint: Sprint, folder: PurePosixPath
+) -> Iterator[str]:
+    """Yield where hooks' output was kept; it lies in the sprint's folder."""
+    document = sprint.plan.document
+    named = [task.get("transcript") for task in tasks_of(document).values()]
+    # Only hooks are worth reading all of the events for.
+    if named or hooks_of(document):
+        named += [f.transcript for f in workspace.reader.facts(sprint.id, HookTaskSpawned)]
+    yield from (str(folder / name) for name in named if isinstance(name, str) and name)
