@@ -6,6 +6,7 @@ import msgspec
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
+from sprintlog.engine.sprint.words import SPRINT_STATUSES
 
 from .catalogue import Reading, State
 
@@ -133,7 +134,8 @@ class SqliteCheckpoints(Generic[State]):
             "SELECT status FROM statuses WHERE stream = ? AND version = ?",
             (stream, version),
         )
-        return rows[0][0] if rows else None
+        status = rows[0][0] if rows else None
+        return status if status in SPRINT_STATUSES else None
 
     def keep_status(self, stream: str, version: int, status: str) -> None:
         """Keep the sprint's status at a version."""

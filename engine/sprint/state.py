@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ..log.fact import Fact
-from ..saved_shape import shape_of
+from ..saved import sealed, shape_of, unsealed
 from .facts import Place
 from .figures import figures
 from .queue_view import Decided, queue_of, with_queue
@@ -19,7 +19,7 @@ from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-MEANING = "f5070a2b8758"
+MEANING = "a1a2f4ad29a5"
 """Stands for what is saved of the stored streams; a test says what to write here.
 
 So a state is not read again that says something else in the same fields.
@@ -255,30 +255,32 @@ _decoder = msgspec.msgpack.Decoder(_Saved)
 def pack(sprint: Sprint) -> bytes:
     """Return the state as bytes that `unpack` reads again."""
     plan = sprint.plan
-    return _encoder.encode(
-        _Saved(
-            sprint.id,
-            sprint.version,
-            plan.document,
-            plan.place,
-            {
-                address: said if isinstance(said, tuple) else _stored(said)
-                for address, said in plan.said.items()
-            },
-            plan.last_at,
-            plan.touched,
-            plan.held,
-            plan.imported_at,
-            plan.decisions,
-            sprint.record,
-            plan.turns,
+    return sealed(
+        _encoder.encode(
+            _Saved(
+                sprint.id,
+                sprint.version,
+                plan.document,
+                plan.place,
+                {
+                    address: said if isinstance(said, tuple) else _stored(said)
+                    for address, said in plan.said.items()
+                },
+                plan.last_at,
+                plan.touched,
+                plan.held,
+                plan.imported_at,
+                plan.decisions,
+                sprint.record,
+                plan.turns,
+            )
         )
     )
 
 
 def unpack(saved: bytes) -> Sprint:
     """Return the state saved by `pack`; raise `msgspec.DecodeError` for anything else."""
-    state = _decoder.decode(saved)
+    state = _decoder.decode(unsealed(saved))
     sprint = Sprint(state.id)
     sprint.version = state.version
     sprint.record = state.record

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 
 from ..workspace import Workspace
-from .read_model import check, in_memory, refreshed
+from .read_model import in_memory, opened
 
 SQL_CHARS_MAX = 100_000
 VALUE_BYTES_MAX = 32 * 1024 * 1024
@@ -85,20 +85,10 @@ def _open(
     workspace: Workspace, *, fresh: bool, progress: Callable[[int], None]
 ) -> sqlite3.Connection:
     try:
-        path = refreshed(workspace, fresh=fresh, progress=progress)
+        return opened(workspace, fresh=fresh, progress=progress)
     except RefusedError:
         # A log in a folder that cannot be written is read all the same.
         return in_memory(workspace, progress=progress)
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30.0
-    )
-    try:
-        # Between the two somebody could have put another file there.
-        check(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _restrict(connection: sqlite3.Connection, seconds_max: float) -> None:

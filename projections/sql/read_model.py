@@ -1,11 +1,10 @@
 """The read model: what the log says, as plain tables in a SQLite file of their own.
 
 It lies beside the log as `query.db`, is brought up to date when somebody asks, and can be
-opened by any SQLite tool. Nothing else reads it, and what is wrong with it is thrown
-away and made anew (ADR 0016).
+opened by any SQLite tool. Nothing else reads it, and one that is not byte for byte as we
+left it is thrown away and made anew (ADR 0016).
 """
 
-import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -19,20 +18,22 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.chain import recorded
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Kind
-from sprintlog.engine.log.stores.descriptors import give_back
 from sprintlog.engine.sprint.rollback import path as path_to
+from sprintlog.engine.sprint.state import STATE_FORMAT
 
 from ..catalogue import CODEC, sprint_of
+from ..locks import locked
 from ..past.decisions import decisions
 from ..workspace import Workspace
+from .proof import is_proven, prove, remove
 from .rows import Row, phase_rows, sprint_row
 from .schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
 
 NAME = "query.db"
 LOCK = "query.lock"
 BUSY_SECONDS = 30.0
-FORMAT = 1
-"""Raise when what is in the tables is computed in another way."""
+FORMAT = (STATE_FORMAT + 1) % 2**31
+"""Raise the summand when what is in the tables is computed in another way."""
 
 Progress = Callable[[int], None]
 
@@ -46,23 +47,42 @@ def refreshed(
 
     Raise `RefusedError` where it cannot be written; `in_memory` does without it.
     """
-    folder = workspace.location.folder
-    target = folder / NAME
+    with _up_to_date(workspace, fresh=fresh, progress=progress) as target:
+        return target
+
+
+def opened(
+    workspace: Workspace, *, fresh: bool = False, progress: Progress = lambda count: None
+) -> sqlite3.Connection:
+    """Return a connection that reads the file, up to date and as we left it."""
+    with _up_to_date(workspace, fresh=fresh, progress=progress) as target:
+        return sqlite3.connect(
+            f"{target.absolute().as_uri()}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_SECONDS,
+        )
+
+
+@contextmanager
+def _up_to_date(workspace: Workspace, *, fresh: bool, progress: Progress) -> Iterator[Path]:
+    """Give the file while nobody else of us changes it."""
+    target = workspace.location.folder / NAME
     try:
-        with _locked(folder / LOCK):
-            if fresh:
-                _remove(target)
+        with locked(target.with_name(LOCK)):
+            if fresh or not is_proven(target):
+                remove(target)
             try:
                 _refresh(workspace, target, progress)
             except sqlite3.DatabaseError:
-                # Damaged, or somebody made something else of it: it is only a copy.
-                _remove(target)
+                # Of another log, or made by other code: it is only a copy.
+                remove(target)
                 _refresh(workspace, target, progress)
+            yield target
     except (OSError, sqlite3.Error) as error:
         raise RefusedError(f"{target} cannot be written: {error}", file=str(target)) from (
             error
         )
-    return target
 
 
 def in_memory(
@@ -75,22 +95,6 @@ def in_memory(
     return connection
 
 
-@contextmanager
-def _locked(lock: Path) -> Iterator[None]:
-    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(lock, flags, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        give_back(descriptor)
-
-
-def _remove(target: Path) -> None:
-    for suffix in ("", "-journal", "-wal", "-shm"):
-        target.with_name(target.name + suffix).unlink(missing_ok=True)
-
-
 def _refresh(workspace: Workspace, target: Path, progress: Progress) -> None:
     if not target.exists():
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -99,14 +103,16 @@ def _refresh(workspace: Workspace, target: Path, progress: Progress) -> None:
     connection = sqlite3.connect(target, isolation_level=None, timeout=BUSY_SECONDS)
     try:
         connection.execute("PRAGMA trusted_schema=OFF")
-        # It is only a copy: after a power cut it is made anew.
+        # What a power cut makes of it is not as we left it.
         connection.execute("PRAGMA synchronous=OFF")
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             _make(connection)
-        check(connection)
-        _catch_up(workspace, connection, progress)
+        _check(connection)
+        changed = _catch_up(workspace, connection, progress)
     finally:
         connection.close()
+    if changed:
+        prove(target)
 
 
 def _make(connection: sqlite3.Connection) -> None:
@@ -119,7 +125,7 @@ def _make(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def check(connection: sqlite3.Connection) -> None:
+def _check(connection: sqlite3.Connection) -> None:
     """Raise `sqlite3.DatabaseError` unless the tables are exactly ours."""
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -131,13 +137,16 @@ def check(connection: sqlite3.Connection) -> None:
 
 def _catch_up(
     workspace: Workspace, connection: sqlite3.Connection, progress: Progress
-) -> None:
-    """Take in what came since, in one transaction; all of it where the log is another."""
+) -> bool:
+    """Take in what came since, in one transaction, and tell whether there was anything.
+
+    Raise `sqlite3.DatabaseError` for the tables of another log.
+    """
     log = workspace.log
     head = log.head()
     ((after, hash_),) = connection.execute("SELECT position, hash FROM upto").fetchall()
     if (after, hash_) == (head.position, head.hash):
-        return
+        return not after
     if after:
         event = next(log.read(after=after - 1, until=after), None)
         if event is None or event.hash != hash_:
@@ -159,6 +168,7 @@ def _catch_up(
     except BaseException:
         connection.rollback()
         raise
+    return True
 
 
 class _Events:

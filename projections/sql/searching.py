@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,12 +19,15 @@ from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.fact import Fact
 
 from ..catalogue import CODEC
+from ..locks import locked
 from ..workspace_reading import WorkspaceReading
+from .proof import is_proven, prove, remove
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
 SEARCH = "search.db"
+LOCK = "search.lock"
 FORMAT = 1
 """Raise when an index of an older version must not be used again."""
 LEARNING, OBSERVATION, SUMMARY = KINDS = ("learning", "observation", "summary")
@@ -59,11 +62,14 @@ def search(
         raise RefusedError("words: a search needs some", field="words")
     path = workspace.location.folder / SEARCH
     try:
-        return _search(workspace, path, words, kind, limit)
-    except sqlite3.DatabaseError:
-        forget(workspace)
-    try:
-        return _search(workspace, path, words, kind, limit)
+        with locked(path.with_name(LOCK)):
+            if not is_proven(path):
+                remove(path)
+            try:
+                return _search(workspace, path, words, kind, limit)
+            except sqlite3.DatabaseError:
+                remove(path)
+                return _search(workspace, path, words, kind, limit)
     except (sqlite3.DatabaseError, OSError):
         # Where nothing may be written, an index in memory is as good.
         return _search(workspace, None, words, kind, limit)
@@ -71,12 +77,8 @@ def search(
 
 def forget(workspace: WorkspaceReading) -> None:
     """Throw the index away; the next search makes a new one."""
-    for suffix in ("", "-journal", "-wal", "-shm"):
-        path = workspace.location.folder / f"{SEARCH}{suffix}"
-        try:
-            path.unlink(missing_ok=True)
-        except OSError:
-            return
+    with suppress(OSError):
+        remove(workspace.location.folder / SEARCH)
 
 
 def _search(
@@ -98,11 +100,13 @@ def _search(
         database = Database(connection, execute_plugins=False)
         connection.execute("BEGIN IMMEDIATE")
         try:
-            _bring_up_to_date(workspace, database)
+            changed = _bring_up_to_date(workspace, database)
             connection.execute("COMMIT")
         except BaseException:
             connection.rollback()
             raise
+        if changed and path is not None:
+            prove(path)
         rows = connection.execute(
             "SELECT t.kind, t.id, t.number, t.prd_id, t.title, t.text FROM texts t"
             " JOIN texts_fts f ON f.rowid = t.rowid"
@@ -113,17 +117,20 @@ def _search(
         return [Hit(*row) for row in rows]
 
 
-def _bring_up_to_date(workspace: WorkspaceReading, database: "Database") -> None:
-    """Add what was recorded since; begin anew where the log is not the one known."""
+def _bring_up_to_date(workspace: WorkspaceReading, database: "Database") -> bool:
+    """Add what was recorded since, and tell whether there was anything.
+
+    Where the log is not the one known it begins anew.
+    """
     version = workspace.log.version(JOURNAL)
-    known = _known(workspace, database)
+    before = known = _known(workspace, database)
     if known is None:
         for name in ("texts_fts", "texts", "known"):
             database.execute(f"DROP TABLE IF EXISTS {name}")
         _make(database)
         known = 0
     if version == known:
-        return
+        return before is None
     rows = workspace.log.scan(JOURNAL, after=known, until=version)
     added = [hit._asdict() for _, _, fact in CODEC.facts_of(rows) for hit in _said(fact)]
     if added:
@@ -132,6 +139,7 @@ def _bring_up_to_date(workspace: WorkspaceReading, database: "Database") -> None
     database.execute("DELETE FROM known")
     known_row = {"format": FORMAT, "version": version, "hash": last.hash}
     database.table("known").insert(known_row)
+    return True
 
 
 def _known(workspace: WorkspaceReading, database: "Database") -> int | None:

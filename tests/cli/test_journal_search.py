@@ -3,9 +3,13 @@
 import json
 import sqlite3
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+
+from sprintlog.projections.sql.searching import search
+from sprintlog.projections.workspace import Workspace
 
 from .conftest import Run
 
@@ -83,6 +87,18 @@ def test_is_made_anew(index: Path, done: Run, content: bytes | None) -> None:
     done("rebuild")
     assert not index.exists()
     assert found(done, "callback") == before
+
+
+def test_no_flipped_bit_is_found(index: Path, folder: Path) -> None:
+    """Whichever bit of the index flips, the same is found."""
+    chance = Random(7)
+    with Workspace.open(folder) as workspace:
+        before = search(workspace, "callback")
+        for _ in range(30):
+            content = bytearray(index.read_bytes())
+            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+            index.write_bytes(content)
+            assert search(workspace, "callback") == before
 
 
 def test_needs_no_file(index: Path, done: Run) -> None:

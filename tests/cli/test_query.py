@@ -6,11 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from sprintlog.projections.sql.querying import ask
 from sprintlog.projections.sql.schema import TABLES
+from sprintlog.projections.workspace import Workspace
 
 COMMAND = [sys.executable, "-m", "sprintlog.cli"]
 
@@ -256,6 +259,50 @@ def test_spoilt_tables_are_made_anew(sprint: Path, done: Any, name: str) -> None
     done("note", "one more")
     assert rows(done, "SELECT * FROM v_events")[:-1] == whole
     assert rows(done, "SELECT count(*) FROM v_phases") == [[6]]
+
+
+def everything(folder: Path) -> list[Any]:
+    """Return every row of every table, as questions are answered."""
+    answers = []
+    with Workspace.open(folder) as workspace:
+        for name in TABLES:
+            with ask(workspace, f"SELECT * FROM {name}", seconds_max=60) as found:
+                answers.append(list(found.rows))
+    return answers
+
+
+def test_no_flipped_bit_is_answered(history: Path) -> None:
+    """Whichever bit of the file flips, the answers are those of the log."""
+    whole = everything(history)
+    file = history / ".sprintlog" / "query.db"
+    chance = Random(7)
+    for _ in range(30):
+        content = bytearray(file.read_bytes())
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        file.write_bytes(content)
+        assert everything(history) == whole
+
+
+def test_no_half_written_file_is_answered(history: Path, done: Any) -> None:
+    """Whichever pages were not written before a power cut, the answers are the log's."""
+    everything(history)
+    file = history / ".sprintlog" / "query.db"
+    before = file.read_bytes()
+    done("note", "more", "--sprint", "two")
+    done("phase", "start", "--sprint", "auth")
+    whole, after = everything(history), file.read_bytes()
+    for at in range(0, len(after), 4096):
+        older = before[at : at + 4096] or bytes(4096)
+        file.write_bytes(after[:at] + older + after[at + 4096 :])
+        assert everything(history) == whole
+
+
+def test_what_others_wrote_into_the_file_is_no_answer(history: Path, done: Any) -> None:
+    """A value that somebody changed is noticed at the next question."""
+    sql = "SELECT count(*) FROM v_events WHERE actor = 'nobody'"
+    assert rows(done, sql) == [[0]]
+    statement("UPDATE v_events SET actor = 'nobody'")(history / ".sprintlog" / "query.db")
+    assert rows(done, sql) == [[0]]
 
 
 def test_a_folder_that_cannot_be_written(history: Path, done: Any) -> None:

@@ -74,3 +74,13 @@ def test_reads_nothing_else(bytes_: bytes) -> None:
     """Bytes that are no saved state are told apart from one."""
     with pytest.raises(msgspec.DecodeError):
         unpack(bytes_)
+
+
+def test_reads_nothing_with_another_bit() -> None:
+    """A state of which a single bit was flipped is no state."""
+    saved = pack(Sprint("auth"))
+    for bit in range(len(saved) * 8):
+        flipped = bytearray(saved)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(msgspec.DecodeError):
+            unpack(bytes(flipped))

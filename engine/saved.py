@@ -1,10 +1,26 @@
-"""A number for the shape of what is saved, so that another shape is never read as it."""
+"""What is saved of a state is read again only in the same shape, and as it was written."""
 
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import get_args
+from zlib import crc32
 
 import msgspec
+
+_SUM_BYTES = 4
+
+
+def sealed(state: bytes) -> bytes:
+    """Return a state with a sum before it that is another one after any flipped bit."""
+    return crc32(state).to_bytes(_SUM_BYTES) + state
+
+
+def unsealed(saved: bytes) -> bytes:
+    """Return what was sealed; raise `msgspec.DecodeError` for anything else."""
+    state = saved[_SUM_BYTES:]
+    if saved[:_SUM_BYTES] != crc32(state).to_bytes(_SUM_BYTES):
+        raise msgspec.DecodeError("is not as it was written")
+    return state
 
 
 def shape_of(*saved: type[msgspec.Struct], meaning: str) -> int:

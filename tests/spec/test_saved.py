@@ -7,7 +7,7 @@ import sys
 import msgspec
 import pytest
 
-from sprintlog.engine.saved_shape import shape_of
+from sprintlog.engine.saved import shape_of
 
 
 def part(**fields: tuple[object, object]) -> type[msgspec.Struct]:
