@@ -10,6 +10,7 @@ import msgspec
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.outside.signals import InterruptedBySignal, Signals
 from sprintlog.engine.sprint.actions import DONE, Action
+from sprintlog.engine.sprint.words import PRIORITIES
 from sprintlog.projections.loop.driving import Means
 from sprintlog.projections.loop.holding import hold
 from sprintlog.projections.loop.running import Runner
@@ -46,6 +47,13 @@ TIMEOUT_SECONDS = 60 * 60
     is_flag=True,
     help="Towards a goal: keep the work tree's files at the end of each iteration.",
 )
+@click.option(
+    "--stop-on-request",
+    "stops_on_request",
+    type=click.Choice(PRIORITIES),
+    help="Stop at once, not at the end, for an undecided request of this priority or a "
+    "higher one.",
+)
 @click.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
 @click.option(
     "--actor",
@@ -62,6 +70,7 @@ def command(
     timeout: float,
     hook_command: str | None,
     keeps_files: bool,
+    stops_on_request: str | None,
     no_wait: bool,
     actor: str,
     no_mask: bool,
@@ -75,7 +84,8 @@ def command(
     tokens and cost are recorded. Killed and started again, it goes on where it was.
 
     It ends with 0 when the sprint is done, else with what made it stop: 20 the limit of
-    iterations, 21 a breakpoint, 22 a pause, 23 blocked, 24 a person is needed.
+    iterations, 21 a breakpoint, 22 a pause, 23 blocked, 24 a person is needed. Over
+    critical and high requests that nobody has decided it finishes no sprint.
     """
     check_actor(actor)
     if shutil.which(agent[0]) is None:
@@ -92,6 +102,7 @@ def command(
         masks=not no_mask,
         hook_command=hook_command,
         keeps_files=keeps_files,
+        stops_on_request=stops_on_request,
     )
     with open_workspace() as workspace, Signals() as signals:
         chosen = workspace.choose(sprint_id)

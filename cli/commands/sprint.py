@@ -207,13 +207,18 @@ def needs_human(
 
 @command.command(epilog="Example: sprintlog sprint complete --summary 'merged'")
 @click.option("--summary", metavar="TEXT", help="What was reached.")
+@click.option("--abandon-goal", is_flag=True, help="Give up a goal that is not reached.")
+@click.option("--reason", metavar="TEXT", help="Why the goal is given up.")
 @with_recording
-def complete(summary: str | None, **given: Any) -> None:
+def complete(
+    summary: str | None, abandon_goal: bool, reason: str | None, **given: Any
+) -> None:
     """Close the sprint once every leaf is completed or skipped.
 
-    Requests that nobody has decided stay pending in its operator queue.
+    A goal that is not reached keeps it open, and so do critical and high requests that
+    nobody has decided; other requests stay pending in its operator queue.
     """
-    wish = {"summary": summary}
+    wish = {"summary": summary, "abandons_goal": abandon_goal, "reason": reason}
     sprint = record("sprint complete", given, lifecycle.complete_sprint, wish)
     if waiting := counts(sprint.queue).get(PENDING):
         warn(

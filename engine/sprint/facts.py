@@ -131,6 +131,10 @@ class SprintCompleted(Fact, frozen=True):
 
     type: ClassVar[str] = "sprint-completed"
     summary: str | None = None
+    abandons_goal: bool = False
+    """True when its goal was given up, not reached."""
+    reason: str | None = None
+    """Why it was given up."""
 
 
 class SprintReopened(Fact, frozen=True):

@@ -7,6 +7,7 @@ import msgspec
 
 from ..errors import RefusedError
 from ..log.fact import Fact
+from .endings import has_ended
 from .facts import (
     ActivitySeen,
     BreakpointReached,
@@ -19,6 +20,8 @@ from .facts import (
     SprintResumed,
     SprintStarted,
 )
+from .loop import end_iteration
+from .queue import listed, undecided_at_end, urgent
 from .ralph_settings import NOT_LEFT
 from .state import Plan, Sprint
 from .times import parse
@@ -123,16 +126,70 @@ def resume_sprint(
             state=status,
             wish="resume",
         )
-    if status == PAUSED_AT_BREAKPOINT and sprint.plan.tree.open_leaf() is None:
-        return [fact, SprintCompleted()]
+    if status == PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
+        return [fact] if undecided_at_end(sprint) else [fact, SprintCompleted()]
     return [fact, *_breakpoint_to_come(sprint.plan)]
 
 
-def complete_sprint(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
-    """Close the sprint once every leaf is completed or skipped."""
-    fact = SprintCompleted(summary)
-    if sprint.plan.status == COMPLETED and sprint.plan.was_said("", fact):
+def complete_sprint(
+    sprint: Sprint,
+    *,
+    summary: str | None = None,
+    abandons_goal: bool = False,
+    reason: str | None = None,
+) -> list[Fact]:
+    """Close the sprint once every leaf is completed or skipped, and the goal reached.
+
+    A goal that is not reached can be given up, with the reason.
+    """
+    plan, fact = sprint.plan, SprintCompleted(summary, abandons_goal, reason)
+    if plan.status == COMPLETED and plan.was_said("", fact):
         return []
+    check_finished(sprint)
+    if waiting := urgent(sprint):
+        raise RefusedError(
+            f"sprint {sprint.id} is not finished: without a decision: {listed(waiting)}",
+            hint="`sprintlog queue list --status pending`, and decide; `sprintlog queue "
+            f"defer {waiting[0]} --until next-sprint --reasoning TEXT` hands one on",
+            wish="complete",
+            requests=waiting,
+        )
+    _check_goal_is_over(sprint, fact)
+    ended = end_iteration(sprint) if plan.turns.number else []
+    return [*ended, fact]
+
+
+def _check_goal_is_over(sprint: Sprint, fact: SprintCompleted) -> None:
+    """Raise `RefusedError` unless the goal, if there is one, is reached or given up."""
+    is_open = sprint.plan.is_ralph and not _has_left(sprint.plan)
+    if fact.abandons_goal and not is_open:
+        raise RefusedError(
+            f"sprint {sprint.id} has no goal that could be given up", wish="complete"
+        )
+    if fact.abandons_goal != bool(fact.reason and fact.reason.strip()):
+        raise RefusedError(
+            "reason: it says why the goal is given up, so both come together",
+            hint="`sprintlog sprint complete --abandon-goal --reason TEXT`",
+            field="reason",
+            wish="complete",
+        )
+    if is_open and not fact.abandons_goal:
+        raise RefusedError(
+            f"sprint {sprint.id} works towards a goal, and that is not reached",
+            hint="`sprintlog goal complete` says that it is; `sprintlog sprint complete "
+            "--abandon-goal --reason TEXT` gives it up",
+            wish="complete",
+        )
+
+
+def _has_left(plan: Plan) -> bool:
+    """Tell whether a document that came in says that the goal was reached."""
+    exit_ = plan.document.get("ralph-exit")
+    return isinstance(exit_, dict) and exit_.get("detected-at") is not None
+
+
+def check_finished(sprint: Sprint) -> None:
+    """Raise `RefusedError` unless the sprint goes on and no leaf of it is open."""
     check_sprint(sprint, "complete")
     leaf = sprint.plan.tree.open_leaf()
     if leaf is not None:
@@ -147,7 +204,6 @@ def complete_sprint(sprint: Sprint, *, summary: str | None = None) -> list[Fact]
             state=leaf.status,
             wish="complete",
         )
-    return [fact]
 
 
 def reopen_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
@@ -192,9 +248,12 @@ def _evolve_started(plan: Plan, fact: Any, at: str) -> None:
     plan.stats.setdefault("completed-at", None)
 
 
-def _evolve_completed(plan: Plan, fact: Any, at: str) -> None:
+def _evolve_completed(plan: Plan, fact: SprintCompleted, at: str) -> None:
     plan.set_status(COMPLETED)
     plan.stats["completed-at"] = at
+    if fact.abandons_goal:
+        left = {"detected-at": at, "iteration": plan.iteration or None}
+        plan.document["ralph-exit"] = {**left, "final-summary": f"abandoned: {fact.reason}"}
 
 
 def _evolve_reopened(plan: Plan, fact: Any, at: str) -> None:
@@ -264,7 +323,9 @@ def _evolves(
 
     def evolve(plan: Plan, fact: Any, at: str) -> None:
         change(plan, fact, at)
-        plan.say("", fact)
+        # What waits changes no status, so the word on that stays the last one.
+        if not (isinstance(fact, BreakpointReached) and _TO_COME in plan.said):
+            plan.say("", fact)
 
     return evolve
 

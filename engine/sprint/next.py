@@ -25,10 +25,9 @@ from .actions import (
 from .done_work import done_work
 from .gates import find_gate, gate_of, next_attempt, repair_prompt
 from .lifecycle import need_of
-from .queue import came_back
 from .ralph_next import run_hooks, work_on_goal
 from .state import Plan, Sprint
-from .stopping import leads_on, still, stop_of
+from .stopping import decide_first, leads_on, still, stop_of
 from .transitions import check_exists
 from .tree import Node, gate_is_open, gate_status
 from .words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
@@ -44,10 +43,10 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
     if plan.status != IN_PROGRESS:
         return _of_sprint(plan)
     leaf = plan.tree.open_leaf()
-    if leaf is None and not plan.is_ralph and (waiting := came_back(sprint)):
-        return _decide_first(waiting)
+    if leaf is None and plan.is_ralph:
+        return work_on_goal(sprint, now)
     if leaf is None:
-        return work_on_goal(sprint, now) if plan.is_ralph else Action(COMPLETE)
+        return decide_first(sprint) or Action(COMPLETE)
     if leaf.status in FINISHED:
         return _gate(find_gate(sprint, None))
     if leaf.status == PENDING:
@@ -78,18 +77,6 @@ def _of_sprint(plan: Plan) -> Action:
             return Action(DONE)
         case _:
             return stop_of(plan)
-
-
-def _decide_first(waiting: list[str]) -> Action:
-    """Return a stop before the end, for what was put off until then."""
-    said = ", ".join(waiting[:5]) + (" …" if len(waiting) > 5 else "")
-    return Action(
-        STOP,
-        because=PERSON,
-        why=f"everything is finished; put off and back for a decision: {said}",
-        hint="`sprintlog queue list --status pending`, decide, then go on; `sprintlog "
-        "sprint complete` leaves them pending",
-    )
 
 
 def _work(leaf: Node) -> Action:

@@ -19,6 +19,7 @@ from .facts import (
 from .fold import fold
 from .queue_facts import RequestDecided, RequestReturned
 from .queue_view import Data, deferrals, takes_part
+from .ralph_facts import GoalClaimed
 from .state import Sprint, pack, unpack
 from .words import DEFERRALS, DEFERRED
 
@@ -44,7 +45,9 @@ def with_returns(sprint: Sprint, facts: list[Fact], *, at: str) -> list[Fact]:
     had_ended, were_over = has_ended(after.plan), finished_phases(after.plan)
     waiting = _waiting(after)
     fold(after, events[first:])
-    ended = has_ended(after.plan) and not had_ended
+    # A goal that waits for nothing but decisions is where the sprint ends.
+    at_goal = any(isinstance(x, GoalClaimed) and x.requests for x in facts)
+    ended = at_goal or (has_ended(after.plan) and not had_ended)
     phases = finished_phases(after.plan)
     news = phases - were_over
     due = [

@@ -7,9 +7,10 @@ from ..errors import RefusedError
 from ..log.fact import Fact
 from .dynamic_steps import open_steps
 from .facts import SprintBlocked
-from .lifecycle import complete_sprint
+from .lifecycle import check_finished
 from .loop import NUMBER_MAX, end_iteration
 from .phases import check_word
+from .queue import listed, urgent
 from .ralph_facts import GoalClaimed, GoalCompleted, GoalSet, IterationFailed
 from .ralph_settings import min_iterations as least
 from .ralph_settings import ralph_fields
@@ -66,14 +67,17 @@ def reach_goal(
     """Return that the goal is reached, or only that it was claimed too early.
 
     `besides` happens in the same append. Raise `RefusedError` where the sprint cannot be
-    completed.
+    completed. Urgent requests are decided first, those too that the end brings back.
     """
-    complete_sprint(sprint)
+    check_finished(sprint)
     plan = sprint.plan
     number, minimum = plan.iteration, least(plan.document)
     if number < minimum:
         reason = f"iteration {number} of at least {minimum}"
         return GoalClaimed(number, reason, summary)
+    if waiting := urgent(sprint, put_off=True):
+        reason = f"without a decision: {listed(waiting)}"
+        return GoalClaimed(number, reason, summary, tuple(waiting))
     return GoalCompleted(number, summary, open_steps(sprint, besides or ()))
 
 

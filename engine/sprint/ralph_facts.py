@@ -66,6 +66,8 @@ class GoalClaimed(Fact, frozen=True):
     reason: str
     """Why it did not count."""
     summary: str | None = None
+    requests: tuple[str, ...] = ()
+    """The urgent requests that have to be decided first."""
 
 
 class GoalCompleted(Fact, frozen=True):

@@ -6,6 +6,7 @@ from .ralph_prompt import prompt_of
 from .ralph_settings import Hook
 from .reflection import reflection_is_due
 from .state import Plan, Sprint
+from .stopping import decide_at_goal
 
 
 def run_hooks(plan: Plan) -> Action | None:
@@ -30,7 +31,7 @@ def run_of(hook: Hook, number: int) -> HookRun:
 def work_on_goal(sprint: Sprint, now: str) -> Action:
     """Return the iteration that is to be run, or why none is."""
     plan, turns = sprint.plan, sprint.plan.turns
-    if not turns.number and (stop := used_up(plan.given_stats)):
+    if not turns.number and (stop := decide_at_goal(sprint) or used_up(plan.given_stats)):
         return stop
     number = turns.number or sprint.record.iteration_max + 1
     if turns.due is not None and not is_over(turns.due, now):

@@ -4,7 +4,9 @@ from . import actions
 from .actions import STOP, Action
 from .facts import SprintBlocked, SprintInterrupted, SprintPaused
 from .lifecycle import leaf_in_need
-from .state import Plan
+from .queue import listed, undecided_at_end, urgent
+from .ralph_settings import min_iterations
+from .state import Plan, Sprint
 from .tree import Data, Node, gate_status
 from .words import (
     BLOCKED,
@@ -49,6 +51,53 @@ def stop_of(plan: Plan) -> Action:
         why=why,
         details=details,
         hint=_hint(status, leaf),
+    )
+
+
+def decide_first(sprint: Sprint) -> Action | None:
+    """Return a stop before the sprint is finished, for requests to be looked at."""
+    waiting = undecided_at_end(sprint)
+    if not waiting:
+        return None
+    # What is urgent keeps the sprint from being closed, the rest only from closing itself.
+    close = "" if urgent(sprint) else "; `sprintlog sprint complete` leaves them pending"
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"everything is finished; for a decision: {listed(waiting)}",
+        hint=f"`sprintlog queue list --status pending`, decide, then go on{close}",
+    )
+
+
+def decide_at_goal(sprint: Sprint) -> Action | None:
+    """Return a stop where the goal was said to be reached and urgent requests wait."""
+    plan = sprint.plan
+    number = plan.iteration
+    if plan.turns.claimed != number or number < max(1, min_iterations(plan.document)):
+        return None
+    waiting = urgent(sprint)
+    if not waiting:
+        return None
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"the goal is said to be reached; for a decision: {listed(waiting)}",
+        hint="`sprintlog queue list --status pending`, decide, then `sprintlog goal "
+        "complete`, or let the loop look again",
+        iteration=number,
+    )
+
+
+def on_request(sprint: Sprint, *, priority: str) -> Action | None:
+    """Return a stop for requests of this priority or a higher one, before all else."""
+    waiting = urgent(sprint, priority=priority)
+    if not waiting:
+        return None
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"for a decision at once: {listed(waiting)}",
+        hint="`sprintlog queue list --status pending`, and decide",
     )
 
 

@@ -35,6 +35,8 @@ class Means(NamedTuple):
     """What a shell runs for each hook that has no `command` of its own."""
     keeps_files: bool = False
     """Whether the work tree's files are kept at the end of each iteration."""
+    stops_on_request: str | None = None
+    """At an undecided request of this priority or a higher one it ends at once."""
 
 
 Tell = Callable[[str], None]

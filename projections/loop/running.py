@@ -18,6 +18,7 @@ from sprintlog.engine.sprint.gates import verdict_of
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.retry import policy_of
 from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.stopping import on_request
 from sprintlog.engine.sprint.times import parse
 from sprintlog.engine.sprint.words import FAILED, NEEDS_HUMAN, PASSED
 from sprintlog.engine.sprint.work import end_run, start_run
@@ -89,7 +90,11 @@ class Runner(GoalRunner):
 
     def _next(self) -> actions.Action:
         sprint = self._workspace.sprint(self._id)
-        return next_action(sprint, now=self._workspace.now())
+        action = next_action(sprint, now=self._workspace.now())
+        priority = self._means.stops_on_request
+        if priority is None or action.do in (actions.STOP, actions.DONE):
+            return action
+        return on_request(sprint, priority=priority) or action
 
     def _start(self, action: actions.Action) -> None:
         self._act(lambda sprint, at: lifecycle.start_sprint(sprint))

@@ -174,13 +174,15 @@ def test_tells_what_rules_could_not_decide(queue: Path, done: Any) -> None:
     """What a rule wishes and the sprint refuses stays pending, and is said."""
     for phase in ("setup", "build/login/implement", "build/login/check", "review"):
         done("phase", "skip", phase)
+    done("queue", "reject", "req-1", *WHY)
     completed = done("sprint", "complete")
-    assert "warning: 2 requests of its operator queue without a decision" in completed.err
+    assert "warning: 1 request of its operator queue without a decision" in completed.err
+    done("queue", "add", "Crash", *URGENT)
     told = done("queue", "decide", "--auto")
-    assert "warning: req-1 stays pending: " in told.err
-    assert statuses(done) == {"req-1": "pending", "doc": "backlog"}
+    assert "warning: req-2 stays pending: " in told.err
+    assert statuses(done) == {"req-1": "rejected", "doc": "backlog", "req-2": "pending"}
     dry = done("queue", "decide", "--auto", "--dry-run").out
-    assert "req-1  approve  by rule urgent  refused: " in dry
+    assert "req-2  approve  by rule urgent  refused: " in dry
 
 
 def test_status_counts_the_queue(queue: Path, done: Any) -> None:

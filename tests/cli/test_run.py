@@ -195,6 +195,37 @@ def test_stops_at_the_last_iteration(run: Run, agent: Any, done: Run) -> None:
     assert done("status").out.splitlines()[1] == "why: iteration 1 of at most 1 is over"
 
 
+ASKS = """
+if os.environ["PHASE_ID"] == "setup":
+    import subprocess
+    line = [sys.executable, "-m", "sprintlog.cli", "queue", "add", "A hole", "--priority",
+            "critical", "--type", "security", "--json"]
+    subprocess.run(line, stdout=2, check=True)
+"""
+
+
+def test_finishes_nothing_over_an_urgent_request(run: Run, agent: Any, done: Run) -> None:
+    """The loop works on to the end, and stops there until the request is decided."""
+    command = agent(ASKS)
+    result = run(*command)
+    assert (result.code, "for a decision: req-1" in result.out) == (24, True)
+    assert done("status", "--json").json["stats"]["completed-phases"] == 3
+    refused = run("sprint", "complete")
+    assert (refused.code, "without a decision: req-1" in refused.err) == (1, True)
+    done("queue", "reject", "req-1", "--reasoning", "No hole")
+    assert run(*command).code == 0
+
+
+def test_stops_at_once_where_that_is_wished(
+    folder: Path, run: Run, agent: Any, done: Run
+) -> None:
+    """With --stop-on-request nothing further is begun over a request of that priority."""
+    command = agent(ASKS)
+    result = run("run", "--stop-on-request", "critical", *command[1:])
+    assert (result.code, "at once: req-1" in result.out) == (24, True)
+    assert len(said(folder)) == 1
+
+
 @pytest.mark.parametrize("word", ["pause", "block"])
 def test_a_reason_is_told_wherever_one_asks(
     run: Run, agent: Any, done: Run, word: str

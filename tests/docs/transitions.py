@@ -74,8 +74,10 @@ content again is accepted and records nothing.
 {sprint}
 
 - `resume` after `blocked` and `needs-human` needs who resolved it and why. After a
-  breakpoint on the last phase it completes the sprint.
-- `complete` needs every leaf to be completed or skipped.
+  breakpoint on the last phase it completes the sprint, where nothing keeps it open.
+- `complete` needs every leaf to be completed or skipped, and every critical or high request
+  of the operator queue to be decided. A goal that is not reached keeps the sprint open
+  until `goal complete`, or `sprint complete --abandon-goal --reason TEXT`.
 - `needs-human` also blocks the leaf it is about.
 
 ## A leaf, in a sprint that is in progress
@@ -119,9 +121,10 @@ content again is accepted and records nothing.
   could end.
 - A deferred request is pending again (`request-returned`) in the same append as the fact
   that reaches what it was deferred to: the end of the top phase that the pointer was in,
-  or that nothing is left to do (in Ralph mode, that the sprint is completed). What was
+  or that nothing is left to do (in Ralph mode, that the goal is reached, or would be but
+  for urgent requests). What was
   deferred to `next-sprint` stays so; the next sprint of the log that starts queues it anew.
-- `sprint complete` is not refused because of requests that are pending: they stay so.
+- `sprint complete` is refused while critical or high requests are pending. Others stay so.
 
 ## Phases and steps that come in
 

@@ -54,7 +54,8 @@ def settled(command: Command) -> Command:
     return whole
 
 
-def deferred(scenario: Scenario, until: str, identity: str = "r") -> Scenario:
-    """Put a request off."""
-    scenario.given(found(identity))
-    return scenario.do(defer_request, request=identity, reasoning="Later", until=until)
+def deferred(scenario: Scenario, until: str, asked: str | RequestQueued = "r") -> Scenario:
+    """Put a request off, by its id or as it is queued."""
+    fact = found(asked) if isinstance(asked, str) else asked
+    scenario.given(fact)
+    return scenario.do(defer_request, request=fact.request, reasoning="Later", until=until)

@@ -1,16 +1,20 @@
 """The operator queue of a sprint that works towards a goal."""
 
+import pytest
+
 from sprintlog.engine.sprint import queue_decisions as d
+from sprintlog.engine.sprint.facts import IterationEnded
+from sprintlog.engine.sprint.loop import start_iteration
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.phases import skip_phase
 from sprintlog.engine.sprint.queue import Asked
 from sprintlog.engine.sprint.queue_facts import RequestDecided, RequestReturned
 from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, decide_by_rules
 from sprintlog.engine.sprint.ralph import complete_goal
-from sprintlog.engine.sprint.ralph_facts import GoalCompleted
+from sprintlog.engine.sprint.ralph_facts import GoalClaimed, GoalCompleted
 
-from .goals import begun
-from .queued import AT, BUG, deferred, queue, settled, status
+from .goals import begun, goal
+from .queued import AT, BUG, deferred, found, queue, settled, status
 
 ENDS = ("end-of-phase", "end-of-sprint")
 
@@ -35,12 +39,38 @@ def test_approval_comes_before_the_goal() -> None:
 def test_both_ends_are_that_of_the_goal() -> None:
     """Without a phase that is open both ends wait for the goal, and come back with it."""
     for until in ENDS:
-        scenario = deferred(begun(), until)
+        scenario = deferred(begun(), until, found(priority="medium"))
         assert next_action(scenario.sprint, now=AT).do == "iterate"
         facts = scenario.when(settled(complete_goal)).decided or []
         assert isinstance(facts[0], GoalCompleted)
         assert facts[1:] == [RequestReturned("r", until)]
         assert status(scenario.go()) == "pending"
+
+
+@pytest.mark.parametrize("until", [None, *ENDS])
+def test_the_goal_is_not_reached_over_urgent_requests(until: str | None) -> None:
+    """It is claimed, what was put off comes back, and a person decides before the end."""
+    scenario = queue(begun(), BUG).do(start_iteration)
+    if until is not None:
+        scenario.do(d.defer_request, request="r", reasoning="So", until=until)
+    assert next_action(scenario.sprint, now=AT).do == "iterate"
+    facts = scenario.when(settled(complete_goal)).decided or []
+    reason = "without a decision: r"
+    assert facts[0] == GoalClaimed(1, reason, requests=("r",))
+    assert facts[1:] == ([RequestReturned("r", until)] if until else [])
+    scenario.go().given(IterationEnded(1))
+    action = next_action(scenario.sprint, now=AT)
+    assert (action.do, action.because) == ("stop", "person")
+    scenario.do(d.reject_request, request="r", reasoning="So")
+    assert next_action(scenario.sprint, now=AT).do == "iterate"
+    assert scenario.do(complete_goal).status == "completed"
+
+
+def test_a_claim_that_came_too_early_asks_nobody() -> None:
+    """Before `min-iterations` the loop goes on, whatever is undecided."""
+    scenario = queue(begun(goal(min_iterations=3)), BUG).do(start_iteration)
+    scenario.do(complete_goal).given(IterationEnded(1))
+    assert next_action(scenario.sprint, now=AT).do == "iterate"
 
 
 def test_what_came_back_does_not_hold_the_goal() -> None:

@@ -185,8 +185,8 @@ def test_refuses_what_cannot_be_injected(running: Any, wish: Data, problem: str)
 
 def test_completed_sprint_takes_nothing_in(running: Any) -> None:
     """A completed sprint approves nothing, and defers only to the next one."""
-    scenario: Scenario = running(simple("a"), found(), f.PhaseSkipped("a"))
-    scenario.do(complete_sprint)
+    scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
+    scenario.do(complete_sprint).given(found())
     scenario.when(d.approve_request, **WHY).then_refused(state="completed")
     for until in ("end-of-phase", "end-of-sprint"):
         scenario.when(d.defer_request, **WHY, until=until)

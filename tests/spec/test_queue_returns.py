@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.queue_facts import RequestReturned
 from sprintlog.engine.sprint.queue_returns import for_the_next_sprint, with_returns
 from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.stopping import on_request
 
 from .conftest import Scenario, for_each, simple
 from .queued import AT, deferred, entry, found, settled, status
@@ -88,17 +89,49 @@ def test_next_asks_to_decide_before_the_end(running: Any) -> None:
     scenario = deferred(running(simple("a", "b")), PHASE).do(skip)
     assert next_action(scenario.sprint, now=AT).do == "work"
     action = next_action(scenario.do(skip).sprint, now=AT)
-    assert (action.do, "back for a decision: r" in str(action.why)) == ("stop", True)
+    assert (action.do, "for a decision: r" in str(action.why)) == ("stop", True)
     scenario.do(d.backlog_request, request="r", reasoning="So")
     assert next_action(scenario.sprint, now=AT).do == "complete"
 
 
-def test_pending_requests_keep_no_sprint_open(running: Any) -> None:
+@pytest.mark.parametrize("priority", ["medium", "low"])
+def test_pending_requests_keep_no_sprint_open(running: Any, priority: str) -> None:
     """Completing is allowed as the table says; what is pending stays so (section 6)."""
-    scenario: Scenario = running(simple("a"), found(), f.PhaseSkipped("a"))
+    request = found(priority=priority)
+    scenario: Scenario = running(simple("a"), request, f.PhaseSkipped("a"))
     assert next_action(scenario.sprint, now=AT).do == "complete"
     scenario.when(settled(lifecycle.complete_sprint)).then(f.SprintCompleted())
     assert status(scenario) == "pending"
+
+
+@pytest.mark.parametrize("priority", ["critical", "high"])
+def test_urgent_requests_keep_a_sprint_open(running: Any, priority: str) -> None:
+    """What is urgent is worked past and decided before the sprint is finished."""
+    request = found(priority=priority)
+    scenario: Scenario = running(simple("a"), request)
+    assert next_action(scenario.sprint, now=AT).do == "work"
+    action = next_action(scenario.do(skip).sprint, now=AT)
+    assert (action.do, action.because) == ("stop", "person")
+    assert "sprint complete" not in str(action.hint)
+    scenario.when(lifecycle.complete_sprint).then_refused(requests=["r"])
+    scenario.do(d.reject_request, request="r", reasoning="So")
+    assert next_action(scenario.sprint, now=AT).do == "complete"
+    scenario.do(lifecycle.complete_sprint)
+
+
+def test_a_breakpoint_at_the_end_finishes_nothing_over_them(running: Any) -> None:
+    """The resume that would complete the sprint leaves it open for the decision."""
+    scenario: Scenario = running(simple("a", **{"break": True}), found()).do(skip)
+    scenario.given(f.BreakpointReached("a"))
+    scenario.when(lifecycle.resume_sprint).then(f.SprintResumed())
+    assert next_action(scenario.sprint, now=AT).because == "person"
+
+
+@pytest.mark.parametrize(("priority", "stops"), [("critical", False), ("high", True)])
+def test_a_loop_may_stop_at_once(running: Any, priority: str, stops: bool) -> None:
+    """Where that is wished an undecided request of the priority comes before all else."""
+    scenario: Scenario = running(simple("a"), found())
+    assert (on_request(scenario.sprint, priority=priority) is not None) is stops
 
 
 def test_comes_back_with_the_goal(given: Any) -> None:
@@ -107,7 +140,9 @@ def test_comes_back_with_the_goal(given: Any) -> None:
     scenario = deferred(given(plan, f.SprintStarted()), SPRINT)
     scenario.when(skip).then(f.PhaseSkipped("a"))
     done = settled(lifecycle.complete_sprint)
-    scenario.when(done).then(f.SprintCompleted(), RequestReturned("r", SPRINT))
+    completed = f.SprintCompleted(abandons_goal=True, reason="no time")
+    scenario.when(done, abandons_goal=True, reason="no time")
+    scenario.then(completed, RequestReturned("r", SPRINT))
 
 
 @pytest.mark.parametrize("until", [PHASE, SPRINT])

@@ -106,8 +106,8 @@ def test_leaves_what_is_decided(running: Any) -> None:
 def test_leaves_pending_what_is_refused(running: Any) -> None:
     """A decision that is refused is told, and keeps no other from being recorded."""
     docs = found("q", priority="low", request_type="docs")
-    scenario: Scenario = running(simple("a"), found(), docs, f.PhaseSkipped("a"))
-    scenario.do(complete_sprint)
+    scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
+    scenario.do(complete_sprint).given(found(), docs)
     rulings = decide_by_rules(scenario.sprint, rules=DEFAULT_RULES, at=AT)
     assert [(r.request, r.decision, bool(r.facts)) for r in rulings] == [
         ("r", "approve", False),

@@ -8,7 +8,12 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import ralph_facts as r
 from sprintlog.engine.sprint.dynamic_steps import add_step
-from sprintlog.engine.sprint.lifecycle import need_human, reopen_sprint, resume_sprint
+from sprintlog.engine.sprint.lifecycle import (
+    complete_sprint,
+    need_human,
+    reopen_sprint,
+    resume_sprint,
+)
 from sprintlog.engine.sprint.loop import start_iteration
 from sprintlog.engine.sprint.ralph import complete_goal, fail_iteration, set_goal
 from sprintlog.engine.sprint.ralph_settings import NOT_LEFT, ralph_fields
@@ -93,6 +98,54 @@ def test_phases_come_before_the_goal(given: Any) -> None:
     """A goal is not reached while a phase of the plan is open."""
     scenario: Scenario = begun({**goal(), **simple("a")})
     scenario.when(complete_goal).then_refused(phase="a")
+
+
+def test_no_sprint_is_closed_over_its_goal() -> None:
+    """Steps, `min-iterations` and the goal are not passed over: the way out is named."""
+    scenario = begun(goal(min_iterations=5)).do(start_iteration).do(add_step, prompt="x")
+    scenario.when(complete_sprint).then_refused(containing="that is not reached")
+    assert scenario.refused is not None
+    assert "`sprintlog goal complete`" in str(scenario.refused.hint)
+    assert "--abandon-goal --reason" in str(scenario.refused.hint)
+
+
+def test_a_goal_can_be_given_up() -> None:
+    """Giving up says why; `ralph-exit` keeps it, and the iteration ends with it."""
+    scenario = begun().do(start_iteration).at("2026-01-15T10:00:00Z")
+    scenario.when(complete_sprint, abandons_goal=True).then_refused(field="reason")
+    scenario.when(complete_sprint, reason="x").then_refused(field="reason")
+    wish = {"abandons_goal": True, "reason": "no money"}
+    scenario.when(complete_sprint, **wish).then(
+        f.IterationEnded(1), f.SprintCompleted(None, True, "no money")
+    )
+    assert scenario.status == "completed"
+    assert scenario.document["ralph-exit"] == {
+        "detected-at": "2026-01-15T10:00:00Z",
+        "iteration": 1,
+        "final-summary": "abandoned: no money",
+    }
+    scenario.when(complete_sprint, **wish).then_nothing()
+
+
+def test_only_a_goal_can_be_given_up(running: Any) -> None:
+    """A sprint without a goal is closed as it is."""
+    scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
+    scenario.when(complete_sprint, abandons_goal=True, reason="x")
+    scenario.then_refused(containing="has no goal")
+
+
+def test_a_breakpoint_does_not_end_the_goal() -> None:
+    """The resume after the last phase's breakpoint goes on towards the goal."""
+    plan = {**goal(), **simple("a", **{"break": True})}
+    scenario = begun(plan, f.PhaseSkipped("a"), f.BreakpointReached("a"))
+    scenario.when(resume_sprint).then(f.SprintResumed())
+
+
+def test_a_goal_that_another_tool_reached_is_closed() -> None:
+    """A document that came in with `ralph-exit` filled has its goal behind it."""
+    scenario = begun({**goal(), "ralph-exit": {"detected-at": AT, "iteration": 2}})
+    scenario.do(complete_sprint)
+    assert scenario.status == "completed"
 
 
 def test_the_goal_needs_one(running: Any) -> None:

@@ -7,7 +7,7 @@ from sprintlog.engine.sprint import ralph_facts as r
 from sprintlog.engine.sprint.answers import Verdict
 from sprintlog.engine.sprint.dynamic_steps import Wanted, add_step, update_step
 from sprintlog.engine.sprint.hook_tasks import spawn_hook
-from sprintlog.engine.sprint.lifecycle import complete_sprint, pause_sprint, resume_sprint
+from sprintlog.engine.sprint.lifecycle import pause_sprint, resume_sprint
 from sprintlog.engine.sprint.loop import start_iteration
 from sprintlog.engine.sprint.ralph import complete_goal
 from sprintlog.engine.sprint.ralph_answers import Turn
@@ -196,7 +196,7 @@ def test_an_iteration_that_others_ended_is_left() -> None:
     ran = f.AgentRan("", "completed", iteration=1)
     scenario = begun().do(start_turn).given(f.IterationEnded(1))
     scenario.when(end_turn, ran=ran, verdict=Turn("completed"), at=NOW).then(ran)
-    scenario = begun().do(start_turn).do(complete_sprint)
+    scenario = begun().do(start_turn).given(f.SprintCompleted())
     scenario.when(end_turn, ran=ran, verdict=Turn("completed"), at=NOW).then(
         ran, f.IterationEnded(1)
     )
