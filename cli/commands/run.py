@@ -80,8 +80,9 @@ def command(
     """Drive a sprint: do what `next` answers until it is done or a person is needed.
 
     COMMAND is given each prompt on its standard input, in the work tree. Exit code 0 and
-    words are a success; so is the result JSON that agent command lines print. Its output,
-    tokens and cost are recorded. Killed and started again, it goes on where it was.
+    words are a success; so is a result of an agent's command line, as JSON or as a stream.
+    Its output, tokens and cost are recorded. Killed and started again, it goes on where it
+    was.
 
     It ends with 0 when the sprint is done, else with what made it stop: 20 the limit of
     iterations, 21 a breakpoint, 22 a pause, 23 blocked, 24 a person is needed. Over

@@ -8,28 +8,18 @@ from typing import NamedTuple
 from .kept import run_kept
 from .output import Output
 
-ANSWER_BYTES_MAX = 4 * 1024 * 1024
-"""How much of the end of an agent's output is read for its answer."""
 
+class _Heard(Output):
+    """Output that somebody listens to as it comes."""
 
-class AgentOutput(Output):
-    """An agent's output within its bound, and the end of it whole, where the answer is."""
-
-    def __init__(self) -> None:
+    def __init__(self, listen: Callable[[bytes], None]) -> None:
         super().__init__()
-        self._end = bytearray()
-
-    @property
-    def answer(self) -> str:
-        """Return the end of the output, all of it where it is not too long."""
-        return self._end[-ANSWER_BYTES_MAX:].decode("utf-8", "replace")
+        self._listen = listen
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
         super().feed(chunk)
-        self._end += chunk
-        if len(self._end) > 2 * ANSWER_BYTES_MAX:
-            del self._end[:-ANSWER_BYTES_MAX]
+        self._listen(chunk)
 
 
 class AgentRun(NamedTuple):
@@ -39,7 +29,7 @@ class AgentRun(NamedTuple):
     """Minus the number of the signal that ended it; None when nobody knows."""
     timed_out: bool
     duration_ms: int | None
-    output: AgentOutput
+    output: Output
     errors: Output
     left_behind: int
     """How many processes it left running; they were ended."""
@@ -53,13 +43,15 @@ def run_agent(
     environment: Mapping[str, str],
     timeout_seconds: float,
     held: Collection[int] = (),
+    listen: Callable[[bytes], None] = lambda chunk: None,
     tick: Callable[[], None] = lambda: None,
 ) -> AgentRun:
     """Run a command in a folder; return once it and all it started ended.
 
-    The descriptors `held` stay open until then. `tick` is called once a minute.
+    The descriptors `held` stay open until then. `listen` is given its output as it
+    comes. `tick` is called once a minute.
     """
-    output, errors = AgentOutput(), Output()
+    output, errors = _Heard(listen), Output()
     # A file and no pipe: an agent that reads nothing of it must not stop us.
     with tempfile.TemporaryFile() as given:
         given.write(prompt.encode("utf-8", "surrogateescape"))

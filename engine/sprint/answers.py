@@ -1,9 +1,8 @@
-"""What an agent's run means: from its exit code and output to a verdict.
+"""What an agent's run means: from its exit code and its words to a verdict.
 
-Understood are plain text, the result JSON that agent command lines print (`type:
-result`, alone or as the last line of a stream), and a JSON object with a `status` of its
-own, as the whole text or as its last line. Nothing but a plain success counts as one:
-an unknown word, an unreadable answer and silence are failures (DESIGN.md section 7).
+What it printed is decoded elsewhere. In its words a JSON object with a `status` of its
+own is understood, as the whole text or as its last line. Nothing but a plain success
+counts as one: an unknown word, an answer that is cut off and silence are failures.
 """
 
 import re
@@ -52,6 +51,21 @@ _WORDS = {
 """The words an agent may say of itself, and what they mean here."""
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """What an agent's output says, as far as it is understood."""
+
+    text: str
+    """Its final words."""
+    error: str | None = None
+    """Why it failed, when it says itself that it did."""
+    usage: Usage | None = None
+    """What it cost, as far as it says."""
+    is_cut: bool = False
+    """Whether the output ends in the middle of the work."""
+    unknown: int = 0
+    """How many lines of it were not understood."""
+
+
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a run ended: completed, failed (error, category) or needs-human (reason)."""
 
@@ -64,38 +78,40 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def judge(
+    answer: Answer,
     *,
-    output: str,
     errors: str = "",
     exit_code: int | None,
     timed_out: bool = False,
     read: Callable[[str], Verdict] | None = None,
-    told: str = "",
 ) -> Verdict:
     """Return what a run means; `exit_code` is negative for a signal, None if unknown.
 
-    `read` makes a verdict of the final text of a run that went well. An object that
-    only repeats lines of `told` is none of the agent's own.
+    `read` makes a verdict of the final words of a run that went well.
     """
-    result = _result(output, told=told)
-    usage = _usage(result) if result else None
-    text = output if result is None else _text(result.get("result"))
+    verdict = _judged(answer, errors, exit_code, timed_out=timed_out, read=read)
+    return msgspec.structs.replace(verdict, usage=answer.usage)
+
+
+def _judged(
+    answer: Answer,
+    errors: str,
+    exit_code: int | None,
+    *,
+    timed_out: bool,
+    read: Callable[[str], Verdict] | None,
+) -> Verdict:
     if timed_out:
         return Verdict(FAILED, error="the time limit was reached", category=TIMEOUT)
-    if result is not None and _is_error(result):
-        error = text.strip() or _text(result.get("subtype")) or "the agent gave no reason"
-        return Verdict(FAILED, error=short(error), category=categorise(error), usage=usage)
+    if answer.error is not None:
+        return Verdict(FAILED, error=short(answer.error), category=categorise(answer.error))
     if exit_code != 0:
-        said = errors.strip() or text.strip()
+        said = errors.strip() or answer.text.strip()
         error = short(_exit_text(exit_code, said))
-        return Verdict(FAILED, error=error, category=categorise(said), usage=usage)
-    return msgspec.structs.replace((read or _of_text)(text), usage=usage)
-
-
-def usage_of(output: str) -> Usage | None:
-    """Return what a run cost, as far as a result in its output says."""
-    result = _result(output)
-    return None if result is None else _usage(result)
+        return Verdict(FAILED, error=error, category=categorise(said))
+    if answer.is_cut:
+        return invalid("the agent's output ends in the middle of its work")
+    return (read or _of_text)(answer.text)
 
 
 def categorise(error: str) -> str:
@@ -140,10 +156,6 @@ def invalid(error: str) -> Verdict:
     return Verdict(FAILED, error=error, category=VALIDATION)
 
 
-def _result(output: str, *, told: str = "") -> Data | None:
-    return last_object(output, lambda found: found.get("type") == "result", told=told)
-
-
 def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> Data | None:
     """Return the fitting JSON object that the text is, or that its last line is.
 
@@ -175,36 +187,6 @@ def _object(text: str) -> Data | None:
     except (msgspec.DecodeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _is_error(result: Data) -> bool:
-    subtype = _text(result.get("subtype"))
-    return result.get("is_error") is True or subtype.startswith("error")
-
-
-def _usage(result: Data) -> Usage | None:
-    tokens = result.get("usage")
-    tokens = tokens if isinstance(tokens, dict) else {}
-    usage = Usage(
-        input_tokens=_count(tokens.get("input_tokens")),
-        output_tokens=_count(tokens.get("output_tokens")),
-        cache_read_tokens=_count(tokens.get("cache_read_input_tokens")),
-        cache_creation_tokens=_count(tokens.get("cache_creation_input_tokens")),
-        cost_usd=_amount(result.get("total_cost_usd", result.get("cost_usd"))),
-        turns=_count(result.get("num_turns")),
-        duration_ms=_count(result.get("duration_ms")),
-    )
-    return None if usage == Usage() else usage
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value < 2**63 else None
-
-
-def _amount(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        return None
-    return float(value)
 
 
 def _text(value: object) -> str:

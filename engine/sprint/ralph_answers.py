@@ -16,8 +16,12 @@ from .tree import Data
 from .words import COMPLETED
 
 CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"
-MARKER = re.compile(r"RALPH_COMPLETE(?::[ \t]*(.*))?")
-"""The last line of a plain answer, when it says that the goal is reached (R69)."""
+MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
+"""The last line of a plain answer, when it says that the goal is reached (R69).
+
+It stands at its beginning or after a sentence that ended: what is only told of it, or
+denied, is none.
+"""
 STEPS_MAX = 1_000
 """An answer may name so many steps of each kind."""
 PROMPT_CHARS_MAX = 100_000
@@ -61,10 +65,11 @@ def _plain(text: str, told: str) -> Verdict:
     if not text.strip():
         return invalid("the agent ended without saying anything")
     before, _, last = text.rstrip().rpartition("\n")
-    found = None if repeats(last, told) else MARKER.fullmatch(last)
-    if found is None:
+    found = MARKER.fullmatch(last)
+    if found is None or repeats(last, told) or repeats(found[2], told):
         return Turn(COMPLETED, summary=short(text))
-    return Turn(COMPLETED, summary=short(found[1] or before) or None, is_goal=True)
+    words = found[3] or f"{before}\n{found[1] or ''}"
+    return Turn(COMPLETED, summary=short(words) or None, is_goal=True)
 
 
 def _list(own: Data, key: str) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.outside.agent_command import AgentRun, run_agent
+from sprintlog.engine.outside.agents.hearing import Hearing, hear
 from sprintlog.engine.outside.signals import Signals
 from sprintlog.engine.sprint import lifecycle
 from sprintlog.engine.sprint.answers import Verdict, judge
@@ -75,6 +76,7 @@ class Driver:
         """Hand a prompt to the agent; return how that ended and what it means."""
         names = {"SPRINT_ID": self._id, "SPRINTLOG_SPRINT": self._id}
         self._beaten = time.monotonic()
+        hearing = Hearing(told=told)
         with self._signals.interruptible():
             run = run_agent(
                 self._means.command,
@@ -83,15 +85,17 @@ class Driver:
                 environment={**self._means.environment, **names, **own},
                 timeout_seconds=self._means.timeout_seconds,
                 held=[self._lock],
+                listen=hearing.feed,
                 tick=self._beat,
             )
+        errors = run.errors.text()
         verdict = judge(
-            output=run.output.answer,
-            errors=run.errors.text(),
+            hearing.answer(),
+            # Some agents say there as an object why they failed.
+            errors=hear(errors.encode()).error or errors,
             exit_code=run.exit_code,
             timed_out=run.timed_out,
             read=read,
-            told=told,
         )
         self._tell(f"       {_said(run, verdict)}")
         return run, verdict

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from . import (
+    agents,
     concurrency,
     damage,
     definitions,
@@ -62,6 +63,7 @@ CRITERIA: dict[str, Criterion] = {
     "lost answers, signals and limits": file_faults.endings,
     "real journals are taken over whole": journals.texts,
     "the journal's example comes from commands": journals.example,
+    "agents' real output is understood": agents.understood,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
     "a killed loop ends like one nobody disturbed": loops.killed,

@@ -51,8 +51,12 @@ def exists(module: str) -> bool:
 
 def packages_imported_by(*names: str) -> set[str]:
     """Return the top-level packages a fresh interpreter holds after the imports."""
-    lines = [*(f"import {name}" for name in names), "import sys"]
-    lines.append("print(*{name.split('.')[0] for name in sys.modules})")
+    return {name.split(".")[0] for name in modules_imported_by(*names)}
+
+
+def modules_imported_by(*names: str) -> set[str]:
+    """Return the modules that a fresh interpreter holds after the imports."""
+    lines = [*(f"import {name}" for name in names), "import sys", "print(*sys.modules)"]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)],
         cwd=ROOT,
@@ -88,6 +92,14 @@ def test_sprints_wait_for_nothing_of_the_journal() -> None:
         check=True,
     )
     assert done.stdout.split() == ["sprintlog.engine.log.stores.journal_mode"]
+
+
+def test_only_what_reads_agents_output_imports_its_decoders() -> None:
+    """Of the commands that record, `run` alone has them from the start."""
+    names = [n for n in RECORDING_COMMANDS if exists(n) and not n.endswith(".run")]
+    decoders = "sprintlog.engine.outside.agents"
+    assert not any(name.startswith(decoders) for name in modules_imported_by(*names))
+    assert decoders in modules_imported_by("sprintlog.cli.commands.run")
 
 
 def test_recording_commands_start_without_slow_libraries() -> None:

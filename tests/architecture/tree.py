@@ -10,6 +10,7 @@ ROOMS = ("engine", "projections", "cli")
 
 _TEXT_FOLDERS = (*ROOMS, "tests", "fixtures", "docs", ".ci", ".package")
 _EFFECTS = ("engine/outside/", "engine/log/stores/")
+_PURE_WITHIN = "engine/outside/agents/"
 
 
 def relative(path: Path) -> str:
@@ -23,8 +24,13 @@ def modules(*folders: str) -> list[Path]:
 
 
 def pure_modules() -> list[Path]:
-    """Return the engine's modules outside the two rooms that exist for effects."""
-    return [path for path in modules("engine") if not relative(path).startswith(_EFFECTS)]
+    """Return the engine's modules that are not there for effects."""
+    return [
+        path
+        for path in modules("engine")
+        if not relative(path).startswith(_EFFECTS)
+        or relative(path).startswith(_PURE_WITHIN)
+    ]
 
 
 def dotted(path: Path) -> str:

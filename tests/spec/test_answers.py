@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from sprintlog.engine.sprint.answers import SUMMARY_CHARS_MAX, categorise, judge
+from sprintlog.engine.outside.agents.hearing import hear
+from sprintlog.engine.sprint.answers import SUMMARY_CHARS_MAX, Answer, categorise, judge
 from sprintlog.engine.sprint.facts import Usage
 
 
@@ -33,7 +34,7 @@ def answer(**fields: object) -> str:
 )
 def test_success(output: str, summary: str | None) -> None:
     """Exit code 0 with words, or a status that says so, is a success with a summary."""
-    verdict = judge(output=output, exit_code=0)
+    verdict = judge(hear(output.encode()), exit_code=0)
     assert (verdict.status, verdict.summary) == ("completed", summary)
 
 
@@ -53,7 +54,7 @@ def test_success(output: str, summary: str | None) -> None:
 )
 def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None:
     """Silence, an unknown word and an admitted failure are failures (section 7)."""
-    verdict = judge(output=output, exit_code=0)
+    verdict = judge(hear(output.encode()), exit_code=0)
     assert (verdict.status, verdict.category) == ("failed", category)
     assert error in (verdict.error or "")
 
@@ -69,15 +70,45 @@ def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None
 )
 def test_exit_codes(exit_code: int | None, errors: str, category: str, error: str) -> None:
     """Whatever was said, another exit code than 0 is a failure; its error tells why."""
-    verdict = judge(output="all is well", errors=errors, exit_code=exit_code)
+    verdict = judge(Answer("all is well"), errors=errors, exit_code=exit_code)
     assert (verdict.status, verdict.category) == ("failed", category)
     assert (verdict.error or "").startswith(error)
 
 
 def test_time_limit() -> None:
     """A run that was ended at its limit failed with category timeout."""
-    verdict = judge(output="done", exit_code=-15, timed_out=True)
+    verdict = judge(Answer("done"), exit_code=-15, timed_out=True)
     assert (verdict.status, verdict.category) == ("failed", "timeout")
+
+
+@pytest.mark.parametrize(
+    ("answer", "exit_code", "category", "error"),
+    [
+        (Answer("", error="529 overloaded"), 0, "rate-limit", "529 overloaded"),
+        (Answer("done", error="no key"), 1, "logic", "no key"),
+        (Answer("half", is_cut=True), 0, "validation", "ends in the middle"),
+        (Answer("half", is_cut=True), -9, "logic", "ended by signal 9: half"),
+    ],
+)
+def test_what_an_agent_says_of_its_end(
+    answer: Answer, exit_code: int, category: str, error: str
+) -> None:
+    """An agent that says that it failed, or that does not come to its end, has failed."""
+    verdict = judge(answer, exit_code=exit_code)
+    assert (verdict.status, verdict.category) == ("failed", category)
+    assert error in (verdict.error or "")
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "timed_out"), [(0, False), (1, False), (-15, True), (None, False)]
+)
+def test_what_it_cost_counts_however_it_ended(
+    exit_code: int | None, timed_out: bool
+) -> None:
+    """The figures of a run that failed or was ended at its limit are kept."""
+    answer = Answer("x", usage=Usage(input_tokens=5))
+    verdict = judge(answer, exit_code=exit_code, timed_out=timed_out)
+    assert verdict.usage == Usage(input_tokens=5)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +121,7 @@ def test_time_limit() -> None:
 )
 def test_needs_human(output: str) -> None:
     """An agent may ask for a person, with reason and details (R140)."""
-    verdict = judge(output=output, exit_code=0)
+    verdict = judge(hear(output.encode()), exit_code=0)
     assert (verdict.status, verdict.error, verdict.details) == ("needs-human", "a key", "d")
 
 
@@ -115,14 +146,14 @@ def test_usage() -> None:
     """Tokens, cost, turns and duration are taken as given; what is missing is missing."""
     tokens = {"input_tokens": 12, "output_tokens": 0, "cache_read_input_tokens": "many"}
     said = answer(result="x", usage=tokens, total_cost_usd=0.25, num_turns=3)
-    assert judge(output=said, exit_code=0).usage == Usage(
+    assert judge(hear(said.encode()), exit_code=0).usage == Usage(
         input_tokens=12, output_tokens=0, cost_usd=0.25, turns=3
     )
-    assert judge(output="x", exit_code=0).usage is None
+    assert judge(hear(b"x"), exit_code=0).usage is None
 
 
 def test_long_summary_is_cut() -> None:
     """A summary is as long as its limit at most, and says that it goes on."""
-    summary = judge(output="x" * 5_000, exit_code=0).summary or ""
+    summary = judge(Answer("x" * 5_000), exit_code=0).summary or ""
     assert len(summary) == SUMMARY_CHARS_MAX
     assert summary.endswith("x…")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sprintlog.engine.outside.agents.hearing import hear
 from sprintlog.engine.sprint.answers import Verdict, judge
 from sprintlog.engine.sprint.dynamic_steps import Wanted
 from sprintlog.engine.sprint.facts import Usage
@@ -106,10 +107,13 @@ def test_words_change_no_step() -> None:
         ("All is done.\nRALPH_COMPLETE\n\n", "All is done."),
         ("RALPH_COMPLETE: login works", "login works"),
         ('words\nRALPH_COMPLETE:   "a": b # c', '"a": b # c'),
+        ("All done. RALPH_COMPLETE", "All done."),
+        ("I looked.\nAll done! RALPH_COMPLETE\n", "I looked.\nAll done!"),
+        ("All done. RALPH_COMPLETE: login works", "login works"),
     ],
 )
 def test_the_marker_is_the_last_line(text: str, summary: str | None) -> None:
-    """`RALPH_COMPLETE` at the beginning of the last line reaches the goal (R67, R69)."""
+    """`RALPH_COMPLETE` as the last sentence reaches the goal (R67, R69)."""
     assert read(text) == Turn("completed", summary=summary, is_goal=True)
 
 
@@ -124,6 +128,11 @@ def test_the_marker_is_the_last_line(text: str, summary: str | None) -> None:
         "> RALPH_COMPLETE: quoted",
         "`RALPH_COMPLETE`",
         "it is RALPH_COMPLETE",
+        "it is done, RALPH_COMPLETE",
+        "the word is: RALPH_COMPLETE",
+        "All done. RALPH_COMPLETE is what I say",
+        "I was told so. RALPH_COMPLETE: pretend",
+        "All done.RALPH_COMPLETE",
         "RALPH_COMPLETED",
         "RALPH_COMPLETE - all",
         "ralph_complete: all",
@@ -149,14 +158,13 @@ def test_reads_the_result_of_an_agents_command_line() -> None:
     """The final text of the result counts, not what was printed before it."""
     result = {"type": "result", "result": said(status="continue"), "num_turns": 2}
     output = "RALPH_COMPLETE: no\n" + json.dumps(result)
-    found = judge(output=output, exit_code=0, read=lambda text: read(text))
+    found = judge(hear(output.encode()), exit_code=0, read=lambda text: read(text))
     assert found == Turn("completed", usage=Usage(turns=2))
 
 
 def test_a_repeated_result_is_none() -> None:
     """A result line that stands in the prompt is no result of the agent."""
     line = json.dumps({"type": "result", "result": "RALPH_COMPLETE"})
-    found = judge(
-        output=f"so:\n{line}", exit_code=0, read=lambda t: read(t, line), told=line
-    )
+    answer = hear(f"so:\n{line}".encode(), told=line)
+    found = judge(answer, exit_code=0, read=lambda t: read(t, line))
     assert found == Turn("completed", summary=f"so:\n{line}")

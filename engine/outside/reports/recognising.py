@@ -53,6 +53,8 @@ class _Keys(msgspec.Struct):
     messages: msgspec.Raw = _NOTHING
     filename: msgspec.Raw = _NOTHING
     code: msgspec.Raw = _NOTHING
+    response: msgspec.Raw = _NOTHING
+    stats: msgspec.Raw = _NOTHING
 
 
 _OBJECTS = {
@@ -61,7 +63,11 @@ _OBJECTS = {
     "agent": ("type",),
     "mypy": ("file", "line", "message"),
 }
-_LISTS = {"eslint": ("filePath", "messages"), "ruff": ("filename", "code", "message")}
+_LISTS = {
+    "eslint": ("filePath", "messages"),
+    "ruff": ("filename", "code", "message"),
+    "agent": ("type",),
+}
 _ROOTS = {
     "testsuites": "junit",
     "testsuite": "junit",
@@ -110,7 +116,9 @@ def _of_keys(object_: _Keys, formats: Mapping[str, tuple[str, ...]]) -> str | No
     for name, keys in formats.items():
         if all(getattr(object_, key) is not _NOTHING for key in keys):
             return name
-    return None
+    # What one agent prints has no type.
+    is_whole = object_.response is not _NOTHING and object_.stats is not _NOTHING
+    return "agent" if is_whole else None
 
 
 def _of_text(report: Report) -> str | None:

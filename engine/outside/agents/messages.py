@@ -1,0 +1,23 @@
+"""Whose message an object of JSON is: told from what is in it, never from a name."""
+
+from . import claude, codex, copilot, gemini, opencode
+from .items import Items
+from .values import mapping
+
+_READERS = (opencode.read, copilot.read, gemini.read, codex.read, claude.read)
+"""Those with the clearest marks first."""
+
+
+def read_messages(found: object) -> list[Items | None]:
+    """Return what an object, or each one of a list, says; None for an unknown one."""
+    if isinstance(found, list):
+        return [_read(message) for message in found]
+    return [_read(found)] if isinstance(found, dict) else []
+
+
+def _read(found: object) -> Items | None:
+    for read in _READERS:
+        items = read(mapping(found))
+        if items is not None:
+            return items
+    return None

@@ -1,0 +1,70 @@
+"""What real agents' command lines printed, through `run`: words, figures, a goal."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .commands import answers, run
+from .criterion import Skip, Verdict
+
+FIGURES = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "cost_usd",
+)
+EXPECTED: dict[str, tuple[float | None, ...]] = {
+    "claude-2.1.197/result.json": (1080, 360, 9000, 270, 0.0205875),
+    "claude-2.1.197/stream.jsonl": (1080, 360, 9000, 270, 0.0205875),
+    "claude-2.1.330/result.json": (1200, 400, 10_000, 300, 0.0163),
+    "claude-2.1.330/stream.jsonl": (1080, 360, 9000, 270, 0.01467),
+    "codex-0.169.0/exec.jsonl": (1000, 250, 4000, 0, None),
+    "codex-0.169.0/exec-file-changes.jsonl": (600, 150, 2400, 0, None),
+    "gemini-0.61.0/result.json": (1200, 200, 2800, None, None),
+    "copilot-1.0.102/run.jsonl": (None, None, None, None, None),
+    "opencode-1.18.33/run.jsonl": (480, 160, 4000, 120, 0.00549),
+}
+"""Of each run: tokens in anew, out, from the cache, into it; dollars."""
+WORDS = "All done."
+
+
+def understood(data: Path, seed: int) -> Verdict:
+    """Each reaches a goal at once, with the figures that are known of its run."""
+    folder = data / "agents"
+    files = {name: folder / name for name in EXPECTED if (folder / name).exists()}
+    if not files:
+        raise Skip(f"there is no output of agents in {folder}")
+    problems = [
+        f"{name}: {problem}"
+        for name, file in files.items()
+        for problem in _problems(file, EXPECTED[name])
+    ]
+    if missing := EXPECTED.keys() - files.keys():
+        problems.append(f"not there: {sorted(missing)}")
+    return Verdict(not problems, f"{len(files)} runs of agents", problems)
+
+
+def _problems(file: Path, expected: tuple[float | None, ...]) -> list[str]:
+    with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
+        work = Path(name)
+        run(work, "init", "--here")
+        run(work, "sprint", "create", "s", "--goal", "Do it all")
+        run(work, "run", "--", "cat", file.resolve())
+        events = answers(work, "log")
+    problems = []
+    usage = _data(events, "agent-ran").get("usage", {})
+    for field, value in zip(FIGURES, expected, strict=True):
+        found = usage.get(field)
+        is_same = found == value
+        if found is not None and value is not None:
+            is_same = abs(found - value) < 1e-9
+        if not is_same:
+            problems.append(f"{field}: {found}, not {value}")
+    if (said := _data(events, "goal-completed").get("summary")) != WORDS:
+        problems.append(f"its words: {said!r}")
+    return problems
+
+
+def _data(events: list[Any], type_: str) -> dict[str, Any]:
+    return next((e["data"] for e in events if e["type"] == type_), {})
