@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.outside.snapshots.entries import is_gits_own
+from sprintlog.engine.outside.folders import is_gits_own
 from sprintlog.engine.outside.snapshots.placing import Placed
 from sprintlog.engine.outside.snapshots.plan import Plan
 from sprintlog.engine.outside.snapshots.store import Store

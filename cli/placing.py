@@ -6,8 +6,8 @@ from pathlib import Path
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.facts import Place, Source
 from sprintlog.projections.location import Location
-
-PROGRESS = "PROGRESS.yaml"
+from sprintlog.projections.state_places import PROGRESS as PROGRESS
+from sprintlog.projections.state_places import wrong_place
 
 
 def place_in(location: Location, folder: Path) -> Place:
@@ -19,6 +19,8 @@ def place_in(location: Location, folder: Path) -> Place:
             field="--sprint-dir",
             hint="give a folder of this work tree with --sprint-dir",
         )
+    if problem := wrong_place(place.path):
+        raise InvalidInputError(f"{place.path} {problem}", field="--sprint-dir")
     return place
 
 

@@ -86,7 +86,7 @@ def mask_all(value: Any) -> Any:
     if isinstance(value, list):
         return [mask_all(item) for item in value]
     if isinstance(value, dict):
-        return {key: mask_all(item) for key, item in value.items()}
+        return {mask(key): mask_all(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return tuple(map(mask_all, value))
     return _mask_inside(value)

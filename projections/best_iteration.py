@@ -19,11 +19,10 @@ from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import Selection
 
 from .judging import Judged
+from .state_places import LOOPS
 from .yaml.writer import dump
 
 Data = dict[str, Any]
-LOOPS = ".aiwg/ralph"
-"""Where the files of loops are, below the work tree."""
 SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2
 
 

@@ -7,7 +7,8 @@ stale, any other was edited by somebody else (DESIGN.md section 5, drift).
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -15,15 +16,28 @@ from typing import NamedTuple
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.descriptors import give_back, read_whole
 from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
+from sprintlog.engine.outside.folders import opened, opened_below
 
 from .location import Location
-from .replacing import forget_left_behind, left_behind, replace_file, swap_file
+from .replacing import (
+    NotPlainError,
+    Spot,
+    forget_left_behind,
+    left_behind,
+    read_file,
+    replace_file,
+    replace_in,
+    swap_file,
+)
+from .state_places import wrong_place
 
 CHECKSUM_SUFFIX = ".checksum"
 CHECKSUM_BYTES_MAX = 1024
 EDITS = "edits"
 LOCK = "files.lock"
-MODE = 0o644
+SAFE = "the events are safe in the log; `sprintlog rebuild` writes the file"
+_EDIT_OF = "/edit of/"
+"""Before the path of an edit that is not settled yet; no state file's path begins so."""
 
 
 class Seen(NamedTuple):
@@ -60,25 +74,39 @@ class StateFiles:
         finally:
             give_back(descriptor)
 
-    def resolve(self, path: str) -> Path:
-        """Return where a state file is; raise `RefusedError` outside the work tree."""
-        root = self._location.root.resolve()
-        target = (root / path).resolve()
-        if not target.is_relative_to(root):
-            raise RefusedError(
-                f"{path}: leads out of the work tree {root}", file=path, field="path"
-            )
-        return target
+    @cached_property
+    def _ours(self) -> tuple[int, int]:
+        found = os.stat(self._location.folder)
+        return found.st_dev, found.st_ino
+
+    @contextmanager
+    def _spot(self, path: str, *, make: bool = False) -> Iterator[Spot]:
+        """Hold the folder of a state file open, below the work tree and over no link.
+
+        Raise `RefusedError` where a log of somebody's names a place that is none.
+        """
+        if problem := wrong_place(path):
+            raise RefusedError(f"{path}: {problem}", file=path, field="path")
+        folder, _, name = path.rpartition("/")
+        with (
+            opened(self._location.root) as root,
+            opened_below(root, folder, make=make) as descriptor,
+        ):
+            found = os.fstat(descriptor)
+            if (found.st_dev, found.st_ino) == self._ours:
+                raise RefusedError(f"{path}: lies in the folder of the log", file=path)
+            yield Spot(descriptor, name)
 
     def look(self, path: str) -> Seen:
         """Return what stands at a path, and whether we wrote it."""
         try:
-            content = read_whole(self.resolve(path))
+            with self._spot(path) as spot:
+                content = read_file(spot)
         except FileNotFoundError:
             return Seen(None, b"", None)
         except OSError as error:
             raise RefusedError(
-                f"{path}: cannot be read: {error.strerror}", file=path
+                f"{path}: cannot be read: {error.strerror}", hint=SAFE, file=path
             ) from error
         return self._seen(path, content)
 
@@ -95,11 +123,15 @@ class StateFiles:
             )
         )
 
-    def newest(self, path: str, *, until: int) -> int:
-        """Return the newest version ever written to a path; 0 when there is none."""
+    def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
+        """Return the newest version ever written to a path; 0 when there is none.
+
+        The one whose digest is `without` is not counted.
+        """
         ((version,),) = self._log.rows(
-            "SELECT coalesce(max(version), 0) FROM written WHERE path = ? AND version <= ?",
-            (path, until),
+            "SELECT coalesce(max(version), 0) FROM written"
+            " WHERE path = ? AND version <= ? AND digest != ?",
+            (path, until, without),
         )
         return int(version)
 
@@ -112,7 +144,8 @@ class StateFiles:
 
     def known(self) -> set[str]:
         """Return the paths that we ever wrote to, in any work tree."""
-        return {path for (path,) in self._log.rows("SELECT DISTINCT path FROM written")}
+        rows = self._log.rows("SELECT DISTINCT path FROM written")
+        return {path for (path,) in rows if not path.startswith(_EDIT_OF)}
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
         """Keep the digest of bytes that stand for a version, before they are written."""
@@ -122,35 +155,54 @@ class StateFiles:
             (path, digest, version),
         )
 
+    def edited_version(self, path: str, digest: bytes, *, newest: int) -> int:
+        """Return the version that an edit was made against: the newest at its first sight.
+
+        It stays the same until `settle`, whatever is written and whoever is killed.
+        """
+        key = _EDIT_OF + path
+        if (known := self.since(key, digest)) is None:
+            self.know(key, digest, version=newest)
+            return newest
+        return known
+
+    def settle(self, path: str) -> None:
+        """Let go of what was displaced and of edits: all of it is kept by now."""
+        self._log.rows("DELETE FROM written WHERE path = ?", (_EDIT_OF + path,))
+        self.forget_displaced(path)
+
     def write(self, path: str, content: bytes, *, version: int) -> Seen | None:
         """Write a state file whole or not at all, and its checksum where one exists.
 
-        Return what was displaced if somebody else put it there after the last look. The
-        digest is known first: a crash in between leaves a stale file, not an edit.
+        Return what was displaced if somebody else put it there after the last look; it
+        stays aside until `settle`. The digest is known first: a crash in between leaves a
+        stale file, not an edit.
         """
-        target = self.resolve(path)
         try:
-            self.know(path, sha256(content).digest(), version=version)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            displaced = swap_file(target, content, mode=MODE)
+            with self._spot(path, make=True) as spot:
+                self.know(path, sha256(content).digest(), version=version)
+                displaced = swap_file(spot, content)
+                seen = None if displaced is None else self._seen(path, displaced)
+                if seen is None or not seen.is_foreign:
+                    seen = None
+                    forget_left_behind(spot)
+                _write_checksum(spot, content)
         except OSError as error:
             raise RefusedError(
-                f"{path}: cannot be written: {error.strerror}",
-                hint="the events are safe in the log; `sprintlog rebuild` writes the file",
-                file=path,
+                f"{path}: cannot be written: {error.strerror}", hint=SAFE, file=path
             ) from error
-        self.write_checksum(path, content)
-        if displaced is None:
-            return None
-        seen = self._seen(path, displaced)
-        return seen if seen.is_foreign else None
+        return seen
 
     def recover(self, path: str) -> Seen | None:
         """Return what a killed process had displaced, if somebody else wrote it.
 
-        It stays aside until `forget_displaced`, so a second crash loses nothing either.
+        It stays aside until `settle`, so a second crash loses nothing either.
         """
-        left = left_behind(self.resolve(path))
+        try:
+            with self._spot(path) as spot:
+                left = left_behind(spot)
+        except FileNotFoundError:
+            return None
         if left is None:
             return None
         seen = self._seen(path, left)
@@ -161,15 +213,13 @@ class StateFiles:
 
     def forget_displaced(self, path: str) -> None:
         """Remove what a killed process had displaced; it is kept by now."""
-        forget_left_behind(self.resolve(path))
+        with self._spot(path) as spot:
+            forget_left_behind(spot)
 
     def write_checksum(self, path: str, content: bytes) -> None:
         """Bring the side file with the sha256 up to date, where one exists."""
-        target = self.resolve(path)
-        side = target.with_name(target.name + CHECKSUM_SUFFIX)
-        text = sha256(content).hexdigest().encode()
-        if side.is_file() and read_whole(side).strip() != text:
-            replace_file(side, text, mode=MODE)
+        with self._spot(path) as spot:
+            _write_checksum(spot, content)
 
     def keep_edit(self, path: str, seen: Seen) -> str:
         """Keep somebody else's bytes in the log's folder; return the copy's name."""
@@ -193,12 +243,23 @@ class StateFiles:
 
     def checksum_says(self, path: str) -> str | None:
         """Return what the checksum beside a state file says; None where there is none."""
-        target = self.resolve(path)
-        side = target.with_name(target.name + CHECKSUM_SUFFIX)
-        if not side.is_file():
-            return None
-        return read_whole(side, at_most=CHECKSUM_BYTES_MAX).decode(errors="replace").strip()
+        with suppress(FileNotFoundError, NotPlainError), self._spot(path) as spot:
+            text = read_file(_checksum(spot), at_most=CHECKSUM_BYTES_MAX)
+            return text.decode(errors="replace").strip()
+        return None
 
 
 def _name_of_copy(path: str, digest: bytes) -> str:
     return f"{Path(path).stem}-{digest.hex()[:16]}{Path(path).suffix}"
+
+
+def _checksum(spot: Spot) -> Spot:
+    return spot.beside(spot.name + CHECKSUM_SUFFIX)
+
+
+def _write_checksum(spot: Spot, content: bytes) -> None:
+    side = _checksum(spot)
+    text = sha256(content).hexdigest().encode()
+    with suppress(FileNotFoundError, NotPlainError):
+        if read_file(side).strip() != text:
+            replace_in(side, text)

@@ -13,11 +13,11 @@ from sprintlog.engine.sprint.ralph_settings import hooks_of
 from sprintlog.engine.sprint.state import Sprint
 
 from .acting import ActingWorkspace
-from .best_iteration import LOOPS
 from .files import CHECKSUM_SUFFIX
 from .location import HIDDEN
 from .progress_json import PLACE
 from .replacing import unfinished
+from .state_places import LOOPS
 
 OUTPUT = ".aiwg/output"
 """Where the result of a loop is put, below the work tree's root."""

@@ -188,8 +188,9 @@ class Refresher(Generic[State]):
             return None
         # Killed after the exchange it was perhaps kept already, before it.
         is_new = left.digest.hex() != self._last_observed(name, path)
-        kept = self._observe(name, path, left) if is_new else None
-        self._files.forget_displaced(path)
+        without = self._files.look(path).digest
+        kept = self._observe(name, path, left, without=without) if is_new else None
+        self._files.settle(path)
         return kept
 
     def _last_observed(self, name: str, path: str) -> str | None:
@@ -209,7 +210,9 @@ class Refresher(Generic[State]):
         displaced = self._files.write(path, content, version=state.version)
         if displaced is not None and displaced.digest != seen.digest:
             # Somebody was faster than we: their bytes came back from the exchange.
-            kept = self._observe(name, path, displaced)
+            kept = self._observe(name, path, displaced, without=sha256(content).digest())
+        if displaced is not None or kept is not None:
+            self._files.settle(path)
         return Refreshed(path, "written", digest, kept, self._problem(path, kept))
 
     def _content(self, state: State, path: str) -> bytes:
@@ -232,23 +235,27 @@ class Refresher(Generic[State]):
             f"{self._projected.location.folder / 'edits' / kept}"
         )
 
-    def _observe(self, name: str, path: str, seen: Seen) -> str:
-        """Keep somebody else's bytes, and record what they changed."""
+    def _observe(self, name: str, path: str, seen: Seen, *, without: bytes = b"") -> str:
+        """Keep somebody else's bytes, and record what they changed.
+
+        It was not made against the bytes `without`, which came after it.
+        """
         kept = self._files.keep_edit(path, seen)
         head = self._reader.current(name).version
-        since = self._files.newest(path, until=head)
+        newest = self._files.newest(path, until=head, without=without)
+        since = self._files.edited_version(path, seen.digest, newest=newest)
         changes, problem = None, None
         try:
             changes = self._changes(name, since, seen.content or b"", path)
         except InvalidInputError as error:
             problem = str(error)
         fact = EditObserved(
-            path, seen.digest.hex(), kept, since, mask_all(changes), problem
+            path, seen.digest.hex(), kept, since, mask_all(changes), mask_all(problem)
         )
         if len(encode(fact)) > fact.payload_bytes_max:
             problem = "the difference is too large to be recorded; the copy has it"
             fact = replace(fact, changes=None, problem=problem)
-        # A crash before the file is written must not record the same edit twice.
+        # A crash before our file stands there must not record the same edit twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
         self._projected.observe(name, fact, key=key)
         return kept

@@ -1,102 +1,197 @@
-"""Putting a file in place whole or not at all, and never over something unseen."""
+"""Putting a file in place whole or not at all, and never over something unseen.
+
+A file is named by an open folder and its name there, so that no link leads elsewhere.
+"""
 
 import errno
 import fcntl
 import os
+import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sprintlog.engine.log.stores.descriptors import give_back, read_whole
+from sprintlog.engine.log.stores.descriptors import give_back
+from sprintlog.engine.outside.folders import opened
 
 AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 
 WRITERS_SECONDS_MAX = 2.0
 """How long an editor that still has a displaced file open is waited for."""
+MODE = 0o666
+"""The mode of a new file, before the umask."""
 
-_AT_FDCWD = -100
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LINK = "it is a link, which is not followed"
 _RENAME_EXCHANGE = 2
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
-def replace_file(target: Path, content: bytes, *, mode: int) -> None:
-    """Put a file in place: temp file, fsync, rename, fsync of the folder."""
-    temporary = _write_beside(target, content, mode=mode)
+class Spot(NamedTuple):
+    """Where a file is, or may be."""
+
+    folder: int
+    """The descriptor of its folder."""
+    name: str
+
+    def beside(self, name: str) -> "Spot":
+        """Return the place of another name in the same folder."""
+        return Spot(self.folder, name)
+
+
+class NotPlainError(OSError):
+    """Something that is no plain file has a file's name."""
+
+
+def read_file(spot: Spot, *, at_most: int = -1) -> bytes:
+    """Return a plain file's bytes, or the first of them where no more is wanted.
+
+    Raise `NotPlainError` for a link, a pipe, a folder.
+    """
+    with _reading(spot) as descriptor:
+        return _whole(descriptor, at_most=at_most)
+
+
+def mode_of(spot: Spot) -> int | None:
+    """Return the mode of a plain file; None where there is none."""
     try:
-        os.replace(temporary, target)
+        status = os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return status.st_mode & 0o777 if stat.S_ISREG(status.st_mode) else None
+
+
+def replace_file(target: Path, content: bytes, *, mode: int) -> None:
+    """Put a file in place in a folder of ours, with exactly this mode."""
+    with opened(target.parent) as folder:
+        replace_in(Spot(folder, target.name), content, mode=mode)
+
+
+def replace_in(spot: Spot, content: bytes, *, mode: int | None = None) -> None:
+    """Put a file in place: temp file, fsync, rename, fsync of the folder.
+
+    Without a mode it keeps that of the file it replaces; a new one follows the umask.
+    """
+    draft = _write_beside(spot, content, mode=mode_of(spot) if mode is None else mode)
+    try:
+        _rename(draft, spot)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        _remove(draft)
         raise
-    sync_folder(target.parent)
+    os.fsync(spot.folder)
 
 
-def swap_file(target: Path, content: bytes, *, mode: int) -> bytes | None:
+def swap_file(spot: Spot, content: bytes) -> bytes | None:
     """Put a file in place and return the bytes that stood there until then.
 
     The two are exchanged in one step, so what somebody else put there a moment before
-    is returned and not lost; None when there was nothing. Whoever calls this must hold
-    the lock, and take over what `left_behind` a killed process.
+    is returned and not lost; None when there was nothing. It stays aside until
+    `forget_left_behind`. Whoever calls this must hold the lock, and take over what
+    `left_behind` a killed process.
     """
-    aside = _aside(target)
-    os.replace(_write_beside(target, content, mode=mode), aside)
+    aside = _aside(spot)
+    _rename(_write_beside(spot, content, mode=mode_of(spot)), aside)
+    before = None
     try:
-        os.link(aside, target)
-        before = None
+        os.link(
+            aside.name,
+            spot.name,
+            src_dir_fd=aside.folder,
+            dst_dir_fd=spot.folder,
+            follow_symlinks=False,
+        )
     except FileExistsError:
-        _exchange(aside, target)
+        _exchange(aside, spot)
         before = _read_when_closed(aside)
-    sync_folder(target.parent)
-    aside.unlink(missing_ok=True)
+    os.fsync(spot.folder)
     return before
 
 
-def left_behind(target: Path) -> bytes | None:
+def left_behind(spot: Spot) -> bytes | None:
     """Return what a process killed in the middle of a swap left aside, if anything.
 
-    It is a whole file: the new one before the exchange, the old one after it.
+    It is a whole file: the new one before the exchange, the old one after it. A link or
+    a pipe of that name is none of ours, and is not looked at.
     """
-    _draft(target).unlink(missing_ok=True)
-    try:
-        return read_whole(_aside(target))
-    except FileNotFoundError:
-        return None
+    _remove(_draft(spot))
+    with suppress(FileNotFoundError, NotPlainError):
+        return read_file(_aside(spot))
+    return None
 
 
-def forget_left_behind(target: Path) -> None:
+def forget_left_behind(spot: Spot) -> None:
     """Remove what was left aside, once it is known or kept."""
-    _aside(target).unlink(missing_ok=True)
+    _remove(_aside(spot))
 
 
 def unfinished(target: AnyPath) -> tuple[AnyPath, AnyPath]:
     """Return where a killed process leaves the new file, and where what it displaced."""
-    return _draft(target), _aside(target)
+    spot = Spot(-1, target.name)
+    return (
+        target.with_name(_draft(spot).name),
+        target.with_name(_aside(spot).name),
+    )
 
 
 def sync_folder(folder: Path) -> None:
     """Make what was renamed in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with opened(folder) as descriptor:
         os.fsync(descriptor)
+
+
+def _draft(spot: Spot) -> Spot:
+    return spot.beside(f".{spot.name}.sprintlog-new")
+
+
+def _aside(spot: Spot) -> Spot:
+    return spot.beside(f".{spot.name}.sprintlog-old")
+
+
+def _rename(source: Spot, target: Spot) -> None:
+    os.replace(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+
+
+def _remove(spot: Spot) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(spot.name, dir_fd=spot.folder)
+
+
+@contextmanager
+def _reading(spot: Spot) -> Iterator[int]:
+    try:
+        descriptor = os.open(spot.name, _READ, dir_fd=spot.folder)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotPlainError(errno.ELOOP, _LINK) from error
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotPlainError(errno.EINVAL, "it is no plain file")
+        yield descriptor
     finally:
         give_back(descriptor)
 
 
-def _draft(target: AnyPath) -> AnyPath:
-    return target.with_name(f".{target.name}.sprintlog-new")
+def _whole(descriptor: int, *, at_most: int = -1) -> bytes:
+    with open(descriptor, "rb", closefd=False) as file:
+        return file.read(at_most)
 
 
-def _aside(target: AnyPath) -> AnyPath:
-    return target.with_name(f".{target.name}.sprintlog-old")
-
-
-def _write_beside(target: Path, content: bytes, *, mode: int) -> Path:
-    draft = _draft(target)
+def _write_beside(spot: Spot, content: bytes, *, mode: int | None) -> Spot:
+    """Write the draft of a file; without a mode the umask says its own."""
+    draft = _draft(spot)
+    _remove(draft)
     try:
-        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(draft, flags, mode)
+        descriptor = os.open(
+            draft.name, _WRITE, MODE if mode is None else mode, dir_fd=draft.folder
+        )
         try:
-            os.fchmod(descriptor, mode)
+            if mode is not None:
+                os.fchmod(descriptor, mode)
             view = memoryview(content)
             while view:
                 view = view[os.write(descriptor, view) :]
@@ -104,43 +199,40 @@ def _write_beside(target: Path, content: bytes, *, mode: int) -> Path:
         finally:
             give_back(descriptor)
     except OSError:
-        draft.unlink(missing_ok=True)
+        _remove(draft)
         raise
     return draft
 
 
-def _exchange(one: Path, other: Path) -> None:
+def _exchange(one: Spot, other: Spot) -> None:
     """Exchange two files; where the system cannot, put `one` in the place of `other`."""
     rename = _renameat2()
     if rename is not None:
-        names = os.fsencode(one), os.fsencode(other)
-        if rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+        names = os.fsencode(one.name), os.fsencode(other.name)
+        if rename(one.folder, names[0], other.folder, names[1], _RENAME_EXCHANGE) == 0:
             return
         import ctypes
 
         code = ctypes.get_errno()
         if code not in _UNSUPPORTED:
-            raise OSError(code, os.strerror(code), str(other))
-    os.replace(one, other)
+            raise OSError(code, os.strerror(code), other.name)
+    _rename(one, other)
 
 
-def _read_when_closed(displaced: Path) -> bytes | None:
+def _read_when_closed(displaced: Spot) -> bytes | None:
     """Return a displaced file's bytes, once nobody has it open for writing any more.
 
     An editor that opened it under its old name still saves into it. The wait is bounded;
-    where the system cannot tell, there is none.
+    where the system cannot tell, there is none. Of what is no plain file nothing is kept.
     """
     try:
-        descriptor = os.open(displaced, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        with _reading(displaced) as descriptor:
+            until = time.monotonic() + WRITERS_SECONDS_MAX
+            while _is_being_written(descriptor) and time.monotonic() < until:
+                time.sleep(0.005)
+            return _whole(descriptor)
+    except (FileNotFoundError, NotPlainError):
         return None
-    try:
-        until = time.monotonic() + WRITERS_SECONDS_MAX
-        while _is_being_written(descriptor) and time.monotonic() < until:
-            time.sleep(0.005)
-        return read_whole(displaced)
-    finally:
-        give_back(descriptor)
 
 
 def _is_being_written(descriptor: int) -> bool:

@@ -3,10 +3,11 @@
 import os
 import tempfile
 from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack
-from errno import ELOOP
+from contextlib import ExitStack, suppress
+from errno import EINVAL
 from pathlib import Path
 
+from .folders import is_gits_own, is_ours, opened, opened_below
 from .kept import run_kept
 from .output import Output, note
 
@@ -84,12 +85,16 @@ def run_hook_command(
     return f"exit code {ended.exit}" if ended.exit else None
 
 
-def _open(path: Path, folder: Path, opened: ExitStack) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.parent.resolve().is_relative_to(folder.resolve()):
-        raise OSError(ELOOP, "a link leads out of the work tree", str(path.parent))
-    # What somebody put there may be a link or a pipe; it is not written to.
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    opened.callback(os.close, descriptor)
+def _open(path: Path, folder: Path, kept: ExitStack) -> int:
+    """Make a file below a folder, over no link and in no folder of git's or a log."""
+    parts = path.relative_to(folder).parts
+    if any(part == ".." or is_gits_own(part) or is_ours(part) for part in parts):
+        raise OSError(EINVAL, "no place for a transcript", str(path))
+    with opened(folder) as root, opened_below(root, "/".join(parts[:-1]), make=True) as at:
+        # What somebody put there may be a link or a pipe; it is not written to.
+        with suppress(FileNotFoundError):
+            os.unlink(parts[-1], dir_fd=at)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = os.open(parts[-1], flags, 0o600, dir_fd=at)
+    kept.callback(os.close, descriptor)
     return descriptor

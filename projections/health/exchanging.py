@@ -1,7 +1,6 @@
 """A whole log out as JSON Lines, and in again: the same positions, the same hashes."""
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from sprintlog.engine.errors import (
@@ -23,10 +22,10 @@ from ..catalogue import CODEC, State, sprint_of, sprint_stream
 from ..journal_file import journal_file
 from ..refreshing import Refreshed, Refresher
 from ..sprint_file import sprint_files
+from ..state_places import PROGRESS, wrong_place
 from ..workspace import Workspace
 
 EVENTS_A_STEP = 512
-STATE_FILE = "PROGRESS.yaml"
 
 Progress = Callable[[int], None]
 
@@ -183,24 +182,15 @@ def _problem(event: Recorded) -> str | None:
         if (sprint_id := sprint_of(event.stream)) is not None:
             check_sprint_id(sprint_id, field="stream")
         if isinstance(place := getattr(fact, "place", None), Place):
-            return _wrong_place(place)
+            is_right = place.path.rpartition("/")[2] == PROGRESS
+            if not is_right or wrong_place(place.path):
+                return f"place: a state file is named {PROGRESS} and lies in the work tree"
     except UnreadableError as error:
         return str(error.fields["problem"])
     except RefusedError as error:
         return error.message
     except RecursionError:
         return "its payload nests too deeply"
-    return None
-
-
-def _wrong_place(place: Place) -> str | None:
-    """Return why a stranger's log may not have its state file there, if it may not.
-
-    What a sprint writes is named PROGRESS.yaml, and nobody carries that out.
-    """
-    path = PurePosixPath(place.path)
-    if path.name != STATE_FILE or path.is_absolute() or {"..", ".git"} & {*path.parts}:
-        return f"place: a state file is named {STATE_FILE} and lies in the work tree"
     return None
 
 

@@ -13,9 +13,10 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.sprint.measuring import LOOP_ID
 
-from ..best_iteration import LOOPS, artifacts_path, iteration_data, render
+from ..best_iteration import artifacts_path, iteration_data, render
 from ..catalogue import sprint_stream
 from ..judging import Judged
+from ..state_places import LOOPS
 from ..workspace import Workspace
 from .iteration_reports import (
     AWAITING,
@@ -133,7 +134,8 @@ def write_loop_files(
     with workspace.files.lock():
         # Nothing is written before it is known that all of it may be.
         for path in files:
-            _check_direct(workspace, path)
+            with _naming(path):
+                _check_direct(workspace, path)
         written = []
         for path, content in files.items():
             with _naming(path):
@@ -157,20 +159,15 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def _check_direct(workspace: Workspace, path: str) -> None:
-    """Raise `RefusedError` where a link on the way leads anywhere else."""
-    if workspace.files.resolve(path) != workspace.location.root.resolve() / path:
-        raise RefusedError(
-            f"{path}: a link stands on the way, and is not followed",
-            hint="remove the link; these files are written in their own folders",
-            file=path,
-        )
+    """Raise `RefusedError` where a link stands on the way, or at the end."""
+    workspace.files.look(path)
 
 
 def _write(workspace: Workspace, path: str, content: bytes, *, version: int) -> Written:
     files = workspace.files
     if (left := files.recover(path)) is not None:
         files.keep_edit(path, left)
-        files.forget_displaced(path)
+        files.settle(path)
     seen = files.look(path)
     if seen.content == content:
         return Written(path, "same")
@@ -178,6 +175,8 @@ def _write(workspace: Workspace, path: str, content: bytes, *, version: int) -> 
     displaced = files.write(path, content, version=version)
     if displaced is not None and displaced.digest != seen.digest:
         kept = files.keep_edit(path, displaced)
+    if displaced is not None:
+        files.settle(path)
     return Written(path, "written", kept)
 
 

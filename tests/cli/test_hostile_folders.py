@@ -1,11 +1,18 @@
 """Commands in a folder that wants something else to be run or written."""
 
+import os
 from contextlib import chdir
 from pathlib import Path
 
+import pytest
+
+from sprintlog.engine.sprint.facts import Place, SprintCompiled
+from sprintlog.projections.catalogue import draft, sprint_stream
+from sprintlog.projections.workspace import Workspace
+
 from ..outside.traps import Trap
-from ..outside.trees import git, put
-from .conftest import Run
+from ..outside.trees import git, picture, put
+from .conftest import PLAN, Run
 
 DOCUMENT = """\
 sprint-id: auth
@@ -41,3 +48,85 @@ def test_modules_of_a_folder_are_not_imported(sprint: Path, done: Run) -> None:
         put(sprint / name, b"open('mark', 'w')")
     done("verify", "--determinism")
     assert not (sprint / "mark").exists()
+
+
+@pytest.mark.parametrize("target", [".git/sprintlog/log.db", ".git/config", "other"])
+def test_state_file_that_is_a_link_is_not_followed(
+    sprint: Path, run: Run, target: str
+) -> None:
+    """Neither read nor written: not into the tree, nor git's folder, nor ours."""
+    put(sprint / target, b"theirs")
+    (sprint / "PROGRESS.yaml").unlink()
+    (sprint / "PROGRESS.yaml").symlink_to(target)
+    result = run("note", "seen")
+    assert (result.code, "PROGRESS.yaml: cannot be read: it is a link" in result.err) == (
+        1,
+        True,
+    )
+    assert (sprint / target).read_bytes() == b"theirs"
+
+
+def test_folder_on_the_way_that_is_a_link_is_not_followed(folder: Path, run: Run) -> None:
+    """A sprint's folder may become a link at any time, for who has the tree."""
+    put(folder / "plan.yaml", PLAN.encode())
+    run("init", "--here")
+    run("sprint", "create", "auth", "--plan", "plan.yaml", "--sprint-dir", "sprints/auth")
+    (folder / "sprints").rename(folder / "real")
+    (folder / "sprints").symlink_to("real")
+    before = picture(folder / "real")
+    assert run("sprint", "start").code == 1
+    assert picture(folder / "real") == before
+
+
+def test_what_is_aside_is_read_only_where_it_is_a_file(sprint: Path, done: Run) -> None:
+    """A link in the place of a displaced file leads nowhere, so nothing is recorded."""
+    put(sprint / "secret", b"token: x\n")
+    (sprint / ".PROGRESS.yaml.sprintlog-old").symlink_to("secret")
+    done("note", "seen")
+    assert done("log", "--type", "edit-observed").out == "no events\n"
+    assert (sprint / "secret").read_bytes() == b"token: x\n"
+
+
+def test_pipe_in_the_place_of_a_file_holds_nobody(sprint: Path, run: Run) -> None:
+    """Only plain files are opened, as state file, as checksum and as what is aside."""
+    for name in (".PROGRESS.yaml.sprintlog-old", "PROGRESS.yaml.checksum"):
+        os.mkfifo(sprint / name)
+    assert run("note", "seen").code == 0
+    (sprint / "PROGRESS.yaml").unlink()
+    os.mkfifo(sprint / "PROGRESS.yaml")
+    assert "it is no plain file" in run("note", "seen").err
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".husky/pre-commit", ".git/config", ".git/PROGRESS.yaml", "../PROGRESS.yaml",
+        ".sprintlog/PROGRESS.yaml", "a/.GIT/PROGRESS.yaml", "/tmp/PROGRESS.yaml",
+    ],
+)  # fmt: skip
+def test_place_that_a_log_names_is_checked(sprint: Path, run: Run, path: str) -> None:
+    """A log may be anybody's: where it says the file is, only state files are written."""
+    _move(path)
+    before = picture(sprint, without=(".sprintlog",))
+    result = run("note", "seen")
+    assert (result.code, path in result.err) == (1, True)
+    assert picture(sprint, without=(".sprintlog",)) == before
+
+
+def test_what_is_recorded_of_an_edit_is_masked(sprint: Path, done: Run) -> None:
+    """Values, names of fields, and what a reader says of a file that it cannot read."""
+    token = "ghp_" + "a" * 36
+    for text in (f"{token}: {{x: {token}, {token}: 1}}\n", f"a: [{token}, &{token}"):
+        put(sprint / "PROGRESS.yaml", text.encode())
+        done("note", "seen")
+    told = done("log", "--type", "edit-observed", "--json").out
+    assert len(told.splitlines()) == 2
+    assert token not in told
+
+
+def _move(path: str) -> None:
+    """Let the sprint of a log have its state file elsewhere, as a forged log would."""
+    with Workspace.open(Path.cwd()) as workspace:
+        fact = SprintCompiled({"phases": []}, Place(path))
+        forged = draft(fact, at=workspace.now(), actor="x")
+        workspace.log.append(sprint_stream("auth"), [forged], expect=2)

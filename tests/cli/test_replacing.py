@@ -1,44 +1,97 @@
 """Swapping state files: whole, and never over something unseen."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sprintlog.engine.outside.folders import opened
 from sprintlog.projections import replacing
-from sprintlog.projections.replacing import left_behind, swap_file
+from sprintlog.projections.replacing import (
+    NotPlainError,
+    Spot,
+    forget_left_behind,
+    left_behind,
+    read_file,
+    replace_in,
+    swap_file,
+)
 
 
-def test_returns_what_stood_there(tmp_path: Path) -> None:
-    """A swap gives back the very bytes that it displaced."""
-    target = tmp_path / "file"
-    assert swap_file(target, b"one", mode=0o644) is None
-    assert swap_file(target, b"two", mode=0o644) == b"one"
-    assert target.read_bytes() == b"two"
-    assert list(tmp_path.iterdir()) == [target]
+@pytest.fixture
+def spot(tmp_path: Path) -> Iterator[Spot]:
+    """Give the place of a file in an open folder."""
+    with opened(tmp_path) as folder:
+        yield Spot(folder, "file")
+
+
+def test_returns_what_stood_there(spot: Spot, tmp_path: Path) -> None:
+    """A swap gives back the very bytes that it displaced, and keeps them until told."""
+    assert swap_file(spot, b"one") is None
+    assert swap_file(spot, b"two") == b"one"
+    assert left_behind(spot) == b"one"
+    forget_left_behind(spot)
+    assert (tmp_path / "file").read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["file"]
 
 
 def test_works_where_files_cannot_be_exchanged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spot: Spot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a system without the exchange a file is still replaced whole."""
     monkeypatch.setattr(replacing, "_renameat2", lambda: None)
-    target = tmp_path / "file"
-    target.write_bytes(b"one")
-    swap_file(target, b"two", mode=0o600)
-    assert target.read_bytes() == b"two"
-    assert target.stat().st_mode & 0o777 == 0o600
-    assert list(tmp_path.iterdir()) == [target]
+    (tmp_path / "file").write_bytes(b"one")
+    swap_file(spot, b"two")
+    assert (tmp_path / "file").read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["file"]
 
 
-def test_knows_what_a_killed_swap_left(tmp_path: Path) -> None:
+def test_knows_what_a_killed_swap_left(spot: Spot, tmp_path: Path) -> None:
     """What was set aside when a swap was killed is found; a half-written draft is not."""
-    target = tmp_path / "file"
     (tmp_path / ".file.sprintlog-new").write_bytes(b"ha")
-    assert left_behind(target) is None
+    assert left_behind(spot) is None
     (tmp_path / ".file.sprintlog-old").write_bytes(b"theirs")
-    assert left_behind(target) == b"theirs"
-    assert [path.name for path in tmp_path.iterdir()] == [".file.sprintlog-old"]
+    assert left_behind(spot) == b"theirs"
+    assert os.listdir(tmp_path) == [".file.sprintlog-old"]
+
+
+@pytest.mark.parametrize("write", [swap_file, replace_in])
+def test_mode_of_a_file_is_kept(spot: Spot, tmp_path: Path, write: Any) -> None:
+    """A file keeps the mode that somebody gave it; a new one follows the umask."""
+    before = os.umask(0o027)
+    try:
+        write(spot, b"one")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "file").chmod(0o604)
+    write(spot, b"two")
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o604
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("x", path)])
+def test_only_plain_files_are_read(spot: Spot, tmp_path: Path, make: Any) -> None:
+    """A pipe is not waited for, a link not followed, and neither is what was displaced."""
+    (tmp_path / "x").write_text("elsewhere")
+    for name in ("file", ".file.sprintlog-old"):
+        make(tmp_path / name)
+    with pytest.raises(NotPlainError):
+        read_file(spot)
+    assert left_behind(spot) is None
+
+
+def test_link_in_the_place_of_a_file_is_replaced(spot: Spot, tmp_path: Path) -> None:
+    """Where a link leads to, nothing is written."""
+    (tmp_path / "x").write_text("elsewhere")
+    for name in ("file", ".file.sprintlog-new", ".file.sprintlog-old"):
+        (tmp_path / name).symlink_to("x")
+    assert swap_file(spot, b"ours") is None
+    forget_left_behind(spot)
+    assert (tmp_path / "x").read_text() == "elsewhere"
+    assert not (tmp_path / "file").is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["file", "x"]
 
 
 def test_keeps_an_edit_made_at_the_last_moment(
@@ -48,10 +101,10 @@ def test_keeps_an_edit_made_at_the_last_moment(
     file = sprint / "PROGRESS.yaml"
     write = replacing._write_beside
 
-    def edit_meanwhile(target: Path, content: bytes, *, mode: int) -> Path:
-        if target.name == file.name:
+    def edit_meanwhile(spot: Spot, content: bytes, *, mode: int | None) -> Spot:
+        if spot.name == file.name:
             file.write_text("edited: just now\n")
-        return write(target, content, mode=mode)
+        return write(spot, content, mode=mode)
 
     monkeypatch.setattr(replacing, "_write_beside", edit_meanwhile)
     assert "edited by somebody else" in done("phase", "start").err
@@ -60,6 +113,10 @@ def test_keeps_an_edit_made_at_the_last_moment(
     (kept,) = (sprint / ".sprintlog" / "edits").iterdir()
     assert kept.read_text() == "edited: just now\n"
     assert "in-progress" in file.read_text()
+    assert not (sprint / ".PROGRESS.yaml.sprintlog-old").exists()
+    # It was made against the file of before, not against the one that displaced it.
+    fact = done("log", "--type", "edit-observed", "--json").json["data"]
+    assert fact["since"] == 2
 
 
 def test_keeps_an_edit_that_a_kill_had_displaced(sprint: Path, done: Any) -> None:

@@ -132,8 +132,9 @@ def test_leaves_unchanged_bytes_alone(sprint: Path, done: Any) -> None:
 
 
 def test_is_readable_by_others(sprint: Path) -> None:
-    """State files are 0644, what is in the log's folder is for its owner alone."""
-    assert (sprint / PROGRESS).stat().st_mode & 0o777 == 0o644
+    """State files follow the umask, what is in the log's folder is for its owner alone."""
+    os.umask(umask := os.umask(0))
+    assert (sprint / PROGRESS).stat().st_mode & 0o777 == 0o666 & ~umask
     for path in (sprint / ".sprintlog").rglob("*"):
         if path.name != ".gitignore":
             assert path.stat().st_mode & 0o077 == 0, path

@@ -5,7 +5,6 @@ import os
 import stat
 from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from sprintlog.cli import recording
@@ -13,7 +12,7 @@ from sprintlog.engine.log.stores import database, journal_mode
 from sprintlog.engine.log.stores.journal_mode import JournalMode
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.projections import files
-from sprintlog.projections.replacing import swap_file
+from sprintlog.projections.replacing import Spot, forget_left_behind, swap_file
 
 
 def rollback_journal() -> None:
@@ -71,8 +70,10 @@ def folders_unsynced() -> None:
 def plain_state_files() -> None:
     """Write state files in place instead of beside it and renaming."""
 
-    def write(target: Path, content: bytes, *, mode: int) -> bytes | None:
-        target.write_bytes(content)
+    def write(spot: Spot, content: bytes) -> bytes | None:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
+        with open(os.open(spot.name, flags, dir_fd=spot.folder), "wb") as file:
+            file.write(content)
         return None
 
     _put(files, "swap_file", write)
@@ -82,7 +83,9 @@ def digest_after_rename() -> None:
     """Note what was written only when it stands there."""
 
     def write(self: files.StateFiles, path: str, content: bytes, *, version: int) -> None:
-        swap_file(self.resolve(path), content, mode=0o644)
+        with self._spot(path) as spot:
+            swap_file(spot, content)
+            forget_left_behind(spot)
         self.know(path, sha256(content).digest(), version=version)
 
     _put(files.StateFiles, "write", write)

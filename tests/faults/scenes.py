@@ -46,6 +46,8 @@ class Scene(NamedTuple):
     before: tuple[tuple[str, ...], ...] = ()
     without: tuple[str, ...] = ()
     """Files deleted before the command."""
+    edited: str = ""
+    """What somebody puts at the end of the state file before the command."""
 
 
 _KEYED = ("--key", "again", "--at", AT)
@@ -59,6 +61,7 @@ SCENES = (
     ),
     Scene("rebuild", ("rebuild",), without=("PROGRESS.yaml",)),
     Scene("import progress", ("import", "progress", "theirs/PROGRESS.yaml", *_KEYED)),
+    Scene("edit", ("note", "seen", *_KEYED), edited="edited: by hand\n"),
 )
 
 
@@ -100,6 +103,9 @@ def prepare(
         runner.must(start, *arguments, plants=list(plants))
     for name in scene.without:
         (start / name).unlink()
+    if scene.edited:
+        with (start / "PROGRESS.yaml").open("a") as file:
+            file.write(scene.edited)
     clean = folder / "clean"
     done, operations = play(runner, scene, start, clean, plants)
     seen = runner.inspect(clean, plants=plants)

@@ -17,7 +17,7 @@ from sprintlog.engine.log.stores.head_file import HeadFile
 from .runner import Done, Runner, environment, fast_folder, shared
 from .scenes import SCENES, Scene, Template, begin, prepare
 from .shim import Unavailable, build
-from .sweep import Case, planted, sample, sweep
+from .sweep import Case, cases, planted, sample, sweep
 
 SEED = 20260115
 SECONDS_NEXT = 10.0
@@ -48,6 +48,16 @@ def test_failed_operation_leaves_all_or_nothing(
     template = prepare(runner, scene, folder)
     chosen = sample(template, size=18, chance=random.Random(SEED))
     found = sweep(runner, template, chosen, folder, seconds_next=SECONDS_NEXT)
+    assert list(found) == []
+
+
+def test_edit_is_recorded_once_whenever_a_command_is_killed(
+    runner: Runner, folder: Path
+) -> None:
+    """An edit has one key from its first sight until our file stands in its place."""
+    template = prepare(runner, SCENES[5], folder)
+    kills = [case for case in cases(template) if case.how == "kill-before"]
+    found = sweep(runner, template, kills, folder, seconds_next=SECONDS_NEXT)
     assert list(found) == []
 
 

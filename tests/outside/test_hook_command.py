@@ -89,3 +89,13 @@ def test_is_ended_from_outside(tmp_path: Path) -> None:
     assert found == ["it was ended before its time"]
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
+
+
+@pytest.mark.parametrize("place", [".git/hooks/x", "link/x", ".sprintlog/x"])
+def test_no_transcript_goes_elsewhere(tmp_path: Path, place: str) -> None:
+    """Not over a link, nor into a folder of git's or of a log; nothing is run then."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert run(tmp_path, "touch ran", transcript=tmp_path / place) is not None
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["link", "real"]
+    assert list((tmp_path / "real").iterdir()) == []

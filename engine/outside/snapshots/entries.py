@@ -178,20 +178,6 @@ def blob_id(content: bytes) -> str:
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def is_gits_own(name: str) -> bool:
-    """Tell whether a name is, or on some system means, git's own folder.
-
-    Case, ignorable characters, trailing dots, spaces and streams, and the short name.
-    """
-    if name == ".git":
-        return True
-    if name[:1] not in ".gG" and name.isascii():
-        return False
-    seen = "".join(char for char in name if char not in _IGNORABLE).casefold()
-    seen = seen.partition(":")[0].rstrip(". ")
-    return seen in (".git", "git~1")
-
-
 def _usual(counted: "Counter[int]", otherwise: int) -> int:
     return max(counted, key=lambda mode: (counted[mode], -mode)) if counted else otherwise
 
@@ -204,10 +190,3 @@ def parents_of(paths: Iterable[str]) -> set[str]:
             found.add(folder)
             folder = folder.rpartition("/")[0]
     return found
-
-
-_IGNORABLE = frozenset(
-    "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
-    "\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
-)
-"""Characters that the file system of macOS does not see."""

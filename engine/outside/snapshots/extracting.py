@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...errors import RefusedError
+from ..folders import opened, opened_below
 from .entries import Snapshot
-from .listing import opened, opened_below
 from .one_file import create
 from .plan import Plan
 

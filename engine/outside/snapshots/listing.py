@@ -6,15 +6,15 @@ meantime leads nowhere. Nothing is read here but names and what the system says 
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import RefusedError
 from ...log.stores.descriptors import give_back
+from ..folders import FOLDER, is_gits_own, opened
 from ..repositories import git_directory
-from .entries import LeftOut, Stat, is_gits_own, parents_of
+from .entries import LeftOut, Stat, parents_of
 from .ignored import matcher, may_lead_to
 
 NESTED = "a repository of its own"
@@ -24,7 +24,6 @@ TOO_DEEP = "too many folders deep"
 TOO_MANY = "more files than a snapshot takes"
 DEPTH_MAX = 250
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Wanted(NamedTuple):
@@ -72,30 +71,6 @@ def refusal(path: str, error: OSError) -> str:
             hint="nothing was changed",
         ) from error
     return f"cannot be read: {error.strerror}"
-
-
-@contextmanager
-def opened(root: Path) -> Iterator[int]:
-    """Hold a folder open; its own path may lead over links."""
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        give_back(descriptor)
-
-
-@contextmanager
-def opened_below(root: int, folder: str) -> Iterator[int]:
-    """Hold a folder below an open one; raise `OSError` where a link is on the way."""
-    descriptor = os.dup(root)
-    try:
-        for name in filter(None, folder.split("/")):
-            inner = os.open(name, _FOLDER, dir_fd=descriptor)
-            give_back(descriptor)
-            descriptor = inner
-        yield descriptor
-    finally:
-        give_back(descriptor)
 
 
 class _Lister:
@@ -172,7 +147,7 @@ class _Lister:
             self._leave(path, TOO_DEEP)
             return
         try:
-            inner = os.open(name, _FOLDER, dir_fd=descriptor)
+            inner = os.open(name, FOLDER, dir_fd=descriptor)
         except OSError as error:
             self._leave(path, refusal(path, error))
             return

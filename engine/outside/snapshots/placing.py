@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import RefusedError
+from ..folders import opened, opened_below
 from .entries import Entry, LeftOut, blob_id, parents_of
-from .listing import opened, opened_below
 from .one_file import content_of, create, holds, kind_of, make_folder, put, set_mode, unlink
 from .plan import Plan
 

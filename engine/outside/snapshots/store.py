@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ...errors import BusyError, NotFoundError, RefusedError, UnreadableError
 from ...log.stores.descriptors import give_back
+from ..folders import is_gits_own, opened
 from ..git import Git, GitError
-from .entries import Snapshot, assemble, decode, is_gits_own
-from .listing import opened
+from .entries import Snapshot, assemble, decode
 
 FILES, MANIFEST = "files", "manifest"
 """What a commit's tree holds: the work tree's files, and what a git tree cannot say."""

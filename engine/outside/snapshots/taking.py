@@ -11,12 +11,13 @@ from typing import IO, NamedTuple
 from uuid import uuid4
 
 from ...log.stores.descriptors import give_back
+from ..folders import opened, opened_below
 from ..git import GitError, said_by
 from . import known_stats
 from .entries import LeftOut, Manifest, Stat, encode, make_manifest
 from .ignored import unseen
 from .known_stats import Known
-from .listing import Listing, Wanted, list_tree, opened, opened_below, refusal
+from .listing import Listing, Wanted, list_tree, refusal
 from .store import FILES, MANIFEST, REFS, Store
 
 READS_MAX = 3

@@ -1,0 +1,82 @@
+"""Folders held open, so that no link on the way leads what is read or written elsewhere."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ..log.stores.descriptors import give_back
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+NO_FOLDER = "no folder stands on the way, or a link, which is not followed"
+_IGNORABLE = frozenset(
+    "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+    "\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+)
+"""Characters that the file system of macOS does not see."""
+
+
+@contextmanager
+def opened(root: Path) -> Iterator[int]:
+    """Hold a folder open; its own path may lead over links."""
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        give_back(descriptor)
+
+
+@contextmanager
+def opened_below(root: int, folder: str, *, make: bool = False) -> Iterator[int]:
+    """Hold a folder below an open one; raise `OSError` where a link is on the way.
+
+    What is missing is made where that is wanted.
+    """
+    descriptor = root
+    try:
+        for name in filter(None, folder.split("/")):
+            above, descriptor = descriptor, _enter(name, descriptor, make=make)
+            if above != root:
+                give_back(above)
+        yield descriptor
+    finally:
+        if descriptor != root:
+            give_back(descriptor)
+
+
+def _enter(name: str, above: int, *, make: bool) -> int:
+    try:
+        return os.open(name, FOLDER, dir_fd=above)
+    except FileNotFoundError:
+        if not make:
+            raise
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=above)
+        return os.open(name, FOLDER, dir_fd=above)
+    except OSError as error:
+        if error.errno in (errno.ENOTDIR, errno.ELOOP):
+            raise OSError(error.errno, NO_FOLDER, name) from error
+        raise
+
+
+def is_gits_own(name: str) -> bool:
+    """Tell whether a name is, or on some system means, git's own folder.
+
+    Case, ignorable characters, trailing dots, spaces and streams, and the short name.
+    """
+    return _means(name, ".git", "git~1")
+
+
+def is_ours(name: str) -> bool:
+    """Tell whether a name is, or on some system means, the folder of a log."""
+    return _means(name, ".sprintlog", "sprint~1")
+
+
+def _means(name: str, whole: str, short: str) -> bool:
+    if name == whole:
+        return True
+    if name[:1] not in (".", whole[1], whole[1].upper()) and name.isascii():
+        return False
+    seen = "".join(char for char in name if char not in _IGNORABLE).casefold()
+    return seen.partition(":")[0].rstrip(". ") in (whole, short)
