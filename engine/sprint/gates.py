@@ -12,7 +12,7 @@ from ..errors import RefusedError
 from .facts import GateChecked
 from .state import Sprint
 from .transitions import find_node
-from .tree import Data, Node, gate_is_open, gate_status
+from .tree import Data, Node, gate_is_open, gate_status, waits_for_gate
 from .words import (
     BLOCKED,
     COMPLETED,
@@ -22,7 +22,6 @@ from .words import (
     PASSED,
     PENDING,
     RETRYING,
-    SKIPPED,
 )
 
 GATE_RETRIES = 3
@@ -88,12 +87,10 @@ def attempts_of(node: Node) -> int:
 
 def is_due(node: Node) -> bool:
     """Tell whether only its gate, or its own end after it, keeps a node from its end."""
-    if not gate_is_open(node.data):
-        return False
     if node.children:
-        done = node.tally[COMPLETED]
-        return done > 0 and done + node.tally[SKIPPED] == len(node.children)
-    return node.leaf >= 0 and node.status in (IN_PROGRESS, COMPLETED)
+        return waits_for_gate(node)
+    is_done = node.leaf >= 0 and node.status in (IN_PROGRESS, COMPLETED)
+    return is_done and gate_is_open(node.data)
 
 
 def find_gate(sprint: Sprint, phase: str | None) -> Node:
@@ -122,7 +119,7 @@ def check_due(node: Node) -> None:
     """Raise `RefusedError` unless the node waits for its gate."""
     if is_due(node):
         return
-    waits_for = next((x for x in _leaves_of(node) if x.status not in FINISHED), node)
+    waits_for = next((x for x in node.leaves() if x.status not in FINISHED), node)
     way = _WAYS.get(waits_for.status)
     raise RefusedError(
         f"the gate of phase {node.address} cannot be checked: "
@@ -132,12 +129,6 @@ def check_due(node: Node) -> None:
         state=node.status,
         wish="gate",
     )
-
-
-def _leaves_of(node: Node) -> list[Node]:
-    if not node.children:
-        return [node]
-    return [leaf for child in node.children for leaf in _leaves_of(child)]
 
 
 _WAYS = {PENDING: "start", IN_PROGRESS: "complete", FAILED: "retry", BLOCKED: "retry"}

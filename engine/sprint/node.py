@@ -70,6 +70,20 @@ class Node:
             yield child
             yield from child.walk()
 
+    def leaves(self) -> Iterator["Node"]:
+        """Yield the leaves below, in the order of the document; a leaf yields itself."""
+        if self.leaf >= 0:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def above(self) -> Iterator["Node"]:
+        """Yield the parents upwards, but not the root."""
+        node = self.parent
+        while node is not None and node.parent is not None:
+            yield node
+            node = node.parent
+
 
 def gate_status(data: dict[str, Any]) -> str | None:
     """Return the status word of a node's gate; None when it has no gate."""

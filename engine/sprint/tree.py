@@ -112,13 +112,23 @@ class Tree:
         self._cursor = min(self._cursor, first)
 
     def hold(self, leaf: Node) -> None:
-        """Keep the pointer on a leaf, whatever came in before it."""
+        """Keep the pointer on a leaf, whatever came in before it.
+
+        One that only waited for a gate gives way to more work that the gate is to check.
+        """
         self.held = None
         first = self.open_leaf()
-        # A leaf that only waited for the gate of its phase gives way to more work there.
-        places = range(leaf.leaf, len(self.leaves))
-        held = next((self.leaves[i] for i in places if self._stays_at(i)), None)
+        held = leaf if self._stays_at(leaf.leaf) else self._work_beside(leaf)
         self.held = held if held is not first else None
+
+    def _work_beside(self, leaf: Node) -> Node | None:
+        """Return the first open leaf that the nearest gate above a leaf waits for."""
+        for node in leaf.above():
+            if gate_is_open(node.data):
+                found = (x for x in node.leaves() if self._stays_at(x.leaf))
+                if (first := next(found, None)) is not None:
+                    return first
+        return None
 
     def set_status(self, node: Node, status: str, at: str) -> None:
         """Give a node a status and derive its parents' from their children."""
@@ -128,7 +138,7 @@ class Tree:
                 self.held = None
         old = node.data["status"]
         node.data["status"] = status
-        if 0 <= node.leaf < self._cursor and status not in FINISHED:
+        if 0 <= node.leaf < self._cursor and status != old:
             self._cursor = node.leaf
         # An imported parent may contradict its children although its own child did not
         # change, so the way up always goes to the root.
@@ -152,9 +162,13 @@ class Tree:
             last = last.children[-1]
         if gate_is_open(node.data) and last.leaf >= 0:
             self._cursor = min(self._cursor, last.leaf)
-        if node.children and (status := derived_status(node)) != node.status:
-            self.set_status(node, status, at)
-            _note_times(node.data, status, at)
+        # What a document says of parents may contradict their children.
+        for parent in (*reversed([*node.walk()]), node):
+            if parent.children and (status := derived_status(parent)) != parent.status:
+                self.set_status(parent, status, at)
+                _note_times(parent.data, status, at)
+        if self.held is not None and not self._stays_at(self.held.leaf):
+            self.held = None
 
     def settle_empty(self) -> None:
         """Complete the for-each phases without steps that the pointer has passed (P31)."""
@@ -170,17 +184,15 @@ class Tree:
         if leaf.status not in FINISHED:
             return True
         # What was skipped needs no gate: there is nothing that it could check.
-        if leaf.status == COMPLETED and gate_is_open(leaf.data):
+        if _needs_gate(leaf):
             return True
         behind = self.leaves[index + 1].place if index + 1 < len(self.leaves) else ()
-        node = leaf.parent
-        # Each parent whose last leaf this is may hold it for a gate of its own.
-        while node is not None and node is not self.root:
+        # Each parent whose last leaf this is may hold it for a gate that is due.
+        for node in leaf.above():
             if behind[: node.level] == node.place:
                 return False
-            if gate_is_open(node.data) and not _is_all_skipped(node):
+            if waits_for_gate(node):
                 return True
-            node = node.parent
         return False
 
     def _gather(self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]) -> None:
@@ -261,6 +273,25 @@ def derived_status(node: Node) -> str:
 
 def _is_all_skipped(node: Node) -> bool:
     return node.tally[SKIPPED] == len(node.children)
+
+
+def waits_for_gate(node: Node) -> bool:
+    """Tell whether only its gate keeps a parent from its end.
+
+    That goes by its leaves: a document may say something else of what is between.
+    """
+    if not gate_is_open(node.data):
+        return False
+    done = node.tally[COMPLETED]
+    if done + node.tally[SKIPPED] == len(node.children):
+        return done > 0
+    words = {leaf.status for leaf in node.leaves()}
+    gates = any(waits_for_gate(x) if x.children else _needs_gate(x) for x in node.walk())
+    return words <= FINISHED and COMPLETED in words and not gates
+
+
+def _needs_gate(leaf: Node) -> bool:
+    return leaf.status == COMPLETED and gate_is_open(leaf.data)
 
 
 def put(data: Data, key: str, value: Any) -> None:

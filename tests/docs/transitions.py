@@ -134,7 +134,8 @@ content again is accepted and records nothing.
   comes into is in progress again, without its end, and its gate is due again.
 - `current` stays on the same work until that is finished, also when something comes in
   before it; then it is the first leaf that is not finished. Starting what came in by name
-  moves `current` there at once. With nothing left to do it goes to what came in.
+  moves `current` there at once. With nothing left to do it goes to what came in; so it does
+  when all that was left in the phase was its gate: that checks what came in, too.
 - `step inject` has the same rules.
 """
 
