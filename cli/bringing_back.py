@@ -7,6 +7,7 @@ from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.outside.folders import is_gits_own
+from sprintlog.engine.outside.snapshots.entries import LeftOut
 from sprintlog.engine.outside.snapshots.placing import Placed
 from sprintlog.engine.outside.snapshots.plan import Plan
 from sprintlog.engine.outside.snapshots.store import Store
@@ -119,7 +120,7 @@ def _show(plan: Plan, *, as_json: bool) -> None:
     rows = [("write", [*plan.writes]), ("remove", plan.removals)]
     rows.append(("make folder", [f for f in plan.folders if f not in plan.before]))
     rows.append(("remove folder", plan.folders_gone))
-    rows.append(("leave", [f"{path}: {why}" for path, why in plan.skipped]))
+    rows.append(("leave", [f"{path or 'all'}: {why}" for path, why in plan.skipped]))
     for word, paths in rows:
         print_text(*(f"{word}  {shown(path)}" for path in paths[:SHOWN_MAX]))
         if (more := len(paths) - SHOWN_MAX) > 0:
@@ -132,13 +133,26 @@ def _as_data(plan: Plan) -> dict[str, Any]:
     return {
         "write": [shown(path) for path in plan.writes],
         "remove": [shown(path) for path in plan.removals],
-        "leave": [{"path": shown(p), "reason": why} for p, why in plan.skipped],
+        "leave": left_data(plan.skipped),
     }
+
+
+def left_data(left: Sequence[LeftOut]) -> list[dict[str, str]]:
+    """Return as data what could not be brought back."""
+    return [{"path": shown(path), "reason": reason} for path, reason in left]
+
+
+def left_lines(left: Sequence[LeftOut]) -> list[str]:
+    """Return what could not be brought back; many are only counted."""
+    lines = [f"left as it is: {shown(p) or 'all'}: {why}" for p, why in left[:SHOWN_MAX]]
+    more = len(left) - SHOWN_MAX
+    return [*lines, f"left as it is: {more} more"] if more > 0 else lines
 
 
 def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
     outcome, placed = restored.outcome, restored.placed
     events = outcome.events if outcome else []
+    left = placed.skipped if placed else restored.plan.skipped
     if as_json:
         answer: dict[str, Any] = {
             "done": True,
@@ -148,11 +162,10 @@ def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
             "duplicate": bool(outcome and outcome.duplicate),
             "written": placed.written if placed else 0,
             "removed": placed.removed if placed else 0,
-            "left": [],
+            "left": left_data(left),
             "kept": [],
         }
         if placed:
-            answer["left"] = [{"path": shown(p), "reason": r} for p, r in placed.skipped]
             answer["kept"] = [{"path": shown(k.path), "copy": k.copy} for k in placed.kept]
         print_json(answer)
         return
@@ -162,7 +175,6 @@ def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
     else:
         written = counted(placed.written, "file")
         print_text(f"{written} written, {placed.removed} removed")
-        for path, why in placed.skipped[:SHOWN_MAX]:
-            print_text(f"left as it is: {shown(path)}: {why}")
+    print_text(*left_lines(left))
     for event in events:
         print_text(f"{event.type}  [position {event.position}, version {event.version}]")

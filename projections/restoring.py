@@ -75,22 +75,32 @@ def into_folder(
     commit: str,
     target: Path,
     paths: Sequence[str],
-) -> int:
-    """Bring a snapshot's files back into a new folder; return how many they are."""
+) -> tuple[int, list[LeftOut]]:
+    """Bring a snapshot's files back into a new folder.
+
+    Return how many they are, and what could not be brought back.
+    """
     snapshot = store.read(commit)
     wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
     _check_meant(snapshot, paths)
     with store.blobs() as blob:
-        return extract(snapshot, wanted, target, blob)
+        return extract(snapshot, wanted, target, blob), wanted.skipped
 
 
 def into_branch(
     workspace: ActingWorkspace, store: Store, held: HeldSnapshot, name: str
-) -> str:
-    """Make a git branch of a snapshot's files; return its commit."""
+) -> tuple[str, int, list[LeftOut]]:
+    """Make a git branch of a snapshot's files.
+
+    Return its commit, how many files the snapshot has, and what the branch does not hold
+    as the work tree held it.
+    """
     root = workspace.location.root
+    snapshot = store.read(held.snapshot)
     said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
-    return make_branch(store, held.snapshot, root, name, message=said)
+    own = own_paths(workspace)
+    commit, left = make_branch(store, snapshot, root, name, message=said, own=own)
+    return commit, len(snapshot.files), left
 
 
 def in_place(

@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.outside.snapshots.entries import LeftOut
 from sprintlog.engine.sprint.held import HeldSnapshot
 from sprintlog.projections.own_paths import OUTPUT
 from sprintlog.projections.restoring import Wish, into_branch, into_folder
 from sprintlog.projections.snapshotting import find_snapshot, store_of
 from sprintlog.projections.workspace import Workspace
 
-from ..bringing_back import bring_back, inside, into_output
+from ..bringing_back import bring_back, inside, into_output, left_data, left_lines
 from ..output import counted, print_json, print_text
 from ..recording import Options
 from ..wiring import environment, here, open_workspace, with_recording
@@ -81,8 +82,8 @@ def command(
         else:
             target = _target(workspace, held, into)
             store = store_of(workspace, environment())
-            files = into_folder(workspace, store, held.snapshot, target, meant)
-            _tell(held, files, {"folder": str(target)}, as_json=options.as_json)
+            files, left = into_folder(workspace, store, held.snapshot, target, meant)
+            _tell(held, files, left, {"folder": str(target)}, as_json=options.as_json)
 
 
 def _target(workspace: Workspace, held: HeldSnapshot, into: str | None) -> Path:
@@ -105,12 +106,18 @@ def _branch(
             "a branch holds all files of a snapshot", hint="leave the paths out"
         )
     store = store_of(workspace, environment())
-    commit = into_branch(workspace, store, held, name)
-    files = len(store.read(held.snapshot).files)
-    _tell(held, files, {"branch": name, "commit": commit}, as_json=as_json)
+    commit, files, left = into_branch(workspace, store, held, name)
+    _tell(held, files, left, {"branch": name, "commit": commit}, as_json=as_json)
 
 
-def _tell(held: HeldSnapshot, files: int, where: dict[str, str], *, as_json: bool) -> None:
+def _tell(
+    held: HeldSnapshot,
+    files: int,
+    left: list[LeftOut],
+    where: dict[str, str],
+    *,
+    as_json: bool,
+) -> None:
     if as_json:
         print_json(
             {
@@ -118,10 +125,12 @@ def _tell(held: HeldSnapshot, files: int, where: dict[str, str], *, as_json: boo
                 "snapshot": held.snapshot,
                 "iteration": held.iteration,
                 "files": files,
+                "left": left_data(left),
                 **where,
             }
         )
     else:
+        print_text(*left_lines(left))
         print_text(
             f"{counted(files, 'file')} of iteration {held.iteration}: "
             f"{' '.join(where.values())}"

@@ -82,7 +82,8 @@ def test_branch_in_a_hostile_repository_runs_nothing(trap: Trap, tmp_path: Path)
     store = Store(tmp_path / "snapshots", trap.variables())
     before = picture(trap.root / ".git", without=("objects", "refs"))
     made = taken(store, trap.root)
-    commit = make_branch(store, made.commit, trap.root, "best", message="x")
+    snapshot = store.read(made.commit)
+    commit, _ = make_branch(store, snapshot, trap.root, "best", message="x", own=())
     assert not trap.is_sprung
     assert picture(trap.root / ".git", without=("objects", "refs")) == before
     assert (trap.root / ".git/refs/heads/best").read_text().strip() == commit

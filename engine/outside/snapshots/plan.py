@@ -60,6 +60,11 @@ def plan(
             skipped.append(LeftOut(path, IN_THE_WAY))
         else:
             writes[path] = entry
+    skipped += [
+        LeftOut(path, f"{NOT_KNOWN}: {reason}")
+        for path, reason in wanted.left_out
+        if is_meant(path)
+    ]
     removals = []
     unknown = {path for path, _ in wanted.left_out}
     for path in present.files:
@@ -67,7 +72,9 @@ def plan(
             continue
         if path in wanted.unseen or lies_in(path, wanted.unseen, end="/"):
             skipped.append(LeftOut(path, IGNORED_THEN))
-        elif path in unknown or lies_in(path, unknown) or _is_vague(wanted):
+        elif path in unknown or lies_in(path, unknown):
+            continue  # It is named above, by its folder.
+        elif _is_vague(wanted):
             skipped.append(LeftOut(path, NOT_KNOWN))
         else:
             removals.append(path)

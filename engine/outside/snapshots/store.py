@@ -115,29 +115,8 @@ class Store:
     @contextmanager
     def blobs(self) -> Iterator[Callable[[str], bytes]]:
         """Give a function from ids to bytes, for as long as this is held."""
-        process = self.git.start("cat-file", "--batch", stderr=subprocess.DEVNULL)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        answers, wishes = process.stdout, process.stdin
-
-        def blob(oid: str) -> bytes:
-            wishes.write(f"{oid}\n".encode())
-            wishes.flush()
-            head = answers.readline().split()
-            if len(head) != 3 or head[1] != b"blob":
-                raise GitError(f"the bytes {oid} are missing")
-            content = answers.read(int(head[2]) + 1)[:-1]
-            if len(content) != int(head[2]):
-                raise GitError(f"the bytes {oid} could not be read whole")
-            return content
-
-        try:
+        with blobs_of(self.git) as blob:
             yield blob
-        finally:
-            with suppress(OSError):
-                wishes.close()
-            answers.close()
-            process.wait()
 
     def diff(
         self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()
@@ -185,6 +164,34 @@ class Store:
             for path in self.git.folder.rglob("*")
             if stat.S_ISREG((status := path.lstat()).st_mode)
         )
+
+
+@contextmanager
+def blobs_of(git: Git) -> Iterator[Callable[[str], bytes]]:
+    """Give a function from ids to bytes of a repository, for as long as this is held."""
+    process = git.start("cat-file", "--batch", stderr=subprocess.DEVNULL)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answers, wishes = process.stdout, process.stdin
+
+    def blob(oid: str) -> bytes:
+        wishes.write(f"{oid}\n".encode())
+        wishes.flush()
+        head = answers.readline().split()
+        if len(head) != 3 or head[1] != b"blob":
+            raise GitError(f"the bytes {oid} are missing")
+        content = answers.read(int(head[2]) + 1)[:-1]
+        if len(content) != int(head[2]):
+            raise GitError(f"the bytes {oid} could not be read whole")
+        return content
+
+    try:
+        yield blob
+    finally:
+        with suppress(OSError):
+            wishes.close()
+        answers.close()
+        process.wait()
 
 
 def sync_folder(folder: Path) -> None:
