@@ -11,6 +11,7 @@ import pytest
 from sprintlog.cli.main import main
 from sprintlog.projections.yaml.reader import load
 
+from ..outside.trees import git, put
 from . import goals
 
 PLAN = """\
@@ -164,6 +165,39 @@ def goal_agent(folder: Path, done: Run) -> goals.Make:
         return ["run", *options, "--", sys.executable, "agent.py"]
 
     return make
+
+
+@pytest.fixture
+def tree(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a repository with two iterations: good files, then worse ones."""
+    folder = folder / "tree"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    git(folder, "init", "-q")
+    (folder / "plan.yaml").write_text(PLAN)
+    done("init")
+    done("sprint", "create", "auth", "--plan", "plan.yaml")
+    done("sprint", "start")
+    done("iteration", "snapshot")
+    done("iteration", "start")
+    put(folder / "src/login", b"good\n", 0o755)
+    put(folder / "README", b"good\n")
+    put(folder / ".gitignore", b"*.log\n")
+    put(folder / "run.log", b"ignored\n")
+    git(folder, "add", "README")
+    git(folder, "commit", "-qm", "first")
+    done("phase", "start", "setup")
+    done("iteration", "snapshot")
+    done("iteration", "start")
+    put(folder / "src/login", b"worse\n")
+    put(folder / "src/mess", b"mess\n")
+    git(folder, "add", "src")
+    git(folder, "stash", "-q")
+    git(folder, "stash", "apply", "-q", "--index")
+    (folder / "README").unlink()
+    done("phase", "complete", "setup")
+    done("iteration", "snapshot")
+    return folder
 
 
 @pytest.fixture

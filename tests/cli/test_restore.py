@@ -1,67 +1,12 @@
 """An iteration's files brought back, and what never changes on the way."""
 
-import shutil
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.facts import NoteAdded
-from sprintlog.projections import restoring
-from sprintlog.projections.workspace import Workspace
-
 from ..outside.trees import git, picture, put
-from .conftest import PLAN, Run
-
-STATE = "PROGRESS.yaml"
-
-
-@pytest.fixture
-def tree(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a repository with two iterations: good files, then worse ones."""
-    folder = folder / "tree"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    git(folder, "init", "-q")
-    (folder / "plan.yaml").write_text(PLAN)
-    done("init")
-    done("sprint", "create", "auth", "--plan", "plan.yaml")
-    done("sprint", "start")
-    done("iteration", "snapshot")
-    done("iteration", "start")
-    put(folder / "src/login", b"good\n", 0o755)
-    put(folder / "README", b"good\n")
-    put(folder / ".gitignore", b"*.log\n")
-    put(folder / "run.log", b"ignored\n")
-    git(folder, "add", "README")
-    git(folder, "commit", "-qm", "first")
-    done("phase", "start", "setup")
-    done("iteration", "snapshot")
-    done("iteration", "start")
-    put(folder / "src/login", b"worse\n")
-    put(folder / "src/mess", b"mess\n")
-    git(folder, "add", "src")
-    git(folder, "stash", "-q")
-    git(folder, "stash", "apply", "-q", "--index")
-    (folder / "README").unlink()
-    done("phase", "complete", "setup")
-    done("iteration", "snapshot")
-    return folder
-
-
-def files(root: Path) -> dict[str, bytes]:
-    """Return the files of a tree but the log's and the repository's own."""
-    return {
-        name: content
-        for name, (kind, _, content) in picture(root, without=(".git",)).items()
-        if kind == "file" and name != STATE
-    }
-
-
-def theirs(root: Path) -> object:
-    """Return the person's repository: index, stash, branches, hooks and settings."""
-    return picture(root / ".git", without=("sprintlog",))
+from .conftest import Run
+from .restores import STATE, files, theirs
 
 
 def test_new_folder_leaves_everything_as_it_is(tree: Path, done: Run) -> None:
@@ -115,63 +60,6 @@ def test_branch_holds_the_files(tree: Path, done: Run, run: Run) -> None:
         result = run("restore", "iter:1", f"--branch={name}")
         assert (result.code, said in result.err) == (1, True), result
     assert run("restore", "iter:1", "src", "--branch", "b").code == 1
-
-
-def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
-    """What was left out, or git has in another form, is as checked out; all is said."""
-    content = b"large file\n" * 9
-    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n" % (
-        sha256(content).hexdigest().encode(),
-        len(content),
-    )
-    checked_out = {"big": b"old\n", "lfs": pointer, "lines": b"a\nb\n", STATE: b"ours\n"}
-    state = (tree / STATE).read_bytes()
-    for name, held in checked_out.items():
-        put(tree / name, held)
-    git(tree, "clone", "-q", ".", "library")
-    git(tree, "add", "-f", *checked_out, "library")
-    git(tree, "commit", "-qm", "second")
-    put(tree / STATE, state)
-    put(tree / "big", b"x" * (1024 * 1024 + 1))
-    put(tree / "also-big", b"x" * (1024 * 1024 + 1))
-    put(tree / "lfs", content, 0o755)
-    put(tree / "lines", b"a\r\nb\r\n")
-    done("iteration", "snapshot", "--file-max", "1")
-    answer = done("restore", "iter:2", "--branch", "best", "--json").json
-    assert {left["path"]: left["reason"].rpartition(":")[2] for left in answer["left"]} == {
-        "also-big": " the branch does not have it",
-        "big": " the branch has it as it is checked out",
-        "library": " the branch has it as it is checked out",
-        "lfs": " the branch has the pointer to them",
-        "lines": " the branch has it as it is checked out",
-    }
-    changed = git(tree, "diff", "--name-only", "HEAD", "best").splitlines()
-    assert {*changed} & {*checked_out, "library", "src/login"} == {"lfs"}
-    for name, held in checked_out.items():
-        assert git(tree, "show", f"best:{name}") == held.decode()
-    assert git(tree, "ls-tree", "best", "lfs").startswith("100755")
-    assert git(tree, "ls-tree", "best", "library").startswith("160000")
-    git(tree, "fsck", "--strict")
-    said = done("restore", "iter:2", "--branch", "again").out
-    assert "left as it is: big: it was left out of the snapshot (larger than" in said
-
-
-def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) -> None:
-    """What a snapshot left out is named by each way back, as text and as data."""
-    put(tree / "big", b"x" * (1024 * 1024 + 1))
-    metrics = ("--metric", "test_count=9", "--metric", "tests_passed=9")
-    done("iteration", "end", "--snapshot", "--file-max", "1", *metrics)
-    put(tree / "src/login", b"later\n")
-    reason = "it was left out of the snapshot: larger than 1048576 bytes"
-    left = [{"path": "big", "reason": reason}]
-    answer = done("restore", "best", "--into", "../best", "--json").json
-    assert answer["left"] == left
-    assert f"left as it is: big: {reason}" in done("restore", "best", "--into", "../b").out
-    answer = done("rollback", "--to", "best", "--yes", "--json").json
-    assert (answer["written"], answer["left"]) == (1, left)
-    said = done("restore", "best", "--in-place", "--yes").out
-    assert said == f"every file is as it was then\nleft as it is: big: {reason}\n"
-    assert done("restore", "best", "src", "--into", "../src", "--json").json["left"] == []
 
 
 def test_in_place_shows_its_plan_first(tree: Path, run: Run) -> None:
@@ -312,78 +200,6 @@ def test_ways_exclude_each_other(tree: Path, run: Run) -> None:
     """A restore goes one way: a folder, a branch, in place or applied."""
     for ways in (("--in-place", "--branch", "b"), ("--in-place", "--into", "x")):
         assert run("restore", "iter:1", *ways).code == 2
-
-
-def test_killed_restore_is_finished_by_the_next_command(
-    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A restore that was recorded and not done is done before anything else."""
-    _cut_short(done, monkeypatch)
-    assert files(tree)["src/login"] == b"worse\n"
-    done("note", "next")
-    assert files(tree)["src/login"] == b"good\n"
-    types = [event["type"] for event in done("log", "--json").lines]
-    assert types[-2:] == ["files-restored", "note-added"]
-
-
-def _cut_short(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin a restore in place whose files are never touched."""
-    with monkeypatch.context() as patched:
-        patched.setattr(restoring, "_finish", lambda *_: [])
-        done("restore", "iter:1", "--in-place", "--yes")
-
-
-def test_killed_restore_is_finished_by_the_library_too(
-    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever acts on a sprint finishes its restore first; what is expected holds."""
-    _cut_short(done, monkeypatch)
-    with Workspace.open(tree) as workspace:
-        version = workspace.sprint("auth").version
-        workspace.act("auth", lambda sprint, at: [NoteAdded("next")], expect=version)
-    assert files(tree)["src/login"] == b"good\n"
-    types = [event["type"] for event in done("log", "--json").lines]
-    assert types[-2:] == ["files-restored", "note-added"]
-
-
-def test_nobody_goes_on_unknowing_beside_a_killed_restore(
-    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where it cannot be finished and nobody is told, an action is refused."""
-    _cut_short(done, monkeypatch)
-    with Workspace.open(tree) as workspace:
-        workspace.environment = {"PATH": str(tree)}
-        with pytest.raises(RefusedError, match="cannot be finished: snapshots need git"):
-            workspace.act("auth", lambda sprint, at: [NoteAdded("next")])
-        told: list[str] = []
-        workspace.tell = told.append
-        workspace.act("auth", lambda sprint, at: [NoteAdded("next")])
-        assert len(told) == 1
-
-
-def test_restore_that_cannot_be_finished_stops_nothing(
-    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where git is gone meanwhile, the next command says so and records all the same."""
-    _cut_short(done, monkeypatch)
-    with monkeypatch.context() as patched:
-        patched.setenv("PATH", str(tree))
-        assert "cannot be finished: snapshots need git" in done("note", "next").err
-        done("iteration", "end")
-    done("note", "after")
-    assert files(tree)["src/login"] == b"good\n"
-
-
-def test_restore_whose_store_is_lost_is_given_up(
-    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What nobody can ever finish is said once, and recorded as left."""
-    _cut_short(done, monkeypatch)
-    shutil.rmtree(tree / ".git/sprintlog/snapshots/store.git")
-    assert "is given up: the store holds no snapshot" in done("note", "next").err
-    assert done("note", "after").err == ""
-    (event,) = done("log", "--type", "files-restored", "--json").lines
-    assert (event["data"]["written"], event["data"]["left_count"]) == (0, 1)
 
 
 def test_linked_work_tree_has_its_own_files(

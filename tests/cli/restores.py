@@ -1,0 +1,33 @@
+"""What tests of restores look at, and one that is cut short."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.projections import restoring
+
+from ..outside.trees import picture
+from .conftest import Run
+
+STATE = "PROGRESS.yaml"
+
+
+def files(root: Path) -> dict[str, bytes]:
+    """Return the files of a tree but the log's and the repository's own."""
+    return {
+        name: content
+        for name, (kind, _, content) in picture(root, without=(".git",)).items()
+        if kind == "file" and name != STATE
+    }
+
+
+def theirs(root: Path) -> object:
+    """Return the person's repository: index, stash, branches, hooks and settings."""
+    return picture(root / ".git", without=("sprintlog",))
+
+
+def cut_short(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin a restore in place whose files are never touched."""
+    with monkeypatch.context() as patched:
+        patched.setattr(restoring, "_finish", lambda *_: [])
+        done("restore", "iter:1", "--in-place", "--yes")
