@@ -1,20 +1,20 @@
 """`sprintlog query`: SQL about the record."""
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+import sys
+from collections.abc import Sequence
+from itertools import chain
 
 import click
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.projections.sql.querying import SQL_CHARS_MAX, Answer, Value, ask
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 
-from ..output import counting, print_bytes, print_json, print_text, table
+from ..output import counting, error_answer, print_bytes, print_json, print_text, table
 from ..tabular import csv_lines, text_of
 from ..wiring import open_workspace, with_json
 
-ROWS_A_STEP = 256
 SECONDS_MAX = 10.0
 
 
@@ -31,7 +31,7 @@ SECONDS_MAX = 10.0
     type=click.FloatRange(0.001, 86_400),
     default=SECONDS_MAX,
     metavar="SECONDS",
-    help="How long it may take. [10]",
+    help="How long it may compute. [10]",
 )
 @click.option("--fresh", is_flag=True, help="Make the tables anew from the whole log.")
 @click.option("--file", "says_file", is_flag=True, help="Only say where the tables are.")
@@ -67,12 +67,16 @@ def command(
         with ask(
             workspace, _read(sql), seconds_max=timeout, fresh=fresh, progress=progress
         ) as found:
-            if as_json:
-                _print_json(found)
-            elif as_csv:
-                _print_csv(found)
-            else:
-                _print_table(found)
+            try:
+                if as_json:
+                    _print_json(found)
+                elif as_csv:
+                    _print_csv(found)
+                else:
+                    _print_table(found)
+            except SprintlogError as error:
+                _print_cut(error, found, as_json=as_json, as_csv=as_csv)
+                raise
 
 
 def _read(sql: str) -> str:
@@ -87,14 +91,26 @@ def _read(sql: str) -> str:
     return sql
 
 
-def _steps(found: Answer) -> Iterator[list[tuple[Value, ...]]]:
-    while rows := list(islice(found.rows, ROWS_A_STEP)):
-        yield rows
+def _print_cut(
+    error: SprintlogError, found: Answer, *, as_json: bool, as_csv: bool
+) -> None:
+    """End an answer that is not whole with a line that is none of its rows.
+
+    Whoever reads it through a pipe sees neither stderr nor the exit code.
+    """
+    text = f"error: this answer is not whole: {error.message}"
+    if as_json:
+        print_json(error_answer(error))
+    elif as_csv:
+        # One cell more than the header has: no reader takes it for a row.
+        print_bytes(csv_lines([[text, *[None] * len(found.columns)]]).encode())
+    elif not sys.stdout.isatty():
+        print_text(text)
 
 
 def _print_json(found: Answer) -> None:
     names = _told_apart(found.columns)
-    for row in found.rows:
+    for row in chain.from_iterable(found.pages):
         shown = (value.hex() if isinstance(value, bytes) else value for value in row)
         print_json(dict(zip(names, shown, strict=True)))
 
@@ -113,7 +129,7 @@ def _told_apart(columns: Sequence[str]) -> list[str]:
 
 def _print_csv(found: Answer) -> None:
     print_bytes(csv_lines([found.columns]).encode())
-    for rows in _steps(found):
+    for rows in found.pages:
         print_bytes(csv_lines(rows).encode())
 
 
@@ -121,7 +137,7 @@ def _print_table(found: Answer) -> None:
     widths: list[int] = []
     before: list[Sequence[Value]] = [found.columns]
     right: frozenset[int] | None = None
-    for rows in _steps(found):
+    for rows in found.pages:
         if right is None:
             right = _numbers(rows)
         shown = [[text_of(value) for value in row] for row in [*before, *rows]]

@@ -12,14 +12,19 @@ from ..workspace import Workspace
 from .read_model import in_memory, opened
 
 SQL_CHARS_MAX = 100_000
-VALUE_BYTES_MAX = 32 * 1024 * 1024
+COLUMNS_MAX = 200
+VALUE_BYTES_MAX = ROW_BYTES_MAX = 16 * 1024 * 1024
+"""Twice the largest document that a fact can hold."""
 CACHE_KIB_MAX = 64 * 1024
-HEAP_BYTES_MAX = 512 * 1024 * 1024
+HEAP_BYTES_MAX = 256 * 1024 * 1024
 """What SQLite may hold in all of the process, sorting and recursion included."""
+PAGE_ROWS_MAX, PAGE_BYTES_MAX = 256, 1024 * 1024
+"""As much of an answer is read before it is given on."""
 STEPS_PER_LOOK = 10_000
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: VALUE_BYTES_MAX,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: SQL_CHARS_MAX,
+    sqlite3.SQLITE_LIMIT_COLUMN: COLUMNS_MAX,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
     sqlite3.SQLITE_LIMIT_VDBE_OP: 250_000,
@@ -38,11 +43,37 @@ _FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefi
 Value = str | int | float | bytes | None
 
 
+Row = tuple[Value, ...]
+
+
 class Answer(NamedTuple):
     """What a question is answered with; the rows come as they are read."""
 
     columns: list[str]
-    rows: Iterator[tuple[Value, ...]]
+    pages: Iterator[list[Row]]
+    """Some rows at a time, and no more in memory; reading on may raise an error."""
+
+
+class _Budget:
+    """Time for computing: what the reader of an answer takes is not counted."""
+
+    def __init__(self, seconds_max: float) -> None:
+        self.seconds_max = self._left = seconds_max
+        self._since = 0.0
+
+    @contextmanager
+    def spent(self) -> Iterator[None]:
+        """Count the time that is taken in here; say in our words what goes wrong."""
+        self._since = time.monotonic()
+        try:
+            with _explaining(self.seconds_max):
+                yield
+        finally:
+            self._left -= time.monotonic() - self._since
+
+    def is_over(self) -> bool:
+        """Tell whether it has taken longer than it may."""
+        return time.monotonic() - self._since > self._left
 
 
 @contextmanager
@@ -60,25 +91,40 @@ def ask(
     read, and for a question that takes longer than it may.
     """
     connection = _open(workspace, fresh=fresh, progress=progress)
+    budget = _Budget(seconds_max)
     try:
-        _restrict(connection, seconds_max)
-        with _explaining(seconds_max):
+        _restrict(connection, budget)
+        with budget.spent():
             cursor = connection.execute(sql)
         if cursor.description is None:
             raise InvalidInputError("give a SELECT", field="SQL")
         columns = [column[0] for column in cursor.description]
-        yield Answer(columns, _rows(cursor, seconds_max))
+        yield Answer(columns, _pages(cursor, budget))
     finally:
         connection.close()
 
 
-def _rows(cursor: sqlite3.Cursor, seconds_max: float) -> Iterator[tuple[Value, ...]]:
+def _pages(cursor: sqlite3.Cursor, budget: _Budget) -> Iterator[list[Row]]:
     while True:
-        with _explaining(seconds_max):
-            rows = cursor.fetchmany(256)
-        if not rows:
+        with budget.spent():
+            page = _page(cursor)
+        if not page:
             return
-        yield from rows
+        yield page
+
+
+def _page(cursor: sqlite3.Cursor) -> list[Row]:
+    page: list[Row] = []
+    held = 0
+    while len(page) < PAGE_ROWS_MAX and held < PAGE_BYTES_MAX:
+        row: Row | None = cursor.fetchone()
+        if row is None:
+            break
+        held += (size := sum(len(v) for v in row if isinstance(v, str | bytes)))
+        if size > ROW_BYTES_MAX:
+            raise MemoryError
+        page.append(row)
+    return page
 
 
 def _open(
@@ -91,7 +137,7 @@ def _open(
         return in_memory(workspace, progress=progress)
 
 
-def _restrict(connection: sqlite3.Connection, seconds_max: float) -> None:
+def _restrict(connection: sqlite3.Connection, budget: _Budget) -> None:
     """Leave a connection no more than to read, for a while, in bounded memory."""
     for statement in (
         "PRAGMA trusted_schema=OFF",
@@ -104,8 +150,7 @@ def _restrict(connection: sqlite3.Connection, seconds_max: float) -> None:
     connection.text_factory = lambda text: text.decode(errors="replace")
     for limit, value in _LIMITS.items():
         connection.setlimit(limit, value)
-    end = time.monotonic() + seconds_max
-    connection.set_progress_handler(lambda: time.monotonic() > end, STEPS_PER_LOOK)
+    connection.set_progress_handler(budget.is_over, STEPS_PER_LOOK)
     connection.set_authorizer(_may)
 
 

@@ -31,7 +31,8 @@ from .schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
 
 NAME = "query.db"
 LOCK = "query.lock"
-BUSY_SECONDS = 30.0
+BUSY_SECONDS = 0.25
+"""Whoever reads the file for longer keeps what he has, and we make a new one."""
 FORMAT = (STATE_FORMAT + 1) % 2**31
 """Raise the summand when what is in the tables is computed in another way."""
 
@@ -56,12 +57,12 @@ def opened(
 ) -> sqlite3.Connection:
     """Return a connection that reads the file, up to date and as we left it."""
     with _up_to_date(workspace, fresh=fresh, progress=progress) as target:
-        return sqlite3.connect(
-            f"{target.absolute().as_uri()}?mode=ro",
-            uri=True,
-            isolation_level=None,
-            timeout=BUSY_SECONDS,
-        )
+        uri = f"{target.absolute().as_uri()}?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+        # What is read from here on is what is there now.
+        connection.execute("BEGIN")
+        connection.execute("SELECT position FROM upto").fetchone()
+        return connection
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -175,22 +176,64 @@ def test_time_is_bounded(sprint: Path, run: Any) -> None:
     assert result.code == 1
 
 
-def test_memory_is_bounded(sprint: Path) -> None:
-    """A question that heaps up rows is broken off before the memory is full."""
+@pytest.mark.parametrize("form", [(), ("--csv",), ("--json",)], ids=str)
+def test_a_cut_answer_says_so_itself(sprint: Path, run: Any, form: tuple[str, ...]) -> None:
+    """The last line of an answer that is not whole is an error, in each form."""
+    sql = f"{ENDLESS} SELECT i, 'x' AS word FROM n WHERE i < 400"
+    result = run("query", sql, "--timeout", "0.3", *form)
+    *rows, last = result.out.splitlines()
+    assert result.code == 1
+    assert len(rows) >= 256
+    assert "error" in last
+    assert "took longer than 0.3 seconds" in last
+    if "--csv" in form:
+        assert last.count(",") == rows[0].count(",") + 1
+
+
+def test_time_of_the_reader_is_not_counted(sprint: Path) -> None:
+    """An answer is not cut because whoever reads it is slow."""
     sql = (
-        "WITH RECURSIVE n(i) AS (VALUES (zeroblob(30000000)) UNION ALL SELECT i FROM n)"
-        " SELECT count(*) FROM (SELECT i FROM n ORDER BY 1)"
+        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
+        " SELECT i FROM n"
     )
-    done = subprocess.run(
-        [*COMMAND, "query", sql, "--timeout", "60"],
-        capture_output=True,
-        text=True,
-        check=False,
+    with (
+        Workspace.open(sprint) as workspace,
+        ask(workspace, sql, seconds_max=1.0) as found,
+    ):
+        first = next(found.pages)
+        time.sleep(1.5)
+        assert len(first) + sum(map(len, found.pages)) == 2000
+
+
+HEAPS = {
+    "sorted": "SELECT count(*) FROM (SELECT i FROM n ORDER BY 1)",
+    "given out": "SELECT i FROM n",
+    "side by side": f"SELECT {', '.join(['i'] * 150)} FROM n",
+}
+
+
+@pytest.mark.parametrize("heap", HEAPS)
+def test_memory_is_bounded(sprint: Path, heap: str) -> None:
+    """A question that heaps up values is broken off, or answered, in bounded memory."""
+    many = (
+        "WITH RECURSIVE n(i) AS (VALUES (zeroblob(16000000)) UNION ALL SELECT i FROM n"
+        f" LIMIT 40) {HEAPS[heap]}"
     )
-    assert (done.returncode, done.stderr) == (
-        1,
-        "error: the question needs too much memory\n",
-    )
+    line = [*COMMAND, "query", many, "--timeout", "60"]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert used.ru_maxrss < 1024 * 1024
+    if heap == "given out":
+        assert process.returncode == 0
+    else:
+        assert (process.returncode, said) == (
+            1,
+            "error: the question needs too much memory\n",
+        )
 
 
 def test_options_that_exclude_each_other(sprint: Path, run: Any) -> None:
@@ -267,7 +310,7 @@ def everything(folder: Path) -> list[Any]:
     with Workspace.open(folder) as workspace:
         for name in TABLES:
             with ask(workspace, f"SELECT * FROM {name}", seconds_max=60) as found:
-                answers.append(list(found.rows))
+                answers.append([row for page in found.pages for row in page])
     return answers
 
 
