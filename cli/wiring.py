@@ -30,6 +30,12 @@ def log_folder() -> str | None:
     return os.environ.get("SPRINTLOG_DIR") or None
 
 
+def safe_list() -> Path:
+    """Return the person's own list of folders whose logs are used, whoever owns them."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(home) / "sprintlog" / "safe"
+
+
 def environment() -> dict[str, str]:
     """Return all of the environment, for scripts that get a part of it."""
     return dict(os.environ)
@@ -37,7 +43,9 @@ def environment() -> dict[str, str]:
 
 def open_workspace(*, check_head: bool = True) -> Workspace:
     """Open the log that this folder belongs to."""
-    workspace = Workspace.open(here(), folder=log_folder(), check_head=check_head)
+    workspace = Workspace.open(
+        here(), folder=log_folder(), safe=safe_list(), check_head=check_head
+    )
     workspace.environment, workspace.tell = os.environ, warn
     diagnose(
         "log opened",

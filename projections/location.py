@@ -1,10 +1,14 @@
 """Where a log lives: found by walking up, made by `init` (DESIGN.md section 3)."""
 
 import os
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.outside.repositories import common_directory, linked_directory
+
+from .replacing import replace_file
 
 DATABASE = "log.db"
 HIDDEN = ".sprintlog"
@@ -30,15 +34,23 @@ class Location(NamedTuple):
 def find(start: Path, *, folder: str | None = None) -> Location:
     """Return the nearest log: the first folder upwards that holds one.
 
-    `.sprintlog` wins over the git directory beside it. `folder` (SPRINTLOG_DIR) names
-    the log's folder directly. Raise `NotFoundError` when there is none.
+    `folder` (SPRINTLOG_DIR) names the log's folder directly. Raise `NotFoundError` when
+    there is none, `RefusedError` when a tree has two.
     """
     if folder:
         return _named(Path(folder).absolute(), start)
     for root in (start, *start.parents):
-        for location in _candidates(root):
-            if location.database.exists():
-                return location
+        found = [place for place in _candidates(root) if place.database.exists()]
+        if len(found) > 1:
+            one, other = (place.folder for place in found)
+            raise RefusedError(
+                f"there are two logs for {root}: {one} and {other}",
+                hint="move the one away that is not meant (did a pull bring it?), or name "
+                "the other in SPRINTLOG_DIR",
+                files=[str(one), str(other)],
+            )
+        if found:
+            return found[0]
     raise NotFoundError(
         f"there is no log in {start} or above",
         hint="`sprintlog init` makes one",
@@ -65,20 +77,22 @@ def place_for_new(
 def make_folder(location: Location) -> None:
     """Make the log's folder, readable by nobody else, whatever the umask.
 
-    One inside a work tree is ignored by git of itself. Raise `RefusedError` when a log
-    is there already or the folder cannot be made.
+    One inside a work tree is ignored by git of itself. Raise `RefusedError` when the tree
+    has a log already, or the folder cannot be made or is open to others: one that was
+    there keeps its mode.
     """
-    if location.database.exists():
-        raise RefusedError(
-            f"there is a log already: {location.database}",
-            hint="`sprintlog status` shows it; nothing was changed",
-            file=str(location.database),
-        )
+    places = _candidates(location.root)
+    for place in places if location in places else [location]:
+        if place.database.exists():
+            raise RefusedError(
+                f"there is a log already: {place.database}",
+                hint="`sprintlog status` shows it; nothing was changed",
+                file=str(place.database),
+            )
     try:
-        location.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        location.folder.chmod(0o700)
+        _make(location.folder)
         if location.folder.name == HIDDEN:
-            (location.folder / ".gitignore").write_text("*\n")
+            replace_file(location.folder / ".gitignore", b"*\n", mode=0o600)
     except OSError as error:
         raise RefusedError(
             f"cannot make {location.folder}: {error.strerror}",
@@ -87,30 +101,30 @@ def make_folder(location: Location) -> None:
         ) from error
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+        folder.chmod(0o700)
+    except FileExistsError:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & 0o077:
+            raise RefusedError(
+                f"{folder} is open to others (mode {mode:o}): a log's folder has 700",
+                hint=f"`chmod 700 {folder}`, or name a folder that is not there yet",
+                file=str(folder),
+            ) from None
+
+
 def _candidates(root: Path) -> list[Location]:
     found = [Location(root / HIDDEN, root, "")]
     git = root / ".git"
-    if git.is_dir():
+    if git.is_dir() and not git.is_symlink():
         found.append(Location(git / INSIDE_GIT, root, ""))
-    elif git.is_file():
-        found.extend(_linked(git, root))
+    elif git.is_file() and (directory := linked_directory(git)) is not None:
+        common = common_directory(directory).resolve()
+        name = "" if common == directory else directory.name
+        found.append(Location(common / INSIDE_GIT, root, name))
     return found
-
-
-def _linked(git: Path, root: Path) -> list[Location]:
-    """Return the log of a linked work tree or submodule, whose `.git` is a file."""
-    try:
-        text = git.read_text().strip()
-    except (OSError, UnicodeDecodeError):
-        return []
-    if not text.startswith("gitdir:"):
-        return []
-    directory = (root / text.removeprefix("gitdir:").strip()).resolve()
-    pointer = directory / "commondir"
-    if not pointer.is_file():
-        return [Location(directory / INSIDE_GIT, root, "")]
-    common = (directory / pointer.read_text().strip()).resolve()
-    return [Location(common / INSIDE_GIT, root, directory.name)]
 
 
 def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:

@@ -44,6 +44,7 @@ from .reading import Reader
 from .refreshing import Refreshed
 from .sprint_file import ADOPT, REFUSE, policy_of, refuse_edit, sprint_files
 from .taking_over import is_start, take_over_all
+from .trust import check_trusted
 from .workspace_past import WorkspacePast
 from .workspace_reading import JOURNAL
 
@@ -79,11 +80,13 @@ class Workspace(WorkspacePast):
         *,
         here: bool = False,
         folder: str | None = None,
+        safe: Path | None = None,
         clock: Clock = wall_clock,
         entropy: Entropy = urandom,
     ) -> Self:
         """Make an empty log and open it; raise `RefusedError` over an existing one."""
         location = locations.place_for_new(start, here=here, folder=folder)
+        check_trusted(location, safe=safe)
         locations.make_folder(location)
         log = SqliteLog.create(location.database, clock=clock, entropy=entropy)
         return cls(location, log, clock=clock)
@@ -94,15 +97,19 @@ class Workspace(WorkspacePast):
         start: Path,
         *,
         folder: str | None = None,
+        safe: Path | None = None,
         clock: Clock = wall_clock,
         entropy: Entropy = urandom,
         check_head: bool = True,
     ) -> Self:
         """Open the nearest log upwards; raise `NotFoundError` when there is none.
 
-        `check_head=False` opens one whose end is lost, to look into the damage.
+        One that another user or a pull may have put there is refused, unless the file
+        `safe` lists it. `check_head=False` opens one whose end is lost, to look into the
+        damage.
         """
         location = locations.find(start, folder=folder)
+        check_trusted(location, safe=safe)
         log = SqliteLog.open(
             location.database, clock=clock, entropy=entropy, check_head=check_head
         )

@@ -9,7 +9,7 @@ from sprintlog.projections.location import find
 from sprintlog.projections.workspace import Workspace
 
 from ..output import print_json, print_text
-from ..wiring import here, log_folder, with_json
+from ..wiring import here, log_folder, safe_list, with_json
 
 
 @click.command("init", epilog="Example: sprintlog init")
@@ -31,7 +31,9 @@ def command(in_folder: bool, as_json: bool) -> None:
             hint="commands here use it; `sprintlog init --here` makes one of its own",
             file=shadowed,
         )
-    with Workspace.init(start, here=in_folder, folder=log_folder()) as workspace:
+    with Workspace.init(
+        start, here=in_folder, folder=log_folder(), safe=safe_list()
+    ) as workspace:
         location = workspace.location
     inside_git = location.folder.parent.name == ".git" or location.worktree
     if as_json:
@@ -39,7 +41,10 @@ def command(in_folder: bool, as_json: bool) -> None:
         return
     print_text(f"made an empty log in {location.folder}")
     if not (inside_git or in_folder or log_folder()) and _is_in_git(start):
-        print_text("the git directory may not be written, so the log is in the work tree")
+        print_text(
+            "the git directory may not be written, or is another tree's: "
+            "the log is in the work tree"
+        )
     if shadowed:
         print_text(f"commands here use it from now on, no longer {shadowed}")
     print_text(

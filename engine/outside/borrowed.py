@@ -51,14 +51,21 @@ class Borrowed(Git):
             raise RefusedError(error.message) from error
 
     def read_tree(self, *arguments: str) -> bytes:
-        """Return what git says of the work tree, as the person's own settings have it."""
+        """Return what git says of the work tree, as the person's own settings have it.
+
+        Paths are names, no patterns.
+        """
         persons = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
         top = self.repository.top
         return self.run_in(
             top,
             *arguments,
             settings=["core.bare=false"],
-            variables={**dict.fromkeys(persons), "GIT_WORK_TREE": str(top)},
+            variables={
+                **dict.fromkeys(persons),
+                "GIT_LITERAL_PATHSPECS": "1",
+                "GIT_WORK_TREE": str(top),
+            },
             seconds=SECONDS_MAX,
         )
 

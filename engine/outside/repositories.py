@@ -1,11 +1,14 @@
 """Where git keeps things: looked up as git itself would, and nothing is run for that."""
 
+import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 from ..log.stores.descriptors import read_whole
 
 _POINTER_BYTES_MAX = 4096
+_CONFIG_BYTES_MAX = 1 << 20
 
 
 class Repository(NamedTuple):
@@ -49,3 +52,33 @@ def common_directory(directory: Path) -> Path:
         return directory
     named = read_whole(pointer, at_most=_POINTER_BYTES_MAX)
     return directory / named.decode(errors="surrogateescape").strip()
+
+
+def linked_directory(git: Path) -> Path | None:
+    """Return the git directory that a `.git` file names, if that knows of this tree.
+
+    A linked work tree's names the file, a submodule's the tree: another one's was not
+    made for it, whoever wrote the file.
+    """
+    found = git_directory(git)
+    if found is None:
+        return None
+    directory, common = found.resolve(), common_directory(found).resolve()
+    if directory != common:
+        is_ones = directory.parent == common / "worktrees"
+        back = _path_in(directory / "gitdir", directory)
+        return directory if is_ones and back == git.resolve() else None
+    said = re.search(
+        rb'(?mi)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$', _content(directory / "config")
+    )
+    tree = said and (directory / os.fsdecode(said[1])).resolve()
+    return directory if tree == git.parent.resolve() else None
+
+
+def _path_in(file: Path, start: Path) -> Path | None:
+    said = os.fsdecode(_content(file)).strip()
+    return (start / said).resolve() if said else None
+
+
+def _content(file: Path) -> bytes:
+    return read_whole(file, at_most=_CONFIG_BYTES_MAX) if file.is_file() else b""

@@ -46,7 +46,7 @@ def _log(facts: Facts) -> Check:
 def _git(facts: Facts) -> Check:
     folder = shlex.quote(facts.folder)
     if facts.tracked:
-        found = "git tracks the log: a checkout would put an old one in its place"
+        found = "git tracks the log: it is not used, since a pull could bring another"
         return Check("git", WARNING, found, f"`git rm -r --cached {folder}`")
     if facts.ignored is False:
         found = "git does not ignore the log: `git add` would track it"

@@ -50,7 +50,7 @@ def test_modules_of_a_folder_are_not_imported(sprint: Path, done: Run) -> None:
     assert not (sprint / "mark").exists()
 
 
-@pytest.mark.parametrize("target", [".git/sprintlog/log.db", ".git/config", "other"])
+@pytest.mark.parametrize("target", [".sprintlog/log.db-x", ".git/config", "other"])
 def test_state_file_that_is_a_link_is_not_followed(
     sprint: Path, run: Run, target: str
 ) -> None:

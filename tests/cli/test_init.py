@@ -49,15 +49,110 @@ def test_is_found_from_below(
     assert done("status", "--json").json["sprint"] == "auth"
 
 
-def test_prefers_the_hidden_folder(folder: Path, done: Any) -> None:
-    """`.sprintlog` wins over the git directory beside it."""
+def test_two_logs_for_one_tree_are_an_error(
+    folder: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None wins in silence: both are named, and the variable says which is meant."""
     make_repository(folder)
     done("init")
+    assert run("init", "--here").code == 1
+    (folder / ".git" / "sprintlog").rename(folder / "aside")
     done("init", "--here")
-    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]\n")
-    done("sprint", "create", "x", "--plan", "plan.yaml")
-    (folder / ".sprintlog" / "log.db").unlink()
+    (folder / "aside").rename(folder / ".git" / "sprintlog")
+    result = run("log", "--all")
+    assert result.code == 1
+    assert f"{folder}/.sprintlog and {folder}/.git/sprintlog" in result.err
+    monkeypatch.setenv("SPRINTLOG_DIR", str(folder / ".git" / "sprintlog"))
     assert done("log", "--all").out == "no events\n"
+
+
+def test_log_that_git_tracks_is_not_used(
+    folder: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pull could bring it; who wants it all the same lists it as safe."""
+    make_repository(folder)
+    (folder / "sub").mkdir()
+    monkeypatch.chdir(folder / "sub")
+    done("init", "--here")
+    for version in ("2", "4"):
+        git = ["git", "-c", f"index.version={version}"]
+        subprocess.run([*git, "add", "-f", ".sprintlog/log.db"], cwd=".", check=True)
+        result = run("log", "--all")
+        assert (result.code, "git tracks the log" in result.err) == (1, True)
+        subprocess.run([*git, "rm", "-rq", "--cached", ".sprintlog"], check=True)
+        (folder / "other.sprintlog").touch()
+        subprocess.run([*git, "add", "../other.sprintlog"], check=True)
+        assert done("log", "--all").code == 0
+        (folder / ".git" / "index").unlink()
+
+
+def test_log_of_another_user_is_not_used(
+    sprint: Path, run: Any, done: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what is written and run: only who lists it as safe uses it."""
+    config = sprint / "config" / "sprintlog"
+    config.mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(config.parent))
+    if os.getuid() == 0:
+        os.chown(sprint / ".sprintlog" / "log.db", 4711, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    result = run("status")
+    assert (result.code, "belongs to another user" in result.err) == (1, True)
+    assert str(config / "safe") in result.err
+    for line in (str(sprint), str(sprint / ".sprintlog"), "*"):
+        (config / "safe").write_text(f"# mine\n/elsewhere\n{line}\n")
+        assert done("status").code == 0
+
+
+def test_folder_that_is_there_keeps_its_mode(
+    folder: Path, run: Any, done: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is open to others is refused with the mode it needs."""
+    place = folder / "there"
+    place.mkdir()
+    place.chmod(0o1777)
+    monkeypatch.setenv("SPRINTLOG_DIR", str(place))
+    result = run("init")
+    assert (result.code, f"chmod 700 {place}" in result.err) == (1, True)
+    assert place.stat().st_mode & 0o7777 == 0o1777
+    assert list(place.iterdir()) == []
+    place.chmod(0o700)
+    done("init")
+
+
+@pytest.mark.parametrize("is_worktree", [True, False])
+def test_git_file_of_another_tree_is_not_followed(
+    folder: Path, done: Any, is_worktree: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `.git` file counts where the git directory it names knows of this very tree."""
+    theirs = folder / "theirs"
+    theirs.mkdir()
+    make_repository(theirs)
+    if is_worktree:
+        subprocess.run(["git", "worktree", "add", "-q", "../x"], cwd=theirs, check=True)
+    ours = folder / "ours"
+    ours.mkdir()
+    named = theirs / ".git" / "worktrees" / "x" if is_worktree else theirs / ".git"
+    (ours / ".git").write_text(f"gitdir: {named}\n")
+    monkeypatch.chdir(ours)
+    assert done("init", "--json").json["folder"] == str(ours / ".sprintlog")
+    assert not (theirs / ".git" / "sprintlog").exists()
+
+
+def test_lives_in_the_git_directory_of_a_submodule(
+    folder: Path, done: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A submodule's git directory says which tree it is of."""
+    for name in ("part", "whole"):
+        (folder / name).mkdir()
+        make_repository(folder / name)
+    git = ["git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add"]
+    monkeypatch.chdir(folder / "whole")
+    subprocess.run([*git, str(folder / "part"), "sub dir"], check=True)
+    monkeypatch.chdir("sub dir")
+    made = done("init", "--json").json["folder"]
+    assert made == str(folder / "whole" / ".git" / "modules" / "sub dir" / "sprintlog")
 
 
 def test_follows_the_variable(

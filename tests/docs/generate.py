@@ -101,7 +101,11 @@ by its `addresses`."""
 COMMANDS_ENVIRONMENT = """\
 `SPRINTLOG_SPRINT` and `SPRINTLOG_ACTOR` in the environment stand for `--sprint` and
 `--actor`. `SPRINTLOG_DIR` names the log's folder. `NO_COLOR` switches colours off, and
-`SPRINTLOG_DEBUG=1` shows where an unexpected error came from."""
+`SPRINTLOG_DEBUG=1` shows where an unexpected error came from.
+
+A log that belongs to another user, or that git tracks, is refused unless its folder or its
+tree stands in `~/.config/sprintlog/safe` (below `XDG_CONFIG_HOME`, where that is set): one
+folder a line, `*` for all. [Why](../explanation/trees-of-others.md)."""
 EVENTS_HEAD = f"""\
 # Events
 
