@@ -16,12 +16,12 @@ def has_ended(plan: Plan) -> bool:
 def finished_phases(plan: Plan) -> set[str]:
     """Return the addresses of the top phases that nothing is left of.
 
-    One without any step never was anything.
+    One that the pointer passes over never was anything.
     """
     return {
         phase.address
         for phase in plan.tree.root.children
-        if not phase.is_empty
+        if not phase.is_passed_over
         and phase.status in FINISHED
         and (phase.status == SKIPPED or not gate_is_open(phase.data))
     }

@@ -209,7 +209,7 @@ def _checked(
         return [fact]
     if verdict_of(fact) == PASSED:
         # A leaf that is still in progress reaches its breakpoint when it completes.
-        is_end = node.children or node.status == COMPLETED
+        is_end = node.children or node.is_empty or node.status == COMPLETED
         return [fact, *(breakpoint_after(node, COMPLETED) if is_end else ())]
     if attempt < gate_of(node).attempts_max or not is_due(node):
         return [fact]

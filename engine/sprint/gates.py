@@ -89,8 +89,11 @@ def is_due(node: Node) -> bool:
     """Tell whether only its gate, or its own end after it, keeps a node from its end."""
     if node.children:
         return waits_for_gate(node)
-    is_done = node.leaf >= 0 and node.status in (IN_PROGRESS, COMPLETED)
-    return is_done and gate_is_open(node.data)
+    if node.leaf < 0 or not gate_is_open(node.data):
+        return False
+    # A phase without any step has no work that could come before its gate.
+    has_none = node.is_empty and node.status == PENDING
+    return has_none or node.status in (IN_PROGRESS, COMPLETED)
 
 
 def find_gate(sprint: Sprint, phase: str | None) -> Node:

@@ -49,6 +49,8 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
         return decide_first(sprint) or Action(COMPLETE)
     if leaf.status in FINISHED:
         return _gate(find_gate(sprint, None))
+    if leaf.is_empty and leaf.status in (PENDING, IN_PROGRESS):
+        return _gate(leaf) if gate_is_open(leaf.data) else Action(END, phase=leaf.address)
     if leaf.status == PENDING:
         return used_up(plan.given_stats) or _work(leaf)
     if leaf.status != IN_PROGRESS:

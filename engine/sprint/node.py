@@ -58,6 +58,12 @@ class Node:
             self.level == 1 and self.data.get("steps") == [] and "prompt" not in self.data
         )
 
+    @property
+    def is_passed_over(self) -> bool:
+        """Tell whether it is empty, without a gate and a breakpoint to stop at."""
+        holds = gate_status(self.data) is not None or self.data.get("break") is True
+        return self.is_empty and not holds
+
     def move(self, level: int, by: int) -> None:
         """Count the index at a level on, here and in all that is below."""
         self.place = (*self.place[:level], self.place[level] + by, *self.place[level + 1 :])

@@ -130,6 +130,8 @@ class Plan:
             # What is addressed by its index may have another address from here on.
             self.said = {a: said for a, said in self.said.items() if "/#" not in f"/{a}"}
             working = tree.node_of(working.data) if working is not None else None
+            # What was a leaf may have got leaves of its own.
+            working = next(working.leaves(), None) if working is not None else None
         tree.held = None
         if (came := tree.node_of(nodes[0])) is not None:
             tree.set_status(came, came.status, at)
@@ -172,7 +174,7 @@ class Plan:
         return view
 
     def settle_empty(self) -> None:
-        """Bring the for-each phases without steps in step with the pointer (P31)."""
+        """Bring the for-each phases that are passed over in step with the pointer (P31)."""
         tree = self.tree
         if tree.empty and self.status != NOT_STARTED:
             tree.settle_empty()

@@ -19,6 +19,7 @@ from .words import (
     FAILED,
     FINISHED,
     IN_PROGRESS,
+    PASSED,
     PENDING,
     PHASE_STATUSES,
     SKIPPED,
@@ -48,7 +49,7 @@ class Tree:
         self.inert: set[str] = set()
         self.leaves: list[Node] = []
         self.empty: list[tuple[Node, int]] = []
-        """For-each phases without steps, with the number of leaves before each."""
+        """For-each phases that are passed over, with the number of leaves before each."""
         self.phases = dict.fromkeys(PHASE_STATUSES, 0)
         """How many top phases have each status."""
         self.steps = dict.fromkeys(PHASE_STATUSES, 0)
@@ -167,11 +168,23 @@ class Tree:
             if parent.children and (status := derived_status(parent)) != parent.status:
                 self.set_status(parent, status, at)
                 _note_times(parent.data, status, at)
+        if node.is_empty and node.leaf >= 0:
+            self._settle_empty_gate(node, at)
         if self.held is not None and not self._stays_at(self.held.leaf):
             self.held = None
 
+    def _settle_empty_gate(self, node: Node, at: str) -> None:
+        """Let its gate do with a phase without steps as with one that has some."""
+        word = gate_status(node.data)
+        if node.status == PENDING and word != PENDING:
+            self.set_status(node, IN_PROGRESS, at)
+            _note_times(node.data, IN_PROGRESS, at)
+        if node.status == IN_PROGRESS and word == PASSED:
+            self.set_status(node, COMPLETED, at)
+            _note_times(node.data, COMPLETED, at)
+
     def settle_empty(self) -> None:
-        """Complete the for-each phases without steps that the pointer has passed (P31)."""
+        """Complete what is passed over once the pointer has reached it (P31)."""
         leaf = self.open_leaf()
         reached = leaf.leaf if leaf is not None else len(self.leaves)
         for node, before in self.empty:
@@ -228,7 +241,7 @@ class Tree:
         status = data["status"]
         owner.tally[status] += 1
         node.peers[status] += 1
-        if node.is_empty:
+        if node.is_passed_over:
             self.empty.append((node, len(self.leaves)))
             return
         # The place among the leaves is kept free before the children are gathered.

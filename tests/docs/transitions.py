@@ -87,7 +87,8 @@ content again is accepted and records nothing.
 - `complete` is refused while the phase has a gate that has not passed.
 - `fail` schedules another attempt when the policy retries the category; otherwise the
   sprint blocks. `block` always blocks the sprint.
-- The end of a phase with `break: true` pauses the sprint at a breakpoint.
+- The end of a phase with `break: true` pauses the sprint at a breakpoint. One with
+  `steps: []` is completed from pending: by its gate, else by `phase complete`.
 - `reopen` and `retry` make passed and blocked gates above the leaf due again.
 
 ## A gate that its phase waits for

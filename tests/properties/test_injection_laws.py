@@ -57,6 +57,10 @@ def test_keeps_the_pointer_on_the_same_work(world: World, i: int, j: int) -> Non
     if working is None:
         leaf = world.sprint.plan.tree.open_leaf()
         assert leaf is None or leaf.address.startswith(tuple(addresses(fact)))
+    elif before is not None and before.get("steps") == [] != working.data["steps"]:
+        # A phase without any step got some.
+        assert pointed is not None
+        assert pointed.address.startswith(f"{working.address}/")
     elif before is not None and before["status"] not in FINISHED:
         assert pointed is not None
         assert pointed.data is working.data

@@ -268,7 +268,7 @@ def naive_leaves(document: Data) -> list[Leaf]:
                 words[p, s, n] = sub["status"]
             if not step["phases"]:
                 words[p, s, None] = step["status"]
-        if "steps" not in phase:
+        if not phase.get("steps") and not is_passed_over(phase):
             words[p, None, None] = phase["status"]
         inside = [(where, word in FINISHED) for where, word in words.items()]
         # The last leaf holds the pointer for the gate; what was skipped needs none.
@@ -291,10 +291,16 @@ def naive_phases(document: Data, began: bool) -> list[str]:
     words = []
     for p, phase in enumerate(document["phases"]):
         before = [passed for where, passed in naive_leaves(document) if where[0] < p]
-        if phase.get("steps") == []:
+        if is_passed_over(phase):
             words.append("completed" if began and all(before) else "pending")
         else:
             words.append(
-                naive_status(phase, "steps") if "steps" in phase else phase["status"]
+                naive_status(phase, "steps") if phase.get("steps") else phase["status"]
             )
     return words
+
+
+def is_passed_over(phase: Data) -> bool:
+    """Tell whether a phase has no steps, and nothing that holds the pointer there."""
+    holds = "gate" in phase or phase.get("break") is True
+    return phase.get("steps") == [] and not holds
