@@ -11,6 +11,7 @@ from sprintlog.engine.sprint.injection import addresses
 from sprintlog.engine.sprint.queue_facts import (
     RequestDecided,
     RequestQueued,
+    RequestReopened,
     RequestReturned,
 )
 from sprintlog.engine.sprint.queue_rules import Ruling
@@ -97,6 +98,8 @@ def history_of(sprint: Sprint, request: str, events: Iterable[Recorded]) -> list
         if isinstance(fact, RequestDecided):
             said |= {"decision": fact.decision, "reasoning": fact.reasoning}
             said["rule"] = fact.rule
+        if isinstance(fact, RequestReopened):
+            said["reason"] = fact.reason
         if isinstance(fact, RequestReturned):
             said["until"] = fact.until
         found.append(said)

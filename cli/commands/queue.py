@@ -242,6 +242,21 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
     record("queue backlog", given, decisions.backlog_request, wish)
 
 
+@command.command(
+    epilog="Example: sprintlog queue reopen req-4 --reason 'people do wait for it'"
+)
+@REQUEST
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is decided anew.")
+@with_recording
+def reopen(request: str, reason: str, **given: Any) -> None:
+    """Take a decision back: the request is pending again, and nothing else changes.
+
+    What an approval put into the plan stays there; `phase skip` leaves it out.
+    """
+    wish = {"request": request, "reason": reason}
+    record("queue reopen", given, decisions.reopen_request, wish)
+
+
 @command.command(epilog="Example: sprintlog queue decide --auto --dry-run")
 @click.option("--auto", is_flag=True, help="Let rules decide; never without it.")
 @click.option(

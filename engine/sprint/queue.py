@@ -18,13 +18,19 @@ from ..log.fact import Fact
 from .facts import SprintCompiled, SprintImported
 from .phases import check_word
 from .plan import check_id
-from .queue_facts import RequestDecided, RequestOrigin, RequestQueued, RequestReturned
-from .queue_view import QUEUE, STATUS_OF, Decided, deferrals, find, takes_part
+from .queue_facts import (
+    RequestDecided,
+    RequestOrigin,
+    RequestQueued,
+    RequestReopened,
+    RequestReturned,
+)
+from .queue_view import QUEUE, REOPENED, STATUS_OF, Decided, deferrals, find, takes_part
 from .state import Plan, Record, Sprint
 from .times import normalise
 from .transitions import check_exists
 from .tree import Data, Node
-from .words import DEFERRALS, DEFERRED, PENDING, PRIORITIES, REQUEST_TYPES
+from .words import DECISIONS, DEFERRALS, DEFERRED, PENDING, PRIORITIES, REQUEST_TYPES
 
 HIGH = PRIORITIES[1]
 """A request of this priority or a higher one is urgent: no sprint is finished over it."""
@@ -255,6 +261,13 @@ def _evolve_returned(plan: Plan, fact: RequestReturned, at: str) -> None:
         plan.decisions[fact.request] = Decided(said, at, returned=fact.until)
 
 
+def _evolve_reopened(plan: Plan, fact: RequestReopened, at: str) -> None:
+    last = plan.decisions.get(fact.request)
+    # What a document that came in says was decided is not among our decisions.
+    said = RequestDecided(fact.request, DECISIONS[-1], "") if last is None else last.fact
+    plan.decisions[fact.request] = Decided(said, at, returned=REOPENED)
+
+
 def _record_queued(record: Record, fact: RequestQueued, version: int) -> None:
     record.requests.setdefault(fact.request, (version, fact))
 
@@ -279,6 +292,7 @@ def record_ids(record: Record, fact: SprintCompiled | SprintImported) -> None:
 EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     RequestDecided: _evolve_decided,
     RequestReturned: _evolve_returned,
+    RequestReopened: _evolve_reopened,
 }
 RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     RequestQueued: _record_queued,

@@ -1,4 +1,4 @@
-"""Decisions on requests of the operator queue: approve, reject, defer, backlog; rules."""
+"""Decisions on requests of the operator queue, and how one is taken back; rules."""
 
 from msgspec import structs
 
@@ -9,7 +9,8 @@ from .facts import InjectionPosition, Source
 from .injection import inject_phases
 from .phases import check_word
 from .queue import find_request
-from .queue_facts import RequestDecided, RequestInjection
+from .queue_facts import RequestDecided, RequestInjection, RequestReopened
+from .queue_view import REOPENED
 from .spots import AFTER_CURRENT
 from .state import Sprint
 from .tree import Data, Node
@@ -119,6 +120,27 @@ def backlog_request(
     return [] if _is_again(sprint, entry, fact) else [fact]
 
 
+def reopen_request(sprint: Sprint, *, request: str, reason: str) -> list[Fact]:
+    """Take a decision back: the request is pending again.
+
+    Nothing else changes: what an approval put into the plan stays there.
+    """
+    entry = find_request(sprint, request)
+    if not reason.strip():
+        raise RefusedError("reason: say why it is to be decided anew", field="reason")
+    if entry["status"] != PENDING:
+        return [RequestReopened(request, reason)]
+    last = sprint.plan.decisions.get(request)
+    if last is not None and last.returned == REOPENED:
+        return []
+    raise RefusedError(
+        f"request {request} is {PENDING}: there is no decision to take back",
+        request=request,
+        state=PENDING,
+        wish="reopen",
+    )
+
+
 def decide_request(sprint: Sprint, *, fact: RequestDecided) -> list[Fact]:
     """Decide as a fact says that somebody wishes for."""
     check_word("decision", fact.decision, DECISIONS)
@@ -162,7 +184,7 @@ def _is_again(sprint: Sprint, entry: Data, fact: RequestDecided) -> bool:
     # Where it comes back follows from when it was decided.
     if last is not None and structs.replace(last.fact, phase=None) == fact:
         return True
-    hint = "`sprintlog rollback --to POINT` before its decision takes that back"
+    hint = f"`sprintlog queue reopen {fact.request} --reason TEXT` takes that back"
     if status == DEFERRED:
         hint = f"it is pending again at {entry.get('deferred-until')}; {hint}"
     raise RefusedError(

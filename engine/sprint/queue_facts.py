@@ -86,4 +86,18 @@ class RequestReturned(Fact, frozen=True):
     """What it was deferred to."""
 
 
-QUEUE_FACTS: tuple[type[Fact], ...] = (RequestQueued, RequestDecided, RequestReturned)
+class RequestReopened(Fact, frozen=True):
+    """A decision was taken back: the request is pending again, and nothing else changed."""
+
+    type: ClassVar[str] = "request-reopened"
+    request: str
+    reason: str
+    """Why it is to be decided anew."""
+
+
+QUEUE_FACTS: tuple[type[Fact], ...] = (
+    RequestQueued,
+    RequestDecided,
+    RequestReturned,
+    RequestReopened,
+)

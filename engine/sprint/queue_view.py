@@ -19,16 +19,18 @@ Requests = Mapping[str, tuple[int, RequestQueued]]
 QUEUE = "operator-queue"
 STATUS_OF = dict(zip(DECISIONS, REQUEST_STATUSES[1:], strict=True))
 """The status that each decision leads to (R133)."""
+REOPENED = "reopened"
+"""Stands where a returned request says what it was deferred to: a person reopened it."""
 _OF_DECISIONS = ("decided-at", "decision", "rejection-reason", "deferred-until")
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """The last word on a request: a decision, or that it came back."""
+    """The last word on a request: a decision, or that it is pending again."""
 
     fact: RequestDecided
     at: str
     returned: str | None = None
-    """What it was deferred to, once that was reached."""
+    """What it was deferred to, once that was reached, or `reopened`."""
 
     @property
     def status(self) -> str:

@@ -25,7 +25,7 @@ from .loop import end_iteration, start_iteration
 from .measuring import capture_baseline, measure_iteration, observed_measurement
 from .plan import create_sprint, import_document
 from .queue import wish_request
-from .queue_decisions import decide_request
+from .queue_decisions import decide_request, reopen_request
 from .rollback import roll_back
 from .state import Sprint
 from .transitions import check_exists
@@ -249,6 +249,7 @@ _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
     f.IterationEnded: end_iteration,
     f.NoteAdded: notes.add_note,
     r.GoalSet: ralph.set_goal,
+    q.RequestReopened: reopen_request,
     r.HookTaskSpawned: hook_tasks.spawn_hook,
     r.HookTaskRunning: hook_tasks.run_hook,
     r.HookTaskCompleted: hook_tasks.complete_hook,

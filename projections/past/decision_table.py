@@ -75,6 +75,7 @@ DECISIONS: dict[str, How] = {
         ("rule",),
     ),
     "request-returned": How(REQUEST, ("request", "until")),
+    "request-reopened": How(REQUEST, ("request", "reason")),
     "recommendation-given": How(
         RECOMMENDATION, ("number", "action", "reason", "target"), ("confidence", "because")
     ),

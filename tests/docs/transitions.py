@@ -18,6 +18,7 @@ from sprintlog.engine.sprint.queue_decisions import (
     backlog_request,
     defer_request,
     reject_request,
+    reopen_request,
 )
 from sprintlog.engine.sprint.queue_view import QUEUE
 from sprintlog.engine.sprint.state import Sprint
@@ -116,6 +117,8 @@ content again is accepted and records nothing.
 
 {request}
 
+- `queue reopen` takes a decision back: the request is pending again, and nothing else
+  changes. What an approval put into the plan stays there.
 - Every decision needs its reasoning. `approve` injects in the same append, so it is
   refused where `phase inject` is.
 - A deferral to `end-of-phase` or `end-of-sprint` is refused when nothing is left that
@@ -200,6 +203,7 @@ def request_table() -> str:
         "backlog": lambda x: backlog_request(x, request="r", reasoning="w"),
     }
     assert tuple(decisions) == DECISIONS
+    decisions["reopen"] = lambda x: reopen_request(x, request="r", reason="w")
     rows: dict[str, dict[str, str]] = {}
     for name, command in decisions.items():
         found = rows[f"queue {name}"] = {}

@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.spots import AFTER_CURRENT, POSITIONS
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import DEFERRALS, PRIORITIES, REQUEST_TYPES
 
-KINDS = ("approve", "reject", "defer", "defer", "defer", "backlog")
+KINDS = ("approve", "reject", "defer", "defer", "defer", "backlog", "reopen")
 
 
 def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Fact]:
@@ -40,5 +40,9 @@ def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Fact]:
             return decisions.reject_request(sprint, **said)
         case "defer":
             return decisions.defer_request(sprint, **said, until=DEFERRALS[j % 3])
+        case "reopen":
+            return decisions.reopen_request(
+                sprint, request=said["request"], reason=said["reasoning"]
+            )
         case _:
             return decisions.backlog_request(sprint, **said)

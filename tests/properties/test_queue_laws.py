@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.injection import addresses
 from sprintlog.engine.sprint.queue_facts import (
     RequestDecided,
     RequestQueued,
+    RequestReopened,
     RequestReturned,
 )
 from sprintlog.engine.sprint.rollback import lies_on
@@ -81,11 +82,16 @@ def test_every_request_has_one_status_in_any_document(world: World) -> None:
 @laws
 @given(st.one_of(worlds(*MOVES, "inject"), steady()))
 def test_every_approval_has_its_phases(world: World) -> None:
-    """What an approval injected is in the plan exactly as long as the approval counts."""
+    """What an approval injected is in the plan exactly as long as the approval counts.
+
+    Taking only the decision back leaves it there.
+    """
     for version in world.ends[1:]:
         sprint, live = world.rebuilt(version), world.live(version)
         approved = set()
         for at, _, fact in world.events[:version]:
+            if isinstance(fact, RequestReopened) and lies_on(live, at):
+                approved.discard(fact.request)
             if not isinstance(fact, RequestDecided) or fact.decision != "approve":
                 continue
             came = world.events[at][2]
@@ -101,7 +107,10 @@ def test_every_approval_has_its_phases(world: World) -> None:
 @laws
 @given(st.one_of(worlds(*MOVES), steady(), steady(), steady()))
 def test_every_deferral_comes_back_once(world: World) -> None:
-    """A deferral comes back in the append that reaches its end, once; else it waits."""
+    """A deferral comes back in the append that reaches its end, once; else it waits.
+
+    One that a person has reopened meanwhile comes back no more.
+    """
     version = len(world.events)
     live = world.live(version)
     path = [(at, fact) for at, _, fact in world.events if lies_on(live, at)]
@@ -114,6 +123,8 @@ def test_every_deferral_comes_back_once(world: World) -> None:
             assert isinstance(before[-1], RequestDecided)
             assert before[-1].deferred_until == fact.until
         if not isinstance(fact, RequestDecided) or fact.deferred_until is None:
+            continue
+        if after and isinstance(after[0][1], RequestReopened):
             continue
         begun = documents[next(end for end in ends if end >= at)]
         later = [end for end in ends if end >= at]
@@ -129,7 +140,8 @@ def test_every_deferral_comes_back_once(world: World) -> None:
 
 def about(fact: Fact) -> str | None:
     """Return the request that a decision or a return is about."""
-    return fact.request if isinstance(fact, RequestDecided | RequestReturned) else None
+    kinds = RequestDecided | RequestReturned | RequestReopened
+    return fact.request if isinstance(fact, kinds) else None
 
 
 def is_reached(fact: RequestDecided, begun: Data, document: Data) -> bool:

@@ -8,7 +8,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import queue
 from sprintlog.engine.sprint import queue_decisions as decisions
 from sprintlog.engine.sprint.facts import InjectionPosition
-from sprintlog.engine.sprint.queue_facts import RequestQueued
+from sprintlog.engine.sprint.queue_facts import RequestDecided, RequestQueued
 from sprintlog.engine.sprint.wishes import observe, to_fact
 
 from .conftest import Command, Data, Scenario, simple
@@ -50,6 +50,16 @@ CASES: list[tuple[str, Data, Command, Data]] = [
     ),
     ("request-decided", {**WHY, "decision": "backlog"}, decisions.backlog_request, WHY),
 ]
+
+
+def test_takes_a_decision_back_as_the_command_does(given: Any) -> None:
+    """A decision taken back by its type gives what `queue reopen` decides."""
+    again = {"request": "r", "reason": "so"}
+    rejected = RequestDecided("r", "reject", "no")
+    scenario: Scenario = given(simple("a"), FOUND, rejected)
+    expected = scenario.when(decisions.reopen_request, **again).decided
+    assert expected
+    wish(scenario, "request-reopened", again).then(*expected)
 
 
 @pytest.mark.parametrize(("tag", "data", "command", "arguments"), CASES)

@@ -202,7 +202,11 @@ def test_covers_every_fact_that_can_be_wished() -> None:
     caused = {"breakpoint-reached", "retry-scheduled", "edit-observed"}
     caused |= {"gate-started", "gate-interrupted", "gate-blocked", "request-returned"}
     caused |= ANSWERS
-    others = {"request-queued", "request-decided"}  # test_queue_wishes.py
+    others = {
+        "request-queued",
+        "request-decided",
+        "request-reopened",
+    }  # test_queue_wishes.py
     documents = {"sprint-compiled", "sprint-imported"}
     caused |= {x.type for x in (*r.RALPH_FACTS, *AUDIT_FACTS, *SNAPSHOT_FACTS)}
     assert {c[1] for c in CASES} | caused | documents | others == {x.type for x in f.FACTS}
