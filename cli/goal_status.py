@@ -66,8 +66,11 @@ def spent_answer(sprint: Sprint) -> dict[str, Any]:
     spent = sprint.record.spent
     if not spent.runs:
         return {}
-    # Sums of binary fractions end in noise that no agent reported.
-    return {"spent": {**structs.asdict(spent), "cost_usd": round(spent.cost_usd, 6)}}
+    said = {k: value for k, value in structs.asdict(spent).items() if value is not None}
+    if spent.cost_usd is not None:
+        # Sums of binary fractions end in noise that no agent reported.
+        said["cost_usd"] = round(spent.cost_usd, 6)
+    return {"spent": said}
 
 
 def spent_lines(sprint: Sprint) -> list[str]:
@@ -76,9 +79,14 @@ def spent_lines(sprint: Sprint) -> list[str]:
     if not spent.runs:
         return []
     line = f"agents: {spent.runs} runs  {spent.duration_ms // 1000} s"
-    if spent.input_tokens or spent.output_tokens:
-        line += f"  tokens {spent.input_tokens} in, {spent.output_tokens} out"
-    if spent.cost_usd:
+    tokens = [
+        f"{count} {way}"
+        for count, way in ((spent.input_tokens, "in"), (spent.output_tokens, "out"))
+        if count is not None
+    ]
+    if tokens:
+        line += f"  tokens {', '.join(tokens)}"
+    if spent.cost_usd is not None:
         line += f"  ${spent.cost_usd:.2f}"
     return [line]
 

@@ -9,16 +9,16 @@ from .starts import newest_first
 
 
 class Spent(msgspec.Struct, array_like=True):
-    """What all runs of agents took together, as far as they said."""
+    """What all runs of agents took together; None is what none of them said."""
 
     runs: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_creation_tokens: int = 0
-    turns: int = 0
     duration_ms: int = 0
-    cost_usd: float = 0.0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_creation_tokens: int | None = None
+    turns: int | None = None
+    cost_usd: float | None = None
 
 
 class Record(msgspec.Struct):

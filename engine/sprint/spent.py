@@ -11,6 +11,6 @@ def record_spent(record: Record, fact: AgentRan, version: int) -> None:
     spent, used = record.spent, fact.usage
     spent.runs += 1
     spent.duration_ms += fact.duration_ms or 0
-    for name in _COUNTED if used is not None else ():
-        total = getattr(spent, name) + (getattr(used, name) or 0)
-        setattr(spent, name, total)
+    for name in _COUNTED:
+        if (value := getattr(used, name, None)) is not None:
+            setattr(spent, name, (getattr(spent, name) or 0) + value)

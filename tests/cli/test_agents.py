@@ -106,3 +106,12 @@ def test_a_report_tells_what_an_iteration_cost(name: str, folder: Path, done: Ru
     events = done("log", "--type", "iteration-measured", "--json").lines
     usage = events[0]["data"]["usage"]
     assert tuple(usage.get(n) for n in FIGURES) == SPENT[name], json.dumps(usage)
+
+
+def test_what_nobody_said_is_not_shown_as_zero(folder: Path, done: Run) -> None:
+    """Tokens of an agent that prints none are absent in `status`, too."""
+    done("init")
+    done("sprint", "create", "win", "--goal", "Do it all")
+    done("run", "--", "cat", FIXTURES / "copilot-run.jsonl")
+    assert done("status", "--json").json["spent"].keys() == {"runs", "duration_ms"}
+    assert "token" not in done("status").out

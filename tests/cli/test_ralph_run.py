@@ -58,19 +58,11 @@ def test_an_iteration_is_one_append(run: Run, goal_agent: Make, done: Run) -> No
 
 
 def test_adds_up_what_agents_took(run: Run, goal_agent: Make, done: Run) -> None:
-    """`status` shows runs, tokens and cost of all iterations, and as of any of them."""
+    """`status` shows what is known of all iterations' cost, and as of any of them."""
     assert run(*goal_agent()).code == 0
     spent = done("status", "--json").json["spent"]
     spent.pop("duration_ms")
-    assert spent == {
-        "runs": 3,
-        "input_tokens": 30,
-        "output_tokens": 3,
-        "cache_read_tokens": 0,
-        "cache_creation_tokens": 0,
-        "turns": 0,
-        "cost_usd": 0.3,
-    }
+    assert spent == {"runs": 3, "input_tokens": 30, "output_tokens": 3, "cost_usd": 0.3}
     assert "3 runs" in done("status").out
     assert "$0.30" in done("status").out
     assert done("status", "--at", "iter:2", "--json").json["spent"]["cost_usd"] == 0.2
