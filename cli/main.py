@@ -10,7 +10,7 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 
-from .output import USAGE, print_error
+from .output import USAGE, print_error, print_text
 
 SECTIONS = {
     "Begin": {
@@ -100,6 +100,8 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f".commands.{module_of(cmd_name)}", __package__)
         command: click.Command = module.command
+        # Versions of click differ in what becomes of a group that is typed alone.
+        command.no_args_is_help = False
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -113,6 +115,7 @@ class LazyGroup(click.Group):
 
 @click.group(
     cls=LazyGroup,
+    no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     epilog="Try `sprintlog demo`; every command has -h with an example.",
 )
@@ -168,10 +171,28 @@ def _print_usage(error: click.ClickException) -> int:
     hint = None
     context: Any = getattr(error, "ctx", None)
     if context is not None:
+        if _is_alone(context, error):
+            print_text(*context.get_help().splitlines())
+            return USAGE if context.parent else 0
         hint = f"`{context.command_path} -h` shows how"
-    wrapped = SprintlogError(error.format_message(), hint=hint)
+    # Its choices are listed on lines of their own.
+    wrapped = SprintlogError(" ".join(error.format_message().split()), hint=hint)
     print_error(wrapped, as_json="--json" in sys.argv)
     return USAGE
+
+
+def _is_alone(context: click.Context, error: click.ClickException) -> bool:
+    """Tell whether a command was typed alone, and needs a word that its help lists."""
+    words: list[str | None] = []
+    at: click.Context | None = context
+    while at is not None and at.parent is not None:
+        words.insert(0, at.info_name)
+        at = at.parent
+    if sys.argv[1:] != words:
+        return False
+    missing = error.param if isinstance(error, click.MissingParameter) else None
+    needs_choice = missing is not None and isinstance(missing.type, click.Choice)
+    return needs_choice or isinstance(context.command, click.Group)
 
 
 def _hold_standard_files() -> None:

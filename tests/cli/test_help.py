@@ -57,6 +57,31 @@ def test_completes_in_every_shell(done: Any, shell: str) -> None:
     assert "_SPRINTLOG_COMPLETE" in done("completion", shell).out
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "schema",
+        "completion",
+        *(n for n, c in ALL.items() if isinstance(c, click.Group)),
+    ],
+)
+def test_a_command_typed_alone_prints_its_help(run: Any, name: str) -> None:
+    """What cannot do without a word from its help prints it; only the first page is 0."""
+    result = run(*name.split())
+    assert (result.code, result.err) == (2 if name else 0, "")
+    assert result.out == run(*name.split(), "--help").out
+    assert result.out.count("\n") > 4
+
+
+def test_a_usage_error_is_one_line(run: Any) -> None:
+    """A message of several lines is put on one, and nothing of it is escaped."""
+    result = run("schema", "--", "nonsense")
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 2
+    assert "\\x0a" not in run("phase", "--json").err + result.err
+
+
 def test_usage_errors_end_with_2(run: Any) -> None:
     """A command line that makes no sense ends with 2, one line and a hint."""
     result = run("phase", "strat")
