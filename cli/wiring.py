@@ -67,7 +67,7 @@ def diagnose(event: str, **fields: object) -> None:
 
     logger = structlog.wrap_logger(
         structlog.PrintLogger(sys.stderr),
-        processors=[structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)],
+        processors=[structlog.dev.ConsoleRenderer(colors=False)],
     )
     said = {n: visible(v) if isinstance(v, str) else v for n, v in fields.items()}
     logger.info(event, **said)
