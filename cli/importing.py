@@ -47,7 +47,7 @@ class Importing:
             self._answer(version, self._workspace.sprint(version.sprint_id), None, [])
             return
         document = version.document
-        problems = contradictions(document)
+        problems = [*version.remarks, *contradictions(document)]
         self._problems.append(problems)
         outcome = self._record(version, document)
         self._answer(version, outcome.sprint, outcome, problems)

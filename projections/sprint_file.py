@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.iterations.facts import ADOPT as ADOPT
 from sprintlog.engine.iterations.facts import REFUSE as REFUSE
 from sprintlog.engine.sprint.facts import EditObserved
@@ -65,9 +65,20 @@ class SprintFile:
     def load(self, content: bytes, *, file: str) -> object:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
         # Read only when somebody edited a file: the reader is not on the hot path.
-        from .yaml.reader import load
+        from sprintlog.engine.sprint.first_generation import (
+            is_first_generation,
+            with_phases,
+        )
 
-        return load(content, file=file)
+        from .yaml.reader import AsWritten, load
+
+        document = load(content, file=file, builder=AsWritten())
+        if not is_first_generation(document):
+            return document
+        try:
+            return with_phases(document)
+        except RefusedError as error:
+            raise InvalidInputError(error.message, file=file) from error
 
     def stands_as_imported(self, state: Sprint, since: int | None) -> bool:
         """Tell whether nothing of ours came after the file at hand, which was imported."""

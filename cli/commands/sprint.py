@@ -88,12 +88,15 @@ def create(
         )
     elif mode == "ralph" or goal or idle_threshold or min_iterations or hooks:
         raise click.UsageError("Ralph mode needs --goal, and its options --mode ralph")
-    document, content = {}, b""
+    document: dict[str, Any] = {}
+    content = b""
     if plan is not None:
         from ..intake.progress import read_bytes, read_plan
 
         content = read_bytes(plan)
-        document = read_plan(content, file=str(plan))
+        document, remarks = read_plan(content, file=str(plan))
+        for remark in remarks:
+            warn(f"{plan}: {remark}")
     elif not fields:
         raise click.UsageError("give a --plan, or a --goal")
     document = {**fields, **document, **fields}

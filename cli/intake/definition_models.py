@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from sprintlog.engine.sprint import words
+from sprintlog.engine.sprint.gate_policy import GATE_TIMEOUT_SECONDS_MAX
 
 from .fields import Count, Flag, Identity, Mode, Model, OneOf, Open, Text
 
@@ -28,6 +29,12 @@ UNLIMITED = "unlimited"
 def _with_text(text: str) -> str:
     if not text.strip():
         raise PydanticCustomError("empty-prompt", "has no text")
+    return text
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", "holds a NUL, which no script can")
     return text
 
 
@@ -121,11 +128,13 @@ class OnFail(Open):
 class Gate(Open):
     """A check that must pass before its phase is finished."""
 
-    script: Prompt
+    script: Annotated[Prompt, AfterValidator(_without_nul)]
     on_fail: OnFail = OnFail()
     on_fail_prompt: Prompt | None = None
     max_retries: Count | None = None
-    timeout: Annotated[float, Field(strict=True, gt=0)] | None = None
+    timeout: (
+        Annotated[float, Field(strict=True, gt=0, le=GATE_TIMEOUT_SECONDS_MAX)] | None
+    ) = None
 
 
 class Phase(Open):

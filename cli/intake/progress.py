@@ -1,13 +1,18 @@
 """Read a PROGRESS.yaml or a compiled plan from a stranger and check it field by field."""
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.sprint.first_generation import LISTS, is_first_generation, with_phases
+from sprintlog.engine.sprint.gate_policy import check_gates
 from sprintlog.engine.sprint.plan import check_id, check_sprint_id
-from sprintlog.engine.sprint.tree import CHILDREN
-from sprintlog.projections.yaml.reader import load
+from sprintlog.engine.sprint.ralph_settings import RALPH
+from sprintlog.engine.sprint.tree import CHILDREN, Tree
+from sprintlog.projections.yaml.reader import AsWritten, load
 
 from .fields import Open
 from .files import read_bytes as read_bytes
@@ -16,27 +21,41 @@ from .progress_models import Phases, Plan, Progress, Steps
 Document = dict[str, Any]
 
 
-def read_progress(content: bytes, *, file: str, sprint_id: str | None = None) -> Document:
+class Taken(NamedTuple):
+    """A document that was read and checked, and what is to be told of how it was read."""
+
+    document: Document
+    remarks: list[str]
+
+
+def read_progress(content: bytes, *, file: str, sprint_id: str | None = None) -> Taken:
     """Return a PROGRESS.yaml as data, exactly as it stands there.
 
-    It must say which sprint it is of, unless that is known.
+    It must say which sprint it is of, unless that is known. One of the first generation
+    has its tasks as phases.
     """
-    document = _mapping(content, file)
+    document, remarks = _mapping(content, file)
     known = {} if sprint_id is None else {"sprint-id": sprint_id}
+    if is_first_generation(document):
+        with _naming(file):
+            phases = with_phases(document)
+        counts = ", ".join(f"{len(document.get(name) or ())} {name}" for name in LISTS)
+        remarks.append(f"tasks in a queue are read as phases: {counts}")
+        document = phases
     check_progress({**known, **document}, file=file)
-    return document
+    return Taken(document, remarks)
 
 
-def read_plan(content: bytes, *, file: str) -> Document:
+def read_plan(content: bytes, *, file: str) -> Taken:
     """Return a compiled plan as data."""
-    document = _mapping(content, file)
-    check_plan(document, file=file)
-    return document
+    taken = _mapping(content, file)
+    check_plan(taken.document, file=file)
+    return taken
 
 
 def read_nodes(content: bytes, *, file: str, key: str) -> list[Document]:
     """Return `phases` or `steps` of a file: its list of that name, or all of it."""
-    document = load(content, file=file)
+    document = load(content, file=file, builder=AsWritten())
     nodes = document if isinstance(document, list) else [document]
     if isinstance(document, dict) and key in document:
         nodes = document[key]
@@ -47,6 +66,8 @@ def read_nodes(content: bytes, *, file: str, key: str) -> list[Document]:
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
     """Raise `InvalidInputError` unless these have the shape of phases or of steps."""
     check_shape(Phases if key == "phases" else Steps, {key: nodes}, file)
+    with _naming(file):
+        check_gates(nodes, key, level=1 if key == "phases" else 2)
 
 
 def check_progress(document: Document, *, file: str) -> None:
@@ -58,22 +79,43 @@ def check_progress(document: Document, *, file: str) -> None:
             field="sprint-id" if "sprint-id" not in document else "status",
             hint="another schema of the same file name cannot be imported",
         )
+    if not isinstance(document.get("phases"), list) and document.get("mode") != RALPH:
+        raise InvalidInputError(
+            "is missing: what is to be done cannot be read from this",
+            file=file,
+            field="phases",
+            hint="`phases`, or `queue`, `completed` and `blocked`, hold it",
+        )
     check_shape(Progress, document, file)
     _check_ids(document, file)
     _check_pointer(document, file)
+    if document.get("phases") and not Tree(document).leaves:
+        raise InvalidInputError(
+            "none of them has an id and a status: nothing would be left to be done",
+            file=file,
+            field="phases",
+        )
 
 
 def check_plan(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
     check_shape(Plan, document, file)
     _check_ids(document, file)
+    with _naming(file):
+        check_gates(document.get("phases"), "phases")
 
 
-def _mapping(content: bytes, file: str) -> Document:
-    document = load(content, file=file)
+def _mapping(content: bytes, file: str) -> Taken:
+    builder = AsWritten()
+    document = load(content, file=file, builder=builder)
     if not isinstance(document, dict):
         raise InvalidInputError("is not a mapping of fields at the top", file=file, line=1)
-    return document
+    return Taken(document, [kept_as_text(*kept) for kept in builder.kept])
+
+
+def kept_as_text(field: str, text: str) -> str:
+    """Return what is told of something that looks like a number."""
+    return f"{field} is kept as the text {text}: as a number it would be written otherwise"
 
 
 def check_shape(
@@ -83,13 +125,22 @@ def check_shape(
     try:
         model.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors(include_url=False)[0]
         raise InvalidInputError(
             str(first["msg"]),
             file=file,
             line=line,
             field=field_path(first["loc"]) or None,
+            hint=_hint(first),
         ) from error
+
+
+def _hint(problem: Any) -> str | None:
+    """Return how a number is written that is another one in YAML than it looks like."""
+    given = problem.get("input")
+    if problem["type"] not in ("int_type", "float_type") or not isinstance(given, str):
+        return None
+    return f"numbers are written without quotes, and shortest: 7, 1.5; not {given[:40]}"
 
 
 def field_path(location: tuple[int | str, ...]) -> str:
@@ -101,10 +152,17 @@ def field_path(location: tuple[int | str, ...]) -> str:
 
 
 def _check_ids(document: Document, file: str) -> None:
-    try:
+    with _naming(file):
         if "sprint-id" in document:
             check_sprint_id(document["sprint-id"])
         _check_ids_below(document, "", level=0)
+
+
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Turn a refusal of a field into one that names the file."""
+    try:
+        yield
     except RefusedError as error:
         raise InvalidInputError(
             error.message.partition(": ")[2], file=file, field=error.fields.get("field")

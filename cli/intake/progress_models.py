@@ -31,7 +31,7 @@ class Gate(Open):
     on_fail_prompt: Text | None = None
     on_fail: dict[str, Any] | None = None
     max_retries: Count = 3
-    timeout: Annotated[float, Field(gt=0)] = 60
+    timeout: Annotated[float, Field(gt=0, strict=True)] | Text = 60
 
 
 class GateTracking(Open):

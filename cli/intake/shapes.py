@@ -17,6 +17,7 @@ _CODES = {
     "string_too_long": "bad-id",
     "greater_than": "out-of-range",
     "greater_than_equal": "out-of-range",
+    "less_than_equal": "out-of-range",
 }
 _BELONGS = {
     "string_type": "text",

@@ -13,7 +13,7 @@ from sprintlog.engine.log.port import DOCUMENT_BYTES_MAX
 from sprintlog.engine.sprint.plan import is_same_sprint
 from sprintlog.engine.sprint.times import normalise
 from sprintlog.projections.committed import Committed, committed_file
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.yaml.reader import AsWritten, load
 
 from .files import read_bytes
 from .progress import read_progress
@@ -33,6 +33,8 @@ class Version(NamedTuple):
     """The file it is a version of."""
     content: bytes | None
     """Its bytes; None for an older one of several in git."""
+    remarks: list[str]
+    """What is to be told of how it was read."""
     at: str | None = None
     """When it was written, where git says so."""
     committed_at: str | None = None
@@ -59,10 +61,10 @@ def given_versions(files: Sequence[Path]) -> History:
     versions = []
     for file in files:
         content = read_bytes(file)
-        document = read_progress(content, file=str(file))
+        document, remarks = read_progress(content, file=str(file))
         encoded = msgspec.json.encode(document)
         sprint_id = document["sprint-id"]
-        versions.append(Version(str(file), sprint_id, encoded, file, content))
+        versions.append(Version(str(file), sprint_id, encoded, file, content, remarks))
     return History(versions)
 
 
@@ -105,19 +107,19 @@ class _OneSprint:
         """Take the next older version where it is one of the sprint."""
         try:
             content = read()
-            document = load(content, file=name)
+            document = load(content, file=name, builder=AsWritten())
         except InvalidInputError as error:
             self._unread.append((len(self._taken), error))
             return
         named = document.get("sprint-id") if isinstance(document, dict) else None
         if self._sprint_id is None:
-            self._sprint_id = read_progress(content, file=name)["sprint-id"]
+            self._sprint_id = read_progress(content, file=name).document["sprint-id"]
         if named != self._sprint_id and not is_same_sprint(document, self._newer):
             self._others += 1
             return
         self._newer = document
-        checked = read_progress(content, file=name, sprint_id=self._sprint_id)
-        encoded = msgspec.json.encode(checked)
+        taken = read_progress(content, file=name, sprint_id=self._sprint_id)
+        encoded = msgspec.json.encode(taken.document)
         at, committed_at = _moments(version) if version else (None, None)
         self._taken.append(
             Version(
@@ -126,6 +128,7 @@ class _OneSprint:
                 encoded,
                 self._file,
                 content if not self._taken else None,
+                taken.remarks,
                 at,
                 committed_at,
             )
@@ -147,9 +150,10 @@ class _OneSprint:
 
 def _is_same(older: bytes, newer: bytes) -> bool:
     try:
-        return is_same_sprint(load(older), load(newer))
+        documents = [load(text, builder=AsWritten()) for text in (older, newer)]
     except InvalidInputError:
         return False
+    return is_same_sprint(*documents)
 
 
 def _moments(version: Committed) -> tuple[str, str]:

@@ -16,9 +16,11 @@ from .audit_facts import EditAdopted
 from .edit_changes import Change, Changes, changes_of, set_field
 from .facts import EditObserved, InjectionPosition, SprintImported
 from .fold import fold
+from .gate_policy import check_gate, check_gates
 from .injection import inject_phases, inject_steps
 from .patch import apply, diff
 from .plan import patch_to
+from .shape import check_shape
 from .state import Sprint, pack, unpack
 from .transitions import PHASE_FROM, SPRINT_FROM
 from .tree import Data
@@ -119,6 +121,9 @@ class _Adopting:
         ours = self._state.document
         wanted = deepcopy(ours)
         for change in found.fields:
+            if (problem := _problem_of(change)) is not None:
+                self.left.append(f"{change.path}: {problem}")
+                continue
             set_field(wanted, change)
             self.done.append(change.path)
         if diff(ours, wanted):
@@ -130,7 +135,13 @@ class _Adopting:
         inject = inject_steps if change.level == 2 else inject_phases
         kind, ref = change.spot
         spot = InjectionPosition(kind, ref)
-        self._try(change.path, [lambda s: inject(s, nodes=[change.value], position=spot)])
+
+        def checked(sprint: Sprint) -> list[Fact]:
+            check_shape(change.value, level=change.level)
+            check_gates([change.value], "nodes", level=change.level)
+            return inject(sprint, nodes=[change.value], position=spot)
+
+        self._try(change.path, [checked])
 
     def take_statuses(self, found: Changes) -> None:
         """Go to each status by the commands that lead there; what stops comes last."""
@@ -196,6 +207,22 @@ class _Adopting:
         news = enumerate(deepcopy(facts), first)
         fold(self._state, [(version, self._at, fact) for version, fact in news])
         self.facts += facts
+
+
+def _problem_of(change: Change) -> str | None:
+    """Return why a field cannot be that: what no other way into the plan would take."""
+    *parents, field = change.key.split("\0")
+    # What is taken away is missing, like in any plan.
+    data: Data = {} if change.is_gone else {field: change.value}
+    for parent in parents:
+        data = {parent: data}
+    try:
+        check_shape(data, level=change.level)
+        if field == "gate" and not change.is_gone and change.value is not None:
+            check_gate(change.value, field)
+    except RefusedError as error:
+        return error.message
+    return None
 
 
 def _step(command: Callable[..., list[Fact]], **said: Any) -> Step:

@@ -107,7 +107,7 @@ def _sort(
     found: Changes, field: str, pair: tuple[Any, Any], new: Node, now: Node, *, moves: bool
 ) -> None:
     path = f"{new.address}/{escape(field)}" if new.address else escape(field)
-    change = Change(path, new.address, field, pair[1], new.data)
+    change = Change(path, new.address, field, pair[1], new.data, new.level)
     if same(now.data.get(field, _GONE), pair[1]):
         return
     if field in _DERIVED or (field == "status" and new.address and new.children):

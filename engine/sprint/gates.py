@@ -4,15 +4,17 @@ A gate is a script that must pass before its phase is finished. How its runs are
 is in `gate_checks.py`.
 """
 
-from typing import TypeGuard
-
 import msgspec
 
 from ..errors import RefusedError
 from .facts import GateChecked
+from .gate_policy import GATE_RETRIES as GATE_RETRIES
+from .gate_policy import GATE_TIMEOUT_SECONDS as GATE_TIMEOUT_SECONDS
+from .gate_policy import Gate as Gate
+from .gate_policy import gate_of as gate_of
 from .state import Sprint
 from .transitions import find_node
-from .tree import Data, Node, gate_is_open, gate_status, waits_for_gate
+from .tree import Node, gate_is_open, gate_status, waits_for_gate
 from .words import (
     BLOCKED,
     COMPLETED,
@@ -23,25 +25,6 @@ from .words import (
     PENDING,
     RETRYING,
 )
-
-GATE_RETRIES = 3
-"""How often a gate is tried again after a failure, unless it says otherwise (R37)."""
-GATE_TIMEOUT_SECONDS = 60
-"""How long a gate's script may take, unless it says otherwise (R38)."""
-
-
-class Gate(msgspec.Struct, frozen=True):
-    """What a plan says of a gate, and what holds where it says nothing."""
-
-    script: str | None
-    on_fail_prompt: str | None
-    retries_max: int = GATE_RETRIES
-    timeout_seconds: float = GATE_TIMEOUT_SECONDS
-
-    @property
-    def attempts_max(self) -> int:
-        """Return how often it may be tried before it blocks."""
-        return 1 + self.retries_max
 
 
 class GateResult(msgspec.Struct, frozen=True):
@@ -54,28 +37,6 @@ class GateResult(msgspec.Struct, frozen=True):
     output_bytes: int | None = None
     output_sha256: str | None = None
     left_behind: int = 0
-
-
-def gate_of(node: Node) -> Gate:
-    """Return a node's gate; what its plan says in another type counts as not said."""
-    said = node.data.get("gate")
-    given: Data = said if isinstance(said, dict) else {}
-    authored = given.get("on-fail")
-    prompt = given.get("on-fail-prompt")
-    if prompt is None and isinstance(authored, dict):
-        prompt = authored.get("prompt")
-    script, retries = given.get("script"), given.get("max-retries")
-    seconds = given.get("timeout")
-    return Gate(
-        script if isinstance(script, str) and script.strip() else None,
-        prompt if isinstance(prompt, str) and prompt.strip() else None,
-        retries if type(retries) is int and retries >= 0 else GATE_RETRIES,
-        seconds if _is_duration(seconds) else GATE_TIMEOUT_SECONDS,
-    )
-
-
-def _is_duration(value: object) -> TypeGuard[float]:
-    return type(value) in (int, float) and value > 0  # type: ignore[operator]
 
 
 def attempts_of(node: Node) -> int:

@@ -5,7 +5,7 @@ Noting them takes up to half as long again; who only wants the data uses `reader
 
 from typing import Any, NamedTuple
 
-from .reader import Builder, load
+from .reader import AsWritten, load
 
 Path = tuple[str | int, ...]
 
@@ -27,6 +27,8 @@ class Placed:
         self.data: Any = load(content, file=file, builder=builder)
         self.repeated: list[tuple[int, Path, str]] = builder.repeated
         """Line, path and message of each key that was there before; the last one counts."""
+        self.kept = builder.kept
+        """Field and text of what looks like a number and was kept as it is written."""
         self._spans = builder.spans
         self._replaced = builder.replaced
         self._content = content
@@ -52,7 +54,7 @@ class Placed:
         return line
 
 
-class _NotingBuilder(Builder):
+class _NotingBuilder(AsWritten):
     """Notes, for each collection, the lines of what is in it."""
 
     def __init__(self) -> None:

@@ -13,6 +13,8 @@ import yaml
 
 from sprintlog.engine.errors import InvalidInputError
 
+from .json_text import as_yaml, is_json
+from .scalars import float_of
 from .writer import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN, NODES_MAX, field_path
 
 BYTES_MAX = 8 * 2**20
@@ -22,6 +24,7 @@ _TAGS = "tag:yaml.org,2002:"
 _NUMBER_DIGITS_MAX = 1000
 _DIRECTIVES_MAX = 64
 _SHOWN_MAX = 40
+_KEPT_MAX = 1000
 _NOTHING: Any = object()
 
 # Line and paragraph separators are text in YAML 1.2, line breaks in YAML 1.1.
@@ -66,8 +69,11 @@ class Frame:
 
 def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = None) -> Any:
     """Return what the YAML holds; refuse, by line and field, what is not plain data."""
-    _check_bytes(data, file)
+    _check_size(data, file)
     builder, line = builder or Builder(), 1
+    if is_json(data):
+        data, builder.is_json = as_yaml(data), True
+    _check_characters(data, file)
     try:
         events: Any = yaml.parse(data, Loader=_LOADER)
         for event in events:
@@ -93,6 +99,8 @@ class Builder:
         self.stack: list[Frame] = []
         self.documents = 0
         self.nodes = 0
+        self.is_json = False
+        """Whether the text is JSON, in which a number is never anything else."""
 
     def take(self, event: Any) -> None:
         """Take one parse event."""
@@ -136,7 +144,11 @@ class Builder:
         elif event.style or (text and text[0] not in _TYPED_FIRST):
             self.store(_whole(text))
         elif text or frame is not None:
-            self.store(_resolved(text))
+            self.store(self.resolve(text))
+
+    def resolve(self, text: str) -> Any:
+        """Return what a plain scalar stands for in the core schema."""
+        return _resolved(text)
 
     def repeat(self, problem: str) -> None:
         """Take a key that the mapping has already."""
@@ -180,6 +192,38 @@ class Builder:
             elif frame.key is not None:
                 parts.append(frame.key)
         return parts
+
+
+class AsWritten(Builder):
+    """Keeps as text what looks like a number and would not come back as it is written.
+
+    A commit's short name or a version is one in YAML only by accident: `6673e79`, `1.10`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[tuple[str, str]] = []
+        """The first of them: field and text."""
+
+    def resolve(self, text: str) -> Any:
+        """Return what a plain scalar stands for; a number only in the form we write."""
+        if self.is_json:
+            return super().resolve(text)
+        try:
+            value = super().resolve(text)
+        except UnreadError:
+            if _INTEGER.fullmatch(text) or not _FLOAT.fullmatch(text):
+                raise
+            value = None
+        if text in _WORDS or not text or isinstance(value, str):
+            return value
+        if value is not None:
+            written = str(value) if type(value) is int else float_of(value)
+            if written == text:
+                return value
+        if len(self.kept) < _KEPT_MAX:
+            self.kept.append((field_path(self.path()), text))
+        return text
 
 
 def _whole(text: str) -> str:
@@ -245,12 +289,16 @@ def _refuse_tag(tag: str) -> NoReturn:
     )
 
 
-def _check_bytes(data: bytes, file: str | None) -> None:
-    """Refuse what no parser should see: too much, no UTF-8, control characters."""
+def _check_size(data: bytes, file: str | None) -> None:
+    """Refuse too much."""
     if len(data) > BYTES_MAX:
         raise InvalidInputError(
             f"is too long; at most {BYTES_MAX} bytes are allowed", file=file
         )
+
+
+def _check_characters(data: bytes, file: str | None) -> None:
+    """Refuse what no parser should see: no UTF-8, control characters."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

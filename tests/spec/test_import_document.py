@@ -231,3 +231,31 @@ def test_reports_without_changing_anything() -> None:
     before = deepcopy(document)
     assert contradictions(document) != []
     assert document == before
+
+
+def test_reports_values_that_no_rule_allows() -> None:
+    """Times that are none, ids that lead elsewhere and NULs are told, and kept."""
+    document: Data = {
+        "status": "in-progress",
+        "phases": [
+            {"id": "..", "status": "pending", "prompt": "x"},
+            {"id": "/etc/passwd", "status": "pending", "prompt": "a\0b"},
+            {
+                "id": "a",
+                "status": "pending",
+                "prompt": "x",
+                "started-at": "2026-02-30",
+            },
+        ],
+        "per-iteration-hooks": [{"id": "h", "command": "a\0b"}],
+        "stats": {"completed-at": "yesterday"},
+    }
+    found = contradictions(document)
+    assert [said for said in found if "current" not in said] == [
+        ".. has an id that would lead elsewhere: ..",
+        "~1etc~1passwd has an id that would lead elsewhere: /etc/passwd",
+        "~1etc~1passwd has a prompt with a NUL, which no agent can be given",
+        "a.started-at is '2026-02-30', which is no time",
+        "hook h has a command with a NUL, which no program can be given",
+        "stats.completed-at is 'yesterday', which is no time",
+    ]

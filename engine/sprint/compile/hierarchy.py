@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from ..gates import GATE_RETRIES, GATE_TIMEOUT_SECONDS
+from ..gate_policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
 from ..tree import Data
 from .budget import Budget
 from .inlining import PHASE_BYTES, Around, Authored, Flat, Outline
 from .items import Collection, Item, check_text_id, missing_items
-from .problems import Definition, Path, Problems, is_given, mapping_of, nearest, text_of
+from .problems import Definition, Path, Problems, is_given, nearest, text_of
 from .templates import Scope, Template, cut, filled
 from .workflows import workflow_of
 
@@ -181,19 +181,13 @@ class Hierarchy:
 
     def _gate(self, gate: Authored, scope: Scope) -> Data:
         """Return a gate as it is compiled: flat, and with its defaults (P45)."""
-        nested = mapping_of(gate.data, "on-fail")
         compiled: Data = {"script": text_of(gate.data, "script") or ""}
-        for data, path in (
-            (gate.data, ("on-fail-prompt",)),
-            (nested, ("on-fail", "prompt")),
-        ):
-            if prompt := text_of(data, path[-1]):
-                template = cut(prompt)
-                compiled["on-fail-prompt"] = self._filled(
-                    template, scope, gate.where, (*gate.path, *path)
-                )
-        retries = gate.data.get("max-retries", nested.get("max-retries"))
-        timeout = gate.data.get("timeout")
+        path, prompt = said_of_gate(gate.data, "on-fail-prompt")
+        if isinstance(prompt, str) and prompt:
+            template, where = cut(prompt), (*gate.path, *path)
+            compiled["on-fail-prompt"] = self._filled(template, scope, gate.where, where)
+        _, retries = said_of_gate(gate.data, "max-retries")
+        _, timeout = said_of_gate(gate.data, "timeout")
         compiled["max-retries"] = GATE_RETRIES if retries is None else retries
         compiled["timeout"] = GATE_TIMEOUT_SECONDS if timeout is None else timeout
         return compiled
