@@ -49,15 +49,19 @@ command.add_command(select)
 @command.command(epilog="Example: sprintlog iteration start")
 @click.option("--number", type=int, help="The iteration's number. [the next one]")
 @click.option("--max-iterations", type=int, help="How many iterations the loop allows.")
+@click.option("--beyond-limit", is_flag=True, help="Begin it although none is allowed.")
 @with_recording
-def start(number: int | None, max_iterations: int | None, **given: Any) -> None:
-    """Begin a loop iteration; numbers are never given twice, rollbacks included."""
-    record(
-        "iteration start",
-        given,
-        start_iteration,
-        {"number": number, "max_iterations": max_iterations},
-    )
+def start(
+    number: int | None, max_iterations: int | None, beyond_limit: bool, **given: Any
+) -> None:
+    """Begin a loop iteration; numbers are never given twice, rollbacks included.
+
+    Refused when as many as the loop allows were begun, also where a rollback took some
+    back.
+    """
+    wish = {"number": number, "max_iterations": max_iterations}
+    rule = start_iteration
+    record("iteration start", given, rule, {**wish, "beyond_limit": beyond_limit})
 
 
 @command.command(

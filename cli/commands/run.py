@@ -22,6 +22,7 @@ from ..stopped import run_ends_with
 from ..wiring import environment, open_workspace, with_json, with_sprint
 
 TIMEOUT_SECONDS = 60 * 60
+REST_SECONDS = 1
 
 
 @click.command(
@@ -54,6 +55,15 @@ TIMEOUT_SECONDS = 60 * 60
     help="Stop at once, not at the end, for an undecided request of this priority or a "
     "higher one.",
 )
+@click.option(
+    "--rest",
+    "rest_seconds",
+    type=click.FloatRange(min=0),
+    default=REST_SECONDS,
+    metavar="SECONDS",
+    help="How long to rest after an iteration towards a goal that changed nothing. "
+    f"[{REST_SECONDS}]",
+)
 @click.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
 @click.option(
     "--actor",
@@ -71,6 +81,7 @@ def command(
     hook_command: str | None,
     keeps_files: bool,
     stops_on_request: str | None,
+    rest_seconds: float,
     no_wait: bool,
     actor: str,
     no_mask: bool,
@@ -104,6 +115,7 @@ def command(
         hook_command=hook_command,
         keeps_files=keeps_files,
         stops_on_request=stops_on_request,
+        rest_seconds=rest_seconds,
     )
     with open_workspace() as workspace, Signals() as signals:
         chosen = workspace.choose(sprint_id)

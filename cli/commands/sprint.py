@@ -8,9 +8,10 @@ import click
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle
+from sprintlog.engine.sprint.loop import limit_iterations
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
 from sprintlog.engine.sprint.queue_view import counts
-from sprintlog.engine.sprint.ralph_settings import ralph_fields
+from sprintlog.engine.sprint.ralph_settings import HOOKS, ralph_fields
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import MODES, PENDING
 
@@ -39,7 +40,11 @@ def command() -> None:
     type=click.Path(path_type=Path),
     help="Where PROGRESS.yaml is written. [the plan's folder, else this one]",
 )
-@click.option("--max-iterations", type=click.IntRange(1), help="For stats.max-iterations.")
+@click.option(
+    "--max-iterations",
+    type=click.IntRange(0),
+    help="How many iterations the loop allows, 0 for no limit. [towards a goal 100]",
+)
 @click.option("--mode", type=click.Choice(MODES), help="ralph works towards a goal.")
 @click.option("--goal", metavar="TEXT", help="What is to be reached, in Ralph mode.")
 @click.option(
@@ -86,8 +91,10 @@ def create(
             min_iterations=min_iterations,
             hooks=[hook_from(text) for text in hooks],
         )
-    elif mode == "ralph" or goal or idle_threshold or min_iterations or hooks:
+    elif mode == "ralph" or goal or idle_threshold or min_iterations:
         raise click.UsageError("Ralph mode needs --goal, and its options --mode ralph")
+    elif hooks:
+        fields = {HOOKS: [hook_from(text) for text in hooks]}
     document: dict[str, Any] = {}
     content = b""
     if plan is not None:
@@ -97,7 +104,7 @@ def create(
         document, remarks = read_plan(content, file=str(plan))
         for remark in remarks:
             warn(f"{plan}: {remark}")
-    elif not fields:
+    elif "goal" not in fields:
         raise click.UsageError("give a --plan, or a --goal")
     document = {**fields, **document, **fields}
     options = Options(given)
@@ -236,6 +243,18 @@ def complete(
 def reopen(reason: str | None, **given: Any) -> None:
     """Open a completed sprint again."""
     record("sprint reopen", given, lifecycle.reopen_sprint, {"reason": reason})
+
+
+@command.command(epilog="Example: sprintlog sprint limit 40")
+@click.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
+@with_recording
+def limit(max_iterations: int, **given: Any) -> None:
+    """Say how many iterations the loop allows, of all that were ever begun.
+
+    0 is no limit. Without a word a sprint with a goal has one of 100, others have none.
+    """
+    wish = {"max_iterations": max_iterations}
+    record("sprint limit", given, limit_iterations, wish)
 
 
 @command.command("list", epilog="Example: sprintlog sprint list --json")

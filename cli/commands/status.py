@@ -11,6 +11,7 @@ from sprintlog.engine.sprint.gates import attempts_of, gate_of
 from sprintlog.engine.sprint.lifecycle import is_stale, need_of
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.queue_view import counts
+from sprintlog.engine.sprint.ralph_settings import max_iterations
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import check_exists
@@ -100,7 +101,7 @@ def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
     lines.extend(map(visible, stopped_lines(action)))
     pointed = plan.pointed()
     at = f"  at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
-    lines.append(_figures(stats) + at)
+    lines.append(_figures(stats, max_iterations(document)) + at)
     for phase in plan.tree.root.children:
         lines.extend(_tree_lines(phase, pointed, "  "))
     lines.extend(goal_lines(sprint))
@@ -160,7 +161,7 @@ def _lost_runs(sprint: Sprint) -> Iterator[str]:
             )
 
 
-def _figures(stats: dict[str, Any]) -> str:
+def _figures(stats: dict[str, Any], most: int | None) -> str:
     # An imported document need not have all of them, or says that they are unknown.
     said = {key: "?" if stats.get(key) is None else stats[key] for key in _FIGURES}
     text = f"phases {said['completed-phases']}/{said['total-phases']}"
@@ -168,8 +169,7 @@ def _figures(stats: dict[str, Any]) -> str:
         text += f"  steps {said['completed-steps']}/{said['total-steps']}"
     if stats.get("current-iteration") is not None:
         text += f"  iteration {stats['current-iteration']}"
-        if stats.get("max-iterations") is not None:
-            text += f" of {stats['max-iterations']}"
+        text += f" of {most}" if most is not None else ""
     if stats.get("elapsed"):
         text += f"  elapsed {stats['elapsed']}"
     return visible(text)

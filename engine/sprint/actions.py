@@ -1,7 +1,5 @@
 """The answers to what is to be done now: words, and what comes with each."""
 
-from typing import Any
-
 import msgspec
 
 from ..errors import InvalidInputError
@@ -97,19 +95,6 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     reflection: bool = False
     """The iteration reflects: nothing moved for as long as the threshold says."""
     hooks: tuple[HookRun, ...] = ()
-
-
-def used_up(stats: dict[str, Any]) -> Action | None:
-    """Return a stop when the iterations that the sprint may take are used up."""
-    made, most = stats.get("current-iteration"), stats.get("max-iterations")
-    if type(made) is not int or type(most) is not int or made < most:
-        return None
-    return Action(
-        STOP,
-        because=LIMIT,
-        why=f"iteration {made} of at most {most} is over",
-        hint=f"`sprintlog iteration start --max-iterations {most + 10}` allows more",
-    )
 
 
 def is_over(due: str, now: str) -> bool:

@@ -345,6 +345,18 @@ class IterationStarted(Fact, frozen=True):
     type: ClassVar[str] = "iteration-started"
     number: int
     max_iterations: int | None = None
+    phase: str | None = None
+    """The leaf that it is begun for; all attempts on it belong to the iteration."""
+    beyond_limit: bool = False
+    """True when it was begun on purpose although no more were allowed."""
+
+
+class IterationsLimited(Fact, frozen=True):
+    """How many iterations the loop allows was said; no iteration begins with it."""
+
+    type: ClassVar[str] = "iterations-limited"
+    max_iterations: int
+    """0 for no limit."""
 
 
 class IterationEnded(Fact, frozen=True):
@@ -424,6 +436,7 @@ FACTS: tuple[type[Fact], ...] = (
     WorkDone,
     IterationStarted,
     IterationEnded,
+    IterationsLimited,
     RolledBack,
     EditObserved,
     NoteAdded,

@@ -1,4 +1,4 @@
-"""What is run beside the iterations of a goal (R60-R64, R70): rules and evolve."""
+"""What is run after each iteration of a loop (R60-R64, R70): rules and evolve."""
 
 import re
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
+from .loop import over
 from .ralph_facts import (
     HookTaskCompleted,
     HookTaskFailed,
@@ -72,11 +73,9 @@ def fail_hook(
 
 def hooks_due(plan: Plan) -> list[Hook]:
     """Return the hooks of the iteration that ended last for which nothing was said yet."""
-    turns = plan.turns
-    if turns.number or not turns.ended:
-        return []
-    tasks = tasks_of(plan.document)
-    return [hook for hook in hooks_of(plan.document) if (turns.ended, hook.id) not in tasks]
+    number, hooks = over(plan), hooks_of(plan.document)
+    tasks = tasks_of(plan.document) if number and hooks else {}
+    return [hook for hook in hooks if number and (number, hook.id) not in tasks]
 
 
 def tasks_of(document: Data) -> dict[tuple[int, str], Data]:

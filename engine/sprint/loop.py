@@ -6,10 +6,11 @@ from typing import Any
 from ..errors import RefusedError
 from ..log.fact import Fact
 from . import starts
-from .facts import IterationEnded, IterationStarted
+from .facts import IterationEnded, IterationsLimited, IterationStarted
+from .ralph_settings import max_iterations as limit_of
 from .reflection import start_reflection
 from .state import Plan, Record, Sprint
-from .transitions import check_exists, check_running
+from .transitions import check_exists, check_open, check_running
 
 NUMBER_MAX = 1_000_000_000
 _SAID = "\niteration"
@@ -17,15 +18,23 @@ _SAID = "\niteration"
 
 
 def start_iteration(
-    sprint: Sprint, *, number: int | None = None, max_iterations: int | None = None
+    sprint: Sprint,
+    *,
+    number: int | None = None,
+    max_iterations: int | None = None,
+    phase: str | None = None,
+    beyond_limit: bool = False,
 ) -> list[Fact]:
     """Begin a loop iteration: the next number, unless a higher one is given (P36).
 
-    With it begins reflection, when that is due.
+    With it begins reflection, when that is due. Past the limit it is refused, unless that
+    is meant. All that were ever begun count, rolled back or not.
     """
     highest = sprint.record.iteration_max
     given = highest + 1 if number is None else number
-    fact = IterationStarted(given, max_iterations)
+    most = max_iterations or limit_of(sprint.plan.document)
+    is_beyond = most is not None and given > most
+    fact = IterationStarted(given, max_iterations, phase, beyond_limit and is_beyond)
     if number is not None and sprint.plan.was_said(_SAID, fact):
         return []
     check_running(sprint, "start an iteration")
@@ -37,12 +46,48 @@ def start_iteration(
             wish="start",
             allowed=[highest + 1],
         )
-    if max_iterations is not None and not 0 < max_iterations <= NUMBER_MAX:
+    if max_iterations is not None:
+        _check_limit(max_iterations, least=1)
+    if is_beyond and not beyond_limit:
         raise RefusedError(
-            f"max-iterations {max_iterations} is not allowed: 1 to {NUMBER_MAX}",
+            f"iteration {given} cannot start: {most} are allowed, and {highest} were begun",
+            hint=f"{more_allowed(highest)}; `sprintlog iteration start --beyond-limit` "
+            "begins just this one",
+            iteration=given,
+            wish="start",
             field="max-iterations",
         )
     return [fact, *start_reflection(sprint.plan, number=given)]
+
+
+def limit_iterations(sprint: Sprint, *, max_iterations: int) -> list[Fact]:
+    """Say how many iterations may begin, 0 for no limit; none begins with it."""
+    check_open(sprint, "limit its iterations")
+    _check_limit(max_iterations, least=0)
+    if sprint.plan.given_stats.get("max-iterations") == max_iterations:
+        return []
+    return [IterationsLimited(max_iterations)]
+
+
+def is_used_up(sprint: Sprint) -> bool:
+    """Tell whether all iterations that may begin have begun."""
+    most = limit_of(sprint.plan.document)
+    return most is not None and sprint.record.iteration_max >= most
+
+
+def more_allowed(begun: int) -> str:
+    """Return what allows more iterations than were begun."""
+    return f"`sprintlog sprint limit {begun + 10}` allows more"
+
+
+def is_begun_for(plan: Plan, phase: str) -> bool:
+    """Tell whether the iteration under way was begun for a leaf: it goes on with it."""
+    said = plan.last_said(_SAID)
+    return (
+        said is not None
+        and said[0] == IterationStarted.type
+        and (said[1].get("phase") == phase)
+    )
 
 
 def end_iteration(
@@ -71,9 +116,27 @@ def end_iteration(
 
 def open_iteration(plan: Plan) -> int | None:
     """Return the number of the iteration that is under way, None between two of them."""
-    said = plan.said.get(_SAID)
-    tag = said[0] if isinstance(said, tuple) else said.type if said else None
-    return None if tag == IterationEnded.type else plan.iteration or None
+    said = plan.last_said(_SAID)
+    is_over = said is not None and said[0] == IterationEnded.type
+    return None if is_over else plan.iteration or None
+
+
+def over(plan: Plan) -> int:
+    """Return the iteration that ended last, 0 before the first and while one goes on."""
+    latest = plan.iteration
+    return latest if open_iteration(plan) is None or plan.turns.ended == latest else 0
+
+
+def _check_limit(number: int, *, least: int) -> None:
+    if not least <= number <= NUMBER_MAX:
+        raise RefusedError(
+            f"max-iterations {number} is not allowed: {least} to {NUMBER_MAX}",
+            field="max-iterations",
+        )
+
+
+def _evolve_limited(plan: Plan, fact: IterationsLimited, at: str) -> None:
+    plan.stats["max-iterations"] = fact.max_iterations
 
 
 def _evolve_started(plan: Plan, fact: IterationStarted, at: str) -> None:
@@ -98,4 +161,5 @@ def record_started(record: Record, fact: IterationStarted, version: int) -> None
 EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     IterationStarted: _evolve_started,
     IterationEnded: _evolve_ended,
+    IterationsLimited: _evolve_limited,
 }

@@ -20,14 +20,14 @@ from .actions import (
     WORK,
     Action,
     is_over,
-    used_up,
 )
 from .done_work import done_work
 from .gates import find_gate, gate_of, next_attempt, repair_prompt
 from .lifecycle import need_of
+from .loop import is_begun_for
 from .ralph_next import run_hooks, work_on_goal
 from .state import Plan, Sprint
-from .stopping import decide_first, leads_on, still, stop_of
+from .stopping import decide_first, leads_on, still, stop_of, used_up
 from .transitions import check_exists
 from .tree import Node, gate_is_open, gate_status
 from .words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
@@ -52,7 +52,8 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
     if leaf.is_empty and leaf.status in (PENDING, IN_PROGRESS):
         return _gate(leaf) if gate_is_open(leaf.data) else Action(END, phase=leaf.address)
     if leaf.status == PENDING:
-        return used_up(plan.given_stats) or _work(leaf)
+        goes_on = is_begun_for(plan, leaf.address)
+        return (None if goes_on else used_up(sprint)) or _work(leaf)
     if leaf.status != IN_PROGRESS:
         return _after_failure(leaf, now)
     return _in_progress(sprint, leaf)

@@ -1,17 +1,18 @@
 """What is to be done now for a goal: the part of `next` that only Ralph mode has."""
 
-from .actions import HOOKS, ITERATE, WAIT, Action, HookRun, is_over, used_up
+from .actions import HOOKS, ITERATE, WAIT, Action, HookRun, is_over
 from .hook_tasks import hooks_due, transcript_of
+from .loop import over
 from .ralph_prompt import prompt_of
 from .ralph_settings import Hook
 from .reflection import reflection_is_due
 from .state import Plan, Sprint
-from .stopping import decide_at_goal
+from .stopping import decide_at_goal, used_up
 
 
 def run_hooks(plan: Plan) -> Action | None:
     """Return the hooks that the iteration which ended last waits for, if there are any."""
-    number = plan.turns.ended
+    number = over(plan)
     runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
     return Action(HOOKS, iteration=number, hooks=runs) if runs else None
 
@@ -31,7 +32,7 @@ def run_of(hook: Hook, number: int) -> HookRun:
 def work_on_goal(sprint: Sprint, now: str) -> Action:
     """Return the iteration that is to be run, or why none is."""
     plan, turns = sprint.plan, sprint.plan.turns
-    if not turns.number and (stop := decide_at_goal(sprint) or used_up(plan.given_stats)):
+    if not turns.number and (stop := decide_at_goal(sprint) or used_up(sprint)):
         return stop
     number = turns.number or sprint.record.iteration_max + 1
     if turns.due is not None and not is_over(turns.due, now):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .dynamic_steps import steps_of
-from .ralph_settings import min_iterations
+from .ralph_settings import max_iterations, min_iterations
 from .state import Plan, Sprint
 from .tree import Data
 from .words import BLOCKED, COMPLETED, IN_PROGRESS
@@ -36,8 +36,8 @@ def prompt_of(sprint: Sprint, *, number: int, reflects: bool) -> str:
     plan = sprint.plan
     document = plan.document
     steps = steps_of(document)
-    most = plan.given_stats.get("max-iterations")
-    of = f" of at most {most}" if type(most) is int else ""
+    most = max_iterations(document)
+    of = f" of at most {most}" if most is not None else ""
     parts = [f"# Goal\n\n{_text(document, 'goal')}", f"# Iteration {number}{of}"]
     if reflects:
         own = _text(document, "reflection-prompt")

@@ -6,9 +6,12 @@ from .tree import Data
 
 IDLE_THRESHOLD = 3
 """Iterations without progress before reflection starts (R53)."""
+ITERATIONS_MAX = 100
+"""How many iterations a loop towards a goal may begin, unless it is said otherwise."""
 NOT_LEFT: Data = {"detected-at": None, "iteration": None, "final-summary": None}
 """`ralph-exit` until the goal is reached (R68)."""
 RALPH = "ralph"
+HOOKS = "per-iteration-hooks"
 
 
 class Hook(NamedTuple):
@@ -36,11 +39,20 @@ def ralph_fields(
         "mode": RALPH,
         "goal": goal,
         "ralph": ralph,
-        **({"per-iteration-hooks": hooks} if hooks else {}),
+        **({HOOKS: hooks} if hooks else {}),
         "dynamic-steps": [],
         "hook-tasks": [],
         "ralph-exit": dict(NOT_LEFT),
     }
+
+
+def max_iterations(document: Data) -> int | None:
+    """Return how many iterations may begin; 0 in a document stands for no limit."""
+    stats = document.get("stats")
+    given = stats.get("max-iterations") if isinstance(stats, dict) else None
+    if type(given) is int and given >= 0:
+        return given or None
+    return ITERATIONS_MAX if document.get("mode") == RALPH else None
 
 
 def idle_threshold(document: Data) -> int:
@@ -57,7 +69,7 @@ def min_iterations(document: Data) -> int:
 
 def hooks_of(document: Data) -> list[Hook]:
     """Return the hooks that are switched on, in their order."""
-    given = document.get("per-iteration-hooks")
+    given = document.get(HOOKS)
     found: dict[str, Hook] = {}
     for hook in given if isinstance(given, list) else ():
         identity = _text(hook, "id")

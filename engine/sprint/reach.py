@@ -35,6 +35,7 @@ _TOP: tuple[type[Fact], ...] = (
     f.ActivitySeen,
     f.IterationStarted,
     f.IterationEnded,
+    f.IterationsLimited,
     f.AgentRan,
     f.NoteAdded,
     f.EditObserved,

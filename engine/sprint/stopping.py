@@ -4,8 +4,9 @@ from . import actions
 from .actions import STOP, Action
 from .facts import SprintBlocked, SprintInterrupted, SprintPaused
 from .lifecycle import leaf_in_need
+from .loop import is_used_up, more_allowed
 from .queue import listed, undecided_at_end, urgent
-from .ralph_settings import min_iterations
+from .ralph_settings import max_iterations, min_iterations
 from .state import Plan, Sprint
 from .tree import Data, Node, gate_status
 from .words import (
@@ -51,6 +52,19 @@ def stop_of(plan: Plan) -> Action:
         why=why,
         details=details,
         hint=_hint(status, leaf),
+    )
+
+
+def used_up(sprint: Sprint) -> Action | None:
+    """Return a stop when all iterations that may begin have begun."""
+    if not is_used_up(sprint):
+        return None
+    begun, most = sprint.record.iteration_max, max_iterations(sprint.plan.document)
+    return Action(
+        STOP,
+        because=actions.LIMIT,
+        why=f"iteration {begun} of at most {most} is over",
+        hint=more_allowed(begun),
     )
 
 

@@ -21,7 +21,7 @@ from .deciding import apply_artifacts, set_rules
 from .gate_checks import record_gate
 from .gates import GateResult
 from .injection import inject_phases, inject_steps
-from .loop import end_iteration, start_iteration
+from .loop import end_iteration, limit_iterations, start_iteration
 from .measuring import capture_baseline, measure_iteration, observed_measurement
 from .plan import create_sprint, import_document
 from .queue import wish_request
@@ -143,7 +143,7 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
                 sprint, nodes=fact.nodes, position=fact.position, id_prefix=fact.id_prefix
             )
         case f.IterationStarted(number=0):
-            return start_iteration(sprint, max_iterations=fact.max_iterations)
+            return start_iteration(sprint, **{**given, "number": None})
         case f.IterationEnded(number=0):
             return end_iteration(sprint, summary=fact.summary)
         case f.GateChecked():
@@ -247,6 +247,7 @@ _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
     f.PhaseReopened: phases.reopen_phase,
     f.IterationStarted: start_iteration,
     f.IterationEnded: end_iteration,
+    f.IterationsLimited: limit_iterations,
     f.NoteAdded: notes.add_note,
     r.GoalSet: ralph.set_goal,
     q.RequestReopened: reopen_request,

@@ -4,7 +4,7 @@ from ..log.fact import Fact
 from .answers import Verdict
 from .facts import AgentRan
 from .lifecycle import need_human
-from .loop import start_iteration
+from .loop import end_iteration, is_begun_for, start_iteration
 from .phases import complete_phase, end_work, fail_phase, start_phase
 from .state import Sprint
 from .transitions import check_goal, find_leaf, find_node
@@ -13,17 +13,24 @@ from .words import COMPLETED, FAILED, IN_PROGRESS
 
 
 def start_run(sprint: Sprint, *, phase: str) -> list[Fact]:
-    """Begin a loop iteration and in it a leaf; nothing for a leaf that is begun."""
-    if find_leaf(sprint, phase).status == IN_PROGRESS:
+    """Begin a loop iteration and in it a leaf; nothing for a leaf that is begun.
+
+    Another attempt on a leaf belongs to the iteration that was begun for it.
+    """
+    leaf = find_leaf(sprint, phase)
+    if leaf.status == IN_PROGRESS:
         return []
-    return [*start_iteration(sprint), *start_phase(sprint, phase=phase)]
+    goes_on = is_begun_for(sprint.plan, leaf.address)
+    begun = [] if goes_on else start_iteration(sprint, phase=leaf.address)
+    return [*begun, *start_phase(sprint, phase=leaf.address)]
 
 
 def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list[Fact]:
     """Say how an agent's run on a leaf ended, and what follows for the leaf.
 
     Success completes it, or waits for its gate, or for a sprint that somebody paused
-    meanwhile. A leaf that somebody else ended meanwhile is left as it is.
+    meanwhile, and ends the iteration. A leaf that somebody else ended meanwhile is left
+    as it is.
     """
     leaf = sprint.plan.tree.find(ran.phase)
     if leaf is None or leaf.status != IN_PROGRESS:
@@ -31,7 +38,8 @@ def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list
     if verdict.status == COMPLETED:
         is_end = sprint.is_running and not gate_is_open(leaf.data)
         end = complete_phase if is_end else end_work
-        return [ran, *end(sprint, phase=ran.phase, summary=verdict.summary)]
+        ends = end_iteration(sprint) if is_begun_for(sprint.plan, ran.phase) else []
+        return [ran, *end(sprint, phase=ran.phase, summary=verdict.summary), *ends]
     if not sprint.is_running:
         return [ran]
     phase, error = ran.phase, verdict.error or "the agent gave no reason"

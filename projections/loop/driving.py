@@ -36,6 +36,10 @@ class Means(NamedTuple):
     """What a shell runs for each hook that has no `command` of its own."""
     keeps_files: bool = False
     """Whether the work tree's files are kept at the end of each iteration."""
+    rest_seconds: float = 1.0
+    """How long it rests after an iteration towards a goal in which nothing changed."""
+    sleep: Callable[[float], None] = time.sleep
+    """What lets it wait."""
     stops_on_request: str | None = None
     """At an undecided request of this priority or a higher one it ends at once."""
 
@@ -110,7 +114,7 @@ class Driver:
 
     def _sleep(self, seconds: float) -> None:
         with self._signals.interruptible():
-            time.sleep(max(seconds, 0.0))
+            self._means.sleep(max(seconds, 0.0))
 
     def _act(self, decide: Callable[[Sprint, str], list[Fact]]) -> Outcome:
         return self._workspace.act(

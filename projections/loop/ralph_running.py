@@ -1,4 +1,4 @@
-"""The loop's half for a goal: iterations, and the hooks that are run for them."""
+"""The loop's half for a goal, and the hooks that are run after any iteration."""
 
 from functools import partial
 from pathlib import Path
@@ -59,6 +59,15 @@ class GoalRunner(Driver):
         ran = ran_as("", run, verdict, iteration=number)
         self._act(lambda sprint, at: end_turn(sprint, ran=ran, verdict=verdict, at=at))
         self._keep_files()
+        self._rest(number)
+
+    def _rest(self, number: int) -> None:
+        """Rest after an iteration that changed nothing: what answers at once costs, too."""
+        plan = self._workspace.sprint(self._id).plan
+        ended = plan.is_at_goal and plan.turns.ended == number
+        if ended and plan.turns.idle and plan.status == IN_PROGRESS:
+            self._refresh()
+            self._sleep(self._means.rest_seconds)
 
     def _keep_files(self) -> None:
         """Keep the files as the last iteration left them, unless that was done.
@@ -112,8 +121,6 @@ class GoalRunner(Driver):
         is left.
         """
         plan = self._workspace.sprint(self._id).plan
-        if not plan.is_ralph:
-            return
         hooks = {hook.id: hook for hook in hooks_of(plan.document)}
         for hook in hooks.values() if plan.status != COMPLETED else ():
             self._with_command(run_of(hook, 1))

@@ -84,6 +84,7 @@ DECISIONS: dict[str, How] = {
     ),
     "artifacts-applied": How(SELECTION, ("source", "destination"), ("files_copied",)),
     "goal-set": How(GOAL, ("goal",)),
+    "iterations-limited": How(GOAL, ("max_iterations",)),
     "goal-claimed": How(GOAL, ("reason", "summary"), ("iteration",)),
     "goal-completed": How(GOAL, ("summary",), ("iteration", "open_steps")),
     "rules-set": How(RULES, ("weights", "thresholds", "verification_required")),

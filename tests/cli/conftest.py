@@ -12,7 +12,7 @@ from sprintlog.cli.main import main
 from sprintlog.projections.yaml.reader import load
 
 from ..outside.trees import git, put
-from . import goals
+from . import goals, scripted
 
 PLAN = """\
 phases:
@@ -162,7 +162,21 @@ def goal_agent(folder: Path, done: Run) -> goals.Make:
         done("init")
         words = [word for hook in hooks for word in ("--hook", hook)]
         done("sprint", "create", "win", "--goal", "Win", "--max-iterations", "9", *words)
-        return ["run", *options, "--", sys.executable, "agent.py"]
+        return ["run", "--rest", "0", *options, "--", sys.executable, "agent.py"]
+
+    return make
+
+
+@pytest.fixture
+def agent(folder: Path, done: Run) -> Callable[..., list[str]]:
+    """Return a function that makes a sprint and an agent with a trait of its own."""
+
+    def make(trait: str = "", plan: str = scripted.PLAN) -> list[str]:
+        (folder / "plan.yaml").write_text(plan)
+        (folder / "agent.py").write_text(scripted.AGENT % trait)
+        done("init")
+        done("sprint", "create", "auth", "--plan", "plan.yaml")
+        return ["run", "--", sys.executable, "agent.py"]
 
     return make
 

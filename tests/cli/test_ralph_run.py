@@ -1,11 +1,17 @@
 """`run` towards a goal: iterations, what is recorded, shown and asked for."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sprintlog.engine.outside.signals import Signals
+from sprintlog.projections.loop.driving import Means
+from sprintlog.projections.loop.running import Runner
+from sprintlog.projections.workspace import Workspace
 
 from .conftest import Run
 from .goals import AGENT, HOOK, Make, said
@@ -137,6 +143,34 @@ def test_a_rate_limit_is_waited_for(folder: Path, run: Run, goal_agent: Make) ->
     assert said(folder) == ["1 1 None", "1 2 None", "2 1 None", "3 1 None"]
 
 
+def test_rests_after_an_iteration_without_change(
+    folder: Path, goal_agent: Make, done: Run
+) -> None:
+    """What answers at once and moves nothing is not asked again without a pause."""
+    goal_agent('print("words" if number < 3 else "RALPH_COMPLETE"); sys.exit()')
+    slept: list[float] = []
+    means = Means([sys.executable, "agent.py"], os.environ, 60, sleep=slept.append)
+    with Workspace.open(folder) as workspace, Signals() as signals:
+        Runner(
+            workspace, "win", means=means, signals=signals, lock=2, tell=lambda _: None
+        ).run()
+    assert slept == [1.0, 1.0]
+
+
+def test_more_iterations_cost_none(run: Run, goal_agent: Make, done: Run) -> None:
+    """After `sprint limit` the loop goes on with the next number."""
+    command = goal_agent('print("words"); sys.exit()')
+    assert run(*command).code == 20
+    assert "hint: `sprintlog sprint limit 19` allows more" in done("status").out
+    refused = run("iteration", "start")
+    assert (refused.code, "9 are allowed, and 9 were begun" in refused.err) == (1, True)
+    done("sprint", "limit", "10")
+    assert done("next", "--json").json["iteration"] == 10
+    assert run(*command).code == 20
+    assert done("status", "--json").json["stats"]["current-iteration"] == 10
+    done("iteration", "start", "--beyond-limit")
+
+
 def test_stops_at_the_last_iteration(run: Run, goal_agent: Make, done: Run) -> None:
     """A goal that is not reached within `max-iterations` waits for a person."""
     command = goal_agent('print("words"); sys.exit()')
@@ -169,7 +203,7 @@ def test_next_shows_an_iteration_and_hooks(goal_agent: Make, done: Run) -> None:
     [
         (["--mode", "ralph"], "Ralph mode needs --goal"),
         (["--goal", "x", "--mode", "standard"], "Ralph mode needs --goal"),
-        (["--hook", HOOK], "Ralph mode needs --goal"),
+        (["--hook", HOOK], "give a --plan, or a --goal"),
         ([], "give a --plan, or a --goal"),
         (["--goal", "x", "--hook", "workflow=w"], "id"),
         (["--goal", "x", "--hook", "id=a"], "says nothing to run"),

@@ -8,6 +8,8 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint.answers import Verdict
+from sprintlog.engine.sprint.facts import AgentRan, SprintImported
 from sprintlog.engine.sprint.hook_tasks import (
     complete_hook,
     fail_hook,
@@ -17,10 +19,12 @@ from sprintlog.engine.sprint.hook_tasks import (
     transcript_of,
 )
 from sprintlog.engine.sprint.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.ralph import complete_goal
 from sprintlog.engine.sprint.words import HOOK_TASK_STATUSES
+from sprintlog.engine.sprint.work import end_run, start_run
 
-from .conftest import Scenario
+from .conftest import Scenario, simple
 from .goals import DOCS, LEARNING, begun, goal, idle
 
 SAY: dict[str, Callable[..., list[Fact]]] = {
@@ -44,6 +48,29 @@ def hooked(*words: str) -> Scenario:
     for word in words:
         scenario.do(SAY[word], hook_id="learning")
     return scenario
+
+
+def test_are_due_after_an_iteration_for_a_phase(running: Any) -> None:
+    """In standard mode an iteration's hooks come when it has ended, as towards a goal."""
+    plan = {**simple("a", "b"), "per-iteration-hooks": [LEARNING, DOCS]}
+    scenario: Scenario = running(plan).do(start_run, phase="a")
+    assert hooks_due(scenario.sprint.plan) == []
+    ran = AgentRan("a", "completed")
+    scenario.do(end_run, ran=ran, verdict=Verdict("completed"), at=scenario.now)
+    action = next_action(scenario.sprint, now=scenario.now)
+    assert (action.do, action.iteration) == ("hooks", 1)
+    assert [hook.id for hook in action.hooks] == ["learning", "docs"]
+    scenario.do(spawn_hook, hook_id="learning").do(spawn_hook, hook_id="docs")
+    assert next_action(scenario.sprint, now=scenario.now).do == "work"
+
+
+def test_are_not_due_in_a_document_that_came_in(given: Any) -> None:
+    """What another tool counted is not known to have ended here."""
+    stats = {"current-iteration": 7}
+    document = {"status": "in-progress", "stats": stats, **simple("a")}
+    document["per-iteration-hooks"] = [LEARNING]
+    scenario: Scenario = given(SprintImported("x", document=document))
+    assert hooks_due(scenario.sprint.plan) == []
 
 
 def test_says_only_what_is_said_of_it() -> None:

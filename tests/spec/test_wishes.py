@@ -157,6 +157,13 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
     ),
     (
         [GO],
+        "iterations-limited",
+        {"max_iterations": 9},
+        loop.limit_iterations,
+        {"max_iterations": 9},
+    ),
+    (
+        [GO],
         "rolled-back",
         {"to": 1, "reason": "x"},
         roll_back,

@@ -45,17 +45,21 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
         settings["retry"] = retry
     if is_ralph:
         settings |= {"dynamic-steps": [], "hook-tasks": [], "ralph-exit": dict(NOT_LEFT)}
-    if (most := _max_iterations(data)) is not None:
+    most = _max_iterations(data)
+    # Where nothing is said a goal has a limit of its own.
+    if most or (is_ralph and most is not None):
         settings["stats"] = {"max-iterations": most}
     return settings
 
 
 def _max_iterations(data: Data) -> int | None:
-    """Return the most iterations allowed; `unlimited`, 0 and nothing are no limit."""
+    """Return the most iterations allowed: 0 for no limit, None where nothing is said."""
     most = data.get("max-iterations")
     if most is None:
         most = mapping_of(data, "config").get("max-iterations")
-    return most if type(most) is int and most > 0 else None
+    if most == "unlimited":
+        return 0
+    return most if type(most) is int and most >= 0 else None
 
 
 def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> list[Data]:
