@@ -99,7 +99,7 @@ class SqliteCheckpoints(Generic[State]):
             " ORDER BY version DESC",
             (stream, self._reading.format),
         )
-        return [version for (version,) in rows]
+        return [version for (version,) in rows if isinstance(version, int)]
 
     def load(self, stream: str, version: int) -> State | None:
         """Return a saved state, or None when it is gone or unreadable."""
@@ -108,8 +108,8 @@ class SqliteCheckpoints(Generic[State]):
             (stream, version, self._reading.format),
         )
         try:
-            return self._reading.unpack(rows[0][0]) if rows else None
-        except (msgspec.MsgspecError, ValueError):
+            return self._reading.unpack(bytes(rows[0][0])) if rows else None
+        except (msgspec.MsgspecError, ValueError, TypeError):
             # A cache with a damaged bit is no worse than none.
             return None
 

@@ -302,14 +302,16 @@ class Workspace(WorkspacePast):
         self.act_on_journal(lambda journal, at: [fact], key=key, key_digest=digest)
 
     def back_up(self, target: Path) -> Head:
-        """Copy the log into one file and read the copy back whole; return its head.
+        """Copy the log into one file, and read and fold the copy whole; return its head.
 
         Raise `RefusedError` over an existing file.
         """
         # Imported here: no recording command needs it.
         from sprintlog.engine.log.stores.backup import back_up
 
-        return back_up(self.log, target, clock=self.clock, entropy=urandom)
+        from .folding import fold_all
+
+        return back_up(self.log, target, clock=self.clock, entropy=urandom, check=fold_all)
 
     def refresh(self, sprint_id: str) -> Refreshed:
         """Bring a sprint's state file up to date, and keep what somebody else put there.

@@ -27,6 +27,30 @@ START = Head(0, GENESIS)
 HEADER_FIELDS = Recorded.__struct_fields__[:15]
 _KEY = HEADER_FIELDS.index("key")
 
+FIELD_KINDS: dict[str, tuple[type, ...]] = {
+    "position": (int,),
+    "stream": (str,),
+    "version": (int,),
+    "id": (str,),
+    "type": (str,),
+    "schema_version": (int,),
+    "at": (str,),
+    "recorded_at": (str,),
+    "actor": (str,),
+    "correlation_id": (str,),
+    "causation_id": (str,),
+    "key": (str, type(None)),
+    "key_digest": (bytes, type(None)),
+    "remaining": (int,),
+    "observed": (int, bool),
+    "salt": (bytes, type(None)),
+    "payload": (bytes, type(None)),
+    "payload_digest": (bytes,),
+    "hash": (bytes,),
+}
+"""What each field of a row may be; not every store has a kind of its own for truth."""
+_WORDS = {int: "a number", bool: "0 or 1", str: "text", bytes: "bytes", type(None): "none"}
+
 Row = tuple[Any, ...]
 """The fields of a `Recorded`, in their order, as a store has them."""
 
@@ -99,6 +123,7 @@ def check_rows(
                 and seen.get(stream, 0) + 1 == version
                 and continues
                 and remaining >= 0
+                and (observed == 0 or observed == 1)
                 and (payload is None or sha256(salt + payload).digest() == digest)
                 and sha256(previous + header + digest).digest() == hash_
             )
@@ -106,11 +131,11 @@ def check_rows(
             # Columns of a damaged or foreign database may hold anything.
             sound = False
         if not sound:
-            event = recorded(row)
-            if wrong := _wrong_type(event):
+            if wrong := misfit(row):
                 # Nothing after it can be compared with what has no sense.
                 yield Problem(before + 1, wrong)
                 return
+            event = recorded(row)
             known = None if begins_anywhere and stream not in seen else seen.get(stream, 0)
             for problem in _problems(event, Head(before, previous), known, continues):
                 yield Problem(position, problem)
@@ -144,10 +169,16 @@ def _problems(
         yield "the hash does not fit: this event or the one before was changed"
 
 
-def _wrong_type(event: Recorded) -> str | None:
-    try:
-        # Bytes are named as known: text would otherwise pass for base64 of them.
-        msgspec.convert(msgspec.structs.asdict(event), Recorded, builtin_types=(bytes,))
-    except msgspec.ValidationError as error:
-        return str(error)
+def misfit(row: Row) -> str | None:
+    """Return which field of a row holds what it cannot, if one does.
+
+    A damaged or foreign database holds anything anywhere, whatever its columns say.
+    """
+    for name, value in zip(Recorded.__struct_fields__, row, strict=True):
+        kinds = FIELD_KINDS[name]
+        if type(value) not in kinds:
+            wanted = " or ".join(_WORDS[kind] for kind in kinds if kind is not bool)
+            return f"its {name} is {_WORDS.get(type(value), 'a fraction')}, not {wanted}"
+        if name == "observed" and value not in (0, 1):
+            return f"its {name} is neither 0 nor 1"
     return None

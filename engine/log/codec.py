@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import InvalidInputError, UnreadableError
+from ..errors import RESCUE, InvalidInputError, UnreadableError
 from .envelope import Recorded
 from .fact import Fact
 from .port import Row
@@ -111,6 +111,8 @@ class Codec:
         facts: list[tuple[int, str, Fact]] = []
         try:
             for version, at, tag, schema_version, payload, _ in rows:
+                if type(at) is not str or type(schema_version) is not int:
+                    raise TypeError("what stands around it is, too")
                 today = decoders.get(tag)
                 if today is not None and today[0] == schema_version:
                     facts.append((version, at, today[1](payload)))
@@ -124,6 +126,7 @@ class Codec:
                 if payload is None
                 else f"payload of {tag} is damaged: {error}",
                 position=position,
+                hint=RESCUE,
             ) from error
         except _UnknownError as error:
             raise UnreadableError(

@@ -128,7 +128,8 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         if known is None or known.position == 0:
             return found._replace(report=report, holds_known=True)
         at = known.position
-        held = [event.hash for event in log.read(after=at - 1, until=at)]
+        sql = "SELECT hash FROM events WHERE position = ?"
+        held = [hash_ for (hash_,) in log.rows(sql, (at,))]
         return found._replace(report=report, holds_known=held == [known.hash])
 
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from os import urandom
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -20,6 +20,7 @@ from sprintlog.engine.log.stores.sqlite import SqliteLog
 
 from ..catalogue import CODEC
 from ..files import EDITS
+from ..folding import fold_all
 from ..journal_file import journal_file
 from ..location import DATABASE, Location
 from ..replacing import replace_file, sync_folder
@@ -79,6 +80,7 @@ def salvage(
         if not lost.count:
             (draft / LOST).unlink()
         edits_left = _copy_edits(location.folder / EDITS, draft / EDITS)
+        salvaged = _folded(draft / DATABASE, salvaged, clock)
         _know_state_files(location._replace(folder=draft), clock)
         sync_folder(draft)
         draft.rename(target)
@@ -157,7 +159,7 @@ def _shown(payload: object) -> object:
 def _problem(event: Recorded) -> str | None:
     """Return why an event cannot be read although its hash fits, if it cannot."""
     if event.payload is None:
-        return None
+        return "its payload is gone: no state follows from it"
     try:
         CODEC.decode(event)
     except UnreadableError as error:
@@ -181,6 +183,17 @@ def _copy_edits(source: Path, target: Path) -> int:
             left += 1
     sync_folder(target)
     return left
+
+
+def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
+    """Return what was salvaged, with what is wrong when the new log is opened and read."""
+    try:
+        log = SqliteLog.open(database, clock=clock, entropy=urandom, readonly=True)
+        with closing(log):
+            fold_all(log)
+    except UnreadableError as error:
+        return salvaged._replace(problem=salvaged.problem or error.message)
+    return salvaged
 
 
 def _know_state_files(location: Location, clock: Clock) -> None:

@@ -80,15 +80,19 @@ def verify(
     findings.extend(_of_heads(workspace, expected))
     if not quick:
         findings.extend(_of_database(workspace))
-    sprints = workspace.sprints()
+    sprints: dict[str, int] = {}
     files: dict[str, Refreshed] = {}
-    for name in sprints:
-        findings.extend(_of_sprint(workspace, name, files, quick=quick))
-    if workspace.journals.version(JOURNAL):
-        findings.extend(_of_journal(workspace, files, quick=quick))
-    head = workspace.log.head()
-    if not isinstance(head.hash, bytes):
-        head = Head(head.position, b"")
+    head = Head(counted.last, b"")
+    try:
+        sprints = workspace.sprints()
+        for name in sprints:
+            findings.extend(_of_sprint(workspace, name, files, quick=quick))
+        if workspace.journals.version(JOURNAL):
+            findings.extend(_of_journal(workspace, files, quick=quick))
+        head = workspace.log.head()
+    except UnreadableError as error:
+        if not any(finding.severity == "damage" for finding in findings):
+            findings.append(Finding("damage", "log", error.message))
     return Report(counted.count, len(sprints), head, findings, files)
 
 
@@ -106,13 +110,17 @@ def _of_database(workspace: Workspace) -> Iterator[Finding]:
 
 def _start(workspace: Workspace, *, quick: bool) -> Head:
     """Return after which event the chain is read."""
-    position = workspace.log.head().position - QUICK_EVENTS
-    if not quick or position < 1:
+    if not quick:
         return START
-    event = next(workspace.log.read(after=position - 1, until=position), None)
+    ((last,),) = workspace.log.rows("SELECT coalesce(max(position), 0) FROM events")
+    if (position := last - QUICK_EVENTS) < 1:
+        return START
+    try:
+        event = next(workspace.log.read(after=position - 1, until=position), None)
+    except UnreadableError:
+        event = None
     # One that is missing, or no event at all, is found from the start.
-    sound = event is not None and isinstance(event.hash, bytes)
-    return Head(position, event.hash) if event and sound else START
+    return Head(position, event.hash) if event else START
 
 
 def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
@@ -123,7 +131,11 @@ def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
     if expected is None:
         return
     position = expected.position
-    found = next(workspace.log.read(after=position - 1, until=position), None)
+    try:
+        found = next(workspace.log.read(after=position - 1, until=position), None)
+    except UnreadableError:
+        # Told where the chain is read.
+        return
     if found is None or found.hash != expected.hash:
         what = "is not in the log" if found is None else "has another hash in the log"
         yield Finding("damage", "expected head", f"position {position} {what}")
@@ -138,7 +150,7 @@ class _Counted:
         findings: list[Finding],
         progress: Callable[[int], None],
     ) -> None:
-        self.count = 0
+        self.count = self.last = 0
         self._pages = pages
         self._findings = findings
         self._progress = progress
@@ -148,6 +160,7 @@ class _Counted:
             self._read([_to_decode(row) for row in page if row[_PAYLOAD] is not None])
             for row in page:
                 self.count += 1
+                self.last = row[0]
                 if self.count % 10_000 == 0:
                     self._progress(self.count)
                 yield row

@@ -9,13 +9,13 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.chain import recorded
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Kind
 from sprintlog.engine.sprint.rollback import path as path_to
@@ -31,6 +31,7 @@ from .schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
 
 NAME = "query.db"
 LOCK = "query.lock"
+EVENTS_A_STEP = 512
 BUSY_SECONDS = 0.25
 """Whoever reads the file for longer keeps what he has, and we make a new one."""
 FORMAT = (STATE_FORMAT + 1) % 2**31
@@ -155,9 +156,10 @@ def _catch_up(
     connection.execute("BEGIN IMMEDIATE")
     try:
         events = _Events(connection)
-        for page in log.pages(after=after, until=head.position):
-            events.take([recorded(row) for row in page])
-            progress(page[-1][0])
+        read = log.read(after=after, until=head.position)
+        while page := list(islice(read, EVENTS_A_STEP)):
+            events.take(page)
+            progress(page[-1].position)
         for name, version in sorted(events.touched.items()):
             _write_sprint(
                 workspace, connection, name, version, rolled=name in events.rolled

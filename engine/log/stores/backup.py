@@ -2,10 +2,11 @@
 
 import os
 import sqlite3
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
-from ...errors import RefusedError, UnreadableError
+from ...errors import RESCUE, RefusedError, UnreadableError
 from ..chain import START, check_rows
 from ..envelope import Head
 from ..port import Clock, Entropy
@@ -16,11 +17,19 @@ from .sqlite_errors import explained
 PAGES_A_STEP = 4096
 
 
-def back_up(log: SqliteLog, target: Path, *, clock: Clock, entropy: Entropy) -> Head:
+def back_up(
+    log: SqliteLog,
+    target: Path,
+    *,
+    clock: Clock,
+    entropy: Entropy,
+    check: Callable[[SqliteLog], None],
+) -> Head:
     """Copy a log while others may append; return the head of the copy.
 
-    The copy appears under its name only when it was read back whole. Raise
-    `RefusedError` over an existing file, `UnreadableError` when the copy is damaged.
+    The copy appears under its name only when it was read back whole, and `check` raised
+    nothing. Raise `RefusedError` over an existing file, `UnreadableError` when the copy
+    is damaged.
     """
     if os.path.lexists(target):
         raise RefusedError(f"{target} exists: a backup is never written over anything")
@@ -28,7 +37,7 @@ def back_up(log: SqliteLog, target: Path, *, clock: Clock, entropy: Entropy) -> 
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         _copy(log.connection, draft)
-        head = check_copy(draft, clock=clock, entropy=entropy)
+        head = check_copy(draft, clock=clock, entropy=entropy, check=check)
         draft.rename(target)
         folder = os.open(target.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
         os.fsync(folder)
@@ -43,13 +52,20 @@ def back_up(log: SqliteLog, target: Path, *, clock: Clock, entropy: Entropy) -> 
     return head
 
 
-def check_copy(path: Path, *, clock: Clock, entropy: Entropy) -> Head:
+def check_copy(
+    path: Path,
+    *,
+    clock: Clock,
+    entropy: Entropy,
+    check: Callable[[SqliteLog], None] = lambda log: None,
+) -> Head:
     """Return the head of a log whose whole chain was read; raise at its first problem."""
     copy = SqliteLog.open(path, clock=clock, entropy=entropy, readonly=True)
     try:
         rows = chain.from_iterable(copy.pages())
         for problem in check_rows(rows, after=START):
-            raise UnreadableError(problem.problem, position=problem.position)
+            raise UnreadableError(problem.problem, position=problem.position, hint=RESCUE)
+        check(copy)
         return copy.head()
     finally:
         copy.close()

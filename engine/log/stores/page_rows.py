@@ -9,7 +9,7 @@ from struct import unpack_from
 
 import msgspec
 
-from ..chain import event_hash, header, payload_digest
+from ..chain import event_hash, header, misfit, payload_digest
 from ..envelope import DOCUMENT_BYTES_MAX, Recorded
 from .page_images import Image, PageImages
 
@@ -112,10 +112,7 @@ class PageRows:
 
 def is_whole(event: Recorded) -> bool:
     """Tell whether an event has its types, and the payload it was recorded with."""
-    try:
-        # Bytes are named as known: text would otherwise pass for base64 of them.
-        msgspec.convert(msgspec.structs.asdict(event), Recorded, builtin_types=(bytes,))
-    except msgspec.ValidationError:
+    if misfit(msgspec.structs.astuple(event)):
         return False
     if event.payload is None:
         return True

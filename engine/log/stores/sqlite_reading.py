@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..chain import START
+from ...errors import RESCUE, UnreadableError
+from ..chain import START, misfit
 from ..envelope import Head, Recorded
 from ..port import Entropy, Row
 from .sqlite_errors import Patience, no_locks
@@ -21,6 +22,7 @@ _STREAM_PAGE = (
     f"{_SELECT} WHERE stream = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?"
 )
 _HEAD = "SELECT position, hash FROM events ORDER BY position DESC LIMIT 1"
+_LAST = "SELECT coalesce(max(position), 0) FROM events"
 _VERSION = "SELECT coalesce(max(version), 0) FROM events WHERE stream = ?"
 # Leaps from name to name in the index instead of walking through every event.
 _STREAMS = """
@@ -94,7 +96,7 @@ class SqliteReading:
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of `read` as they are stored, many at a time."""
-        end = self.head().position
+        ((end,),) = self.rows(_LAST)
         end = end if until is None else min(until, end)
         while after < end:
             page = self.rows(_PAGE, (after, end, ROWS_PER_READ))
@@ -107,14 +109,16 @@ class SqliteReading:
         self, stream: str, *, after: int = 0, until: int | None = None
     ) -> Iterator[Recorded]:
         """Yield one stream's events in order of version, with the same bounds."""
-        end = self.version(stream)
+        after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
         while after < end:
             page = self.rows(_STREAM_PAGE, (stream, after, end, ROWS_PER_READ))
             if not page:
                 return
-            after = page[-1][2]
-            yield from events_of(page)
+            events = events_of(page)
+            self._check_versions(stream, [event.version for event in events], after)
+            after = events[-1].version
+            yield from events
 
     def scan(
         self,
@@ -125,7 +129,7 @@ class SqliteReading:
         only: str | None = None,
     ) -> Iterator[Row]:
         """Yield what a fold needs of a stream, page by page, with the same bounds."""
-        end = self.version(stream)
+        after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
         wanted = () if only is None else (only,)
         # By the index every row is a search of its own: where a stream is most of the
@@ -139,23 +143,50 @@ class SqliteReading:
         while True:
             parameters = (*wanted, stream, after, end, after_place, ROWS_PER_SCAN)
             page = self.rows(sql, parameters)
+            if only is None:
+                self._check_versions(stream, [row[0] for row in page], after)
+                after += len(page)
             yield from page
             if len(page) < ROWS_PER_SCAN:
-                return
+                break
             after_place = page[-1][place]
+        if only is None and after < end:
+            raise self._unreadable(f"version {after + 1} of {stream} is missing")
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
         rows = self.rows(_HEAD)
+        if rows and not isinstance(rows[0][1], bytes):
+            raise self._unreadable("the hash of the last event is no hash")
         return Head(*rows[0]) if rows else START
 
     def streams(self) -> dict[str, int]:
         """Return every stream's name with its last version, in order of name."""
-        return dict(self.rows(_STREAMS))
+        rows = self.rows(_STREAMS)
+        if any(type(name) is not str or type(version) is not int for name, version in rows):
+            raise self._unreadable("a stream's name or version is damaged")
+        return dict(rows)
 
     def version(self, stream: str) -> int:
         """Return the stream's last version; 0 when it does not exist."""
-        return int(self.rows(_VERSION, (stream,))[0][0])
+        ((version,),) = self.rows(_VERSION, (stream,))
+        if not isinstance(version, int):
+            raise self._unreadable(f"the last version of {stream} is no number")
+        return version
+
+    def _check_versions(self, stream: str, versions: list[Any], after: int) -> None:
+        """Raise `UnreadableError` unless versions follow one another from there on."""
+        if versions != list(range(after + 1, after + 1 + len(versions))):
+            raise self._unreadable(f"the versions of {stream} do not follow one another")
+
+    def _unreadable(self, problem: str) -> UnreadableError:
+        """Return an error that names the first event whose columns are damaged."""
+        for page in self.pages():
+            for row in page:
+                if wrong := misfit(row):
+                    position = row[0] if isinstance(row[0], int) else None
+                    return UnreadableError(wrong, position=position, hint=RESCUE)
+        return UnreadableError(problem, hint=RESCUE)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement to its end and return its rows, waiting for others.

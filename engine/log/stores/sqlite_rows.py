@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Any, Final
 
 import msgspec
 
+from ...errors import RESCUE, UnreadableError
+from ..chain import FIELD_KINDS, misfit
 from ..envelope import Recorded
 
 ROWS_PER_INSERT = 64
@@ -25,6 +28,13 @@ READ: Final = ", ".join(
 """The columns of which `events_of` makes events."""
 
 _fields = msgspec.structs.astuple
+_OBSERVED: Final = Recorded.__struct_fields__.index("observed")
+_SOUND: Final = {
+    (*kinds, observed)
+    for kinds in product(*(FIELD_KINDS[name] for name in Recorded.__struct_fields__))
+    for observed in (0, 1)
+}
+"""The types that the columns of a row may have, and what `observed` may be."""
 
 
 def insert(events: Sequence[Recorded]) -> tuple[str, list[Any]]:
@@ -56,7 +66,16 @@ def insert_each(events: Iterable[Recorded]) -> tuple[str, Iterable[tuple[Any, ..
 
 
 def events_of(rows: Iterable[Any]) -> list[Recorded]:
-    """Return rows of the `READ` columns as events."""
+    """Return rows of the `READ` columns as events.
+
+    Raise `UnreadableError` where a column holds what it cannot.
+    """
+    rows = list(rows)
+    if not {(*map(type, row), row[_OBSERVED]) for row in rows} <= _SOUND:
+        for row in rows:
+            if wrong := misfit(row):
+                position = row[0] if isinstance(row[0], int) else None
+                raise UnreadableError(wrong, position=position, hint=RESCUE)
     # Unpacked by hand, which takes half as long as slices: every reader comes by here.
     return [
         Recorded(a, b, c, d, e, f, g, h, i, j, k, x, m, n, o == 1, p, q, r, s)

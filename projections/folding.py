@@ -1,0 +1,21 @@
+"""Whether a log can be read to its end, as every command would have to."""
+
+from sprintlog.engine.log.stores.sqlite import SqliteLog
+
+from .catalogue import SPRINTS, sprint_of
+from .checkpoints import NoCheckpoints
+from .journal_reading import DOCUMENTS, JOURNALS
+from .reading import Reader
+
+
+def fold_all(log: SqliteLog) -> None:
+    """Fold every stream of a log from nothing; raise `UnreadableError` where one cannot.
+
+    A chain can be sound where no state follows from it: an erased payload is one.
+    """
+    for stream in log.streams():
+        if (sprint := sprint_of(stream)) is not None:
+            Reader(log, SPRINTS, NoCheckpoints()).from_nothing(sprint)
+        else:
+            Reader(log, JOURNALS, NoCheckpoints()).from_nothing(stream)
+            Reader(log, DOCUMENTS, NoCheckpoints()).from_nothing(stream)
