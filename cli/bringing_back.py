@@ -89,12 +89,18 @@ def folder_inside(workspace: Workspace, path: str) -> str:
 def into_output(
     workspace: Workspace, sprint_id: str, wish: Wish, into: str | None = None
 ) -> Wish:
-    """Return a wish for what changed since the first snapshot, or its paths, elsewhere."""
+    """Return a wish for what the loop changed, or its paths, elsewhere.
+
+    That is seen from the snapshot that was taken before the first iteration; without it,
+    and for that snapshot itself, all files are the result.
+    """
     folder = folder_inside(workspace, into or str(workspace.location.root / OUTPUT))
     first = first_snapshot(
         workspace.sprint(sprint_id), worktree=workspace.location.worktree
     )
-    since = first.snapshot if first is not None and not wish.paths else ""
+    is_seen = first is not None and first.iteration == 0 and not wish.paths
+    since = first.snapshot if first is not None and is_seen else ""
+    since = "" if since == wish.snapshot else since
     return wish._replace(into=folder, since=since)
 
 

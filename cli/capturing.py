@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.masking import mask
 from sprintlog.projections.workspace import Workspace
 
@@ -17,6 +17,8 @@ from .wiring import environment, here
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 TIMEOUT_SECONDS = 600.0
+OUTPUT_CHARS_MAX = 4000
+"""How much of the end of an output is kept of a measurement that failed."""
 
 
 class Capturing(NamedTuple):
@@ -94,48 +96,69 @@ def with_capturing(function: Function) -> Function:
     return packed  # type: ignore[return-value]
 
 
-def captured(
-    workspace: Workspace,
-    asked: Capturing,
-    wish: Mapping[str, Any],
-    *,
-    sprint_id: str,
-    masks: bool,
-) -> dict[str, Any]:
-    """Return a wish to measure with what was captured; say what is worth it.
+class Capturer:
+    """Captures what was asked for, and tells what became of it when that fails."""
 
-    A metric that is both given and found must be the same.
-    """
-    # Imported here: no other recording command needs it.
-    from sprintlog.engine.outside.gate_script import environment_of
-    from sprintlog.engine.outside.reports.capturing import Asked, capture
+    def __init__(self, workspace: Workspace, asked: Capturing, *, sprint_id: str) -> None:
+        # Imported here: no other recording command needs it.
+        from sprintlog.engine.outside.gate_script import environment_of
+        from sprintlog.engine.outside.reports.capturing import Asked, Capture
 
-    measured = capture(
-        Asked(
-            asked.reports,
-            asked.sources,
-            asked.runs,
-            asked.builds,
-            asked.timeout_seconds,
-        ),
-        folder=here(),
-        root=workspace.location.root,
-        environment=environment_of(environment(), extra=asked.pass_on, SPRINT_ID=sprint_id),
-    )
-    metrics = dict(measured.metrics)
-    for name, value in wish["metrics"].items():
-        if metrics.setdefault(name, value) != value:
-            source = next(one.name for one in measured.origins if name in one.metrics)
-            raise InvalidInputError(
-                f"{value} is given, and {source} says {metrics[name]}",
-                field=name,
-                hint="leave one of them out",
-            )
-    for note in measured.notes:
-        warn(note)
-    origins = tuple(
-        msgspec.structs.replace(one, name=mask(one.name)) if masks else one
-        for one in measured.origins
-    )
-    found = {**wish, "metrics": metrics, "origins": origins, "usage": measured.usage}
-    return {name: value for name, value in found.items() if value is not None}
+        extra = asked.pass_on
+        self._capture = Capture(
+            Asked(
+                asked.reports,
+                asked.sources,
+                asked.runs,
+                asked.builds,
+                asked.timeout_seconds,
+            ),
+            folder=here(),
+            root=workspace.location.root,
+            environment=environment_of(environment(), extra=extra, SPRINT_ID=sprint_id),
+        )
+
+    def add_to(self, wish: Mapping[str, Any], *, masks: bool) -> dict[str, Any]:
+        """Return a wish to measure with what was captured; say what is worth it.
+
+        A metric that is both given and found must be the same.
+        """
+        measured = self._capture.measure()
+        metrics = dict(measured.metrics)
+        for name, value in wish["metrics"].items():
+            if metrics.setdefault(name, value) != value:
+                source = next(one.name for one in measured.origins if name in one.metrics)
+                raise InvalidInputError(
+                    f"{value} is given, and {source} says {metrics[name]}",
+                    field=name,
+                    hint="leave one of them out",
+                )
+        for note in measured.notes:
+            warn(note)
+        origins = tuple(
+            msgspec.structs.replace(one, name=mask(one.name)) if masks else one
+            for one in measured.origins
+        )
+        usage = measured.usage
+        found = {**wish, "metrics": metrics, "origins": origins, "usage": usage}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def failure(self, error: SprintlogError, *, masks: bool) -> dict[str, Any]:
+        """Return the wish that says why nothing could be measured, and what was run."""
+        culprit = self._capture.culprit
+        said: dict[str, Any] = {"error": error.message}
+        if culprit is not None:
+            result = culprit.result
+            said |= {
+                "command": culprit.command,
+                "exit_code": result.exit_code,
+                "timed_out": result.timed_out,
+                "output": result.output,
+                "output_sha256": result.output_sha256,
+            }
+        if masks:
+            texts = ("error", "command", "output")
+            said |= {name: mask(said[name]) for name in texts if name in said}
+        if culprit is not None:
+            said["output"] = said["output"][-OUTPUT_CHARS_MAX:]
+        return said

@@ -42,7 +42,8 @@ def comparison_lines(one: Judgement, other: Judgement) -> list[str]:
     rows = [("", str(one.number), str(other.number), "delta")]
     rows.append(("class", one.classification or "-", other.classification or "-", ""))
     pairs: list[tuple[str, Any, Any, int]] = [
-        ("score", one.score.value, other.score.value, 4)
+        ("score", one.score.value, other.score.value, 4),
+        ("  measured, %", 100 * one.score.share, 100 * other.score.share, 1),
     ]
     for mine, theirs in zip(one.score.dimensions, other.score.dimensions, strict=True):
         pairs.append((f"  {mine.name}", mine.points, theirs.points, 2))

@@ -11,13 +11,16 @@ from sprintlog.engine.iterations.exact import Number, short, shown
 from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
+from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.projections.judging import Judged
+from sprintlog.projections.judging import Failure, Judged
 from sprintlog.projections.reports.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.workspace import Workspace
 
 from .output import coloured, shows_bars, table
 
+ERROR_CHARS_MAX = 120
+"""How much of an error fits into a line of a table."""
 HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
 
 
@@ -77,6 +80,7 @@ def recommendation_answer(given: Recommendation) -> dict[str, Any]:
         "iteration": given.number,
         "action": given.action,
         "target_iteration": given.target,
+        "best_iteration": given.best,
         "reason": given.reason,
         "message": given.message,
         "reasons": [{"text": r.text, "weight": float(r.weight)} for r in given.reasons],
@@ -86,11 +90,38 @@ def recommendation_answer(given: Recommendation) -> dict[str, Any]:
     }
 
 
-def list_lines(judged: Judged, shown_ones: Iterable[Judgement]) -> list[str]:
-    """Return a table of iterations, one a line."""
+def subject_line(judged: Judged, given: Recommendation) -> str:
+    """Return which iteration an advice speaks of, and what is known of it."""
+    name = f"iteration {given.number}"
+    if judged.tracker.entry(given.number) is None:
+        why = "; ".join(reason.text for reason in given.reasons)
+        return f"{name}: {why.removeprefix(f'{name} ')}"
+    one = judged.one(given.number)
+    word = one.classification or "nothing to compare with yet"
+    return f"{name}: {word}, quality {said_score(one.score)}"
+
+
+def failure_answer(failure: Failure) -> dict[str, Any]:
+    """Return an iteration whose measurement failed, as JSON has it."""
+    return {
+        "iteration": failure.fact.number,
+        "at": failure.at,
+        "version": failure.version,
+        "class": None,
+        "score": None,
+        "failed": {n: v for n, v in asdict(failure.fact).items() if n != "number"},
+    }
+
+
+def list_lines(
+    judged: Judged, shown_ones: Iterable[Judgement], failures: Iterable[Failure] = ()
+) -> list[str]:
+    """Return a table of iterations, one a line, those without a measurement among them."""
     off_path = judged.off_path()
-    rows = [_row(judged, one, off_path) for one in shown_ones]
-    return table([HEAD, *rows], right=frozenset({0, 2, 3, 4, 5}))
+    rows = [(one.number, _row(judged, one, off_path)) for one in shown_ones]
+    rows += [(one.fact.number, _failed_row(one)) for one in failures]
+    lines = [row for _, row in sorted(rows)]
+    return table([HEAD, *lines], right=frozenset({0, 2, 3, 4, 5}))
 
 
 def trajectory_line(judged: Sequence[Judgement]) -> str | None:
@@ -119,7 +150,9 @@ def recommendation_lines(given: Recommendation) -> list[str]:
     """Return the reasons of an advice, and where its confidence comes from."""
     lines = [f"action: {given.action}"]
     if given.target is not None:
-        lines.append(f"target: iteration {given.target}")
+        differs = given.best not in (None, given.target)
+        best = f" (the best one is iteration {given.best})" if differs else ""
+        lines.append(f"target: iteration {given.target}{best}")
     lines.append(f"reason: {given.reason}")
     lines += [f"  {reason.text}  {shown(reason.weight, 1)}" for reason in given.reasons]
     lines.append(f"confidence: {given.derivation}")
@@ -164,6 +197,11 @@ def _row(judged: Judged, one: Judgement, off_path: set[int]) -> tuple[str, ...]:
         ", ".join(alert.type for alert in one.alerts) or "-",
         ", ".join(mark for mark, is_so in marks.items() if is_so),
     )
+
+
+def _failed_row(failure: Failure) -> tuple[str, ...]:
+    said = f"not measured: {failure.fact.error}"
+    return (str(failure.fact.number), *("-",) * (len(HEAD) - 2), said[:ERROR_CHARS_MAX])
 
 
 def _cell(number: Number | None, places: int) -> str:

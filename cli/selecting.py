@@ -26,9 +26,9 @@ from .wiring import environment, open_workspace, with_recording
 def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     """Select the loop's result: the best iteration, never blindly the last one.
 
-    The highest score of at least 0.70 whose tests pass, the earlier one of equals; the
-    baseline where nothing beats it. Applied are the files that changed from the first
-    snapshot to its own, in .aiwg/output/.
+    The highest score of at least 0.70 whose tests pass, the latest of equals; the baseline
+    where all of these are regressions against it. Applied are the files that changed since
+    the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
     """
     from sprintlog.engine.sprint.deciding import select_best
     from sprintlog.projections.best_iteration import selection_data

@@ -8,6 +8,7 @@ import click
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.measuring import with_tree
 from sprintlog.engine.sprint.snapshots import KEEP_DEFAULT, has_snapshot
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.workspace import Outcome, Workspace
@@ -115,7 +116,10 @@ def keeping_files(
             def keep(rule: Rule) -> Rule:
                 def decide(sprint: Sprint, **wish: Any) -> list[Fact]:
                     facts = rule(sprint, **wish)
-                    return [*facts, fact_for(sprint)] if facts else []
+                    if not facts:
+                        return []
+                    snapshot = fact_for(sprint)
+                    return [*with_tree(facts, snapshot.tree), snapshot]
 
                 return decide
 

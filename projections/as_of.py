@@ -4,7 +4,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.rollback import iteration_end
 from sprintlog.engine.sprint.state import Sprint
@@ -62,8 +61,8 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
         return _version_of_journal(log, stream, head, point)
     match point.form:
         case "best":
-            best = best_of(head)
-            version = iteration_end(head.record, best.number, version=head.version)
+            best = target_of(log, head)
+            version = iteration_end(head.record, best, version=head.version)
         case "version":
             version = point.number if point.number <= head.version else 0
         case "iter":
@@ -99,16 +98,22 @@ def _version_of_journal(log: Log, stream: str, head: "Journal", point: Point) ->
     return version
 
 
-def best_of(sprint: Sprint) -> Best:
-    """Return the best iteration so far; raise `NotFoundError` while there is none."""
-    best = sprint.record.tracker.best
-    if best is None:
+def target_of(log: Log, sprint: Sprint) -> int:
+    """Return the iteration that `best` means as a point: where a rollback to it goes.
+
+    Raise `NotFoundError` while there is none.
+    """
+    # Imported here: exact numbers would cost every recording command their import.
+    from .judging import Judged
+
+    target = Judged(log, sprint).target()
+    if target is None:
         raise NotFoundError(
             f"no iteration of sprint {sprint.id} is the best one yet",
             hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
             sprint=sprint.id,
         )
-    return best
+    return target
 
 
 def _last(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:

@@ -159,6 +159,10 @@ def selection_data(judged: Judged, selection: Selection) -> Data:
             ),
             "reason_final_not_selected": compared.reason,
         }
+        final = selection.final.score
+        if final.share < 1 and not final.is_given:
+            share = _number(final.share, SCORE_PLACES)
+            data["comparison_to_final"]["final_measured_share"] = share
     data["selection_rationale"] = list(selection.rationale)
     if (lost := selection.degradation) is not None:
         loss = shown(lost.quality_loss * 100, LOSS_PLACES, signed=True)
@@ -192,6 +196,9 @@ def _best(judged: Judged, now: Judgement | None) -> Data:
         "current_iteration_score": _number(now and now.score.value, SCORE_PLACES),
         "quality_trajectory": _trajectory(judged.all()),
     }
+    target = judged.target()
+    if target is not None and (best is None or target != best.number):
+        data["rollback_target"] = _name(target)
     if off := judged.off_path():
         data["iterations_off_path"] = [_name(number) for number in sorted(off)]
     return data

@@ -1,19 +1,42 @@
 """From the log to judged iterations: a few events by version, or all in one scan."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.iterations.facts import IterationMeasured, RulesSet
+from sprintlog.engine.iterations.facts import (
+    IterationMeasured,
+    MeasurementFailed,
+    RulesSet,
+)
 from sprintlog.engine.iterations.judging import Fetch, Judge, Judgement
-from sprintlog.engine.iterations.recommend import Recommendation, recommend
+from sprintlog.engine.iterations.recommend import (
+    Recommendation,
+    recommend,
+    recommend_asking,
+)
 from sprintlog.engine.iterations.select import Selection, describe, select
+from sprintlog.engine.iterations.target import is_setback, rollback_target
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Tracker
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.facts import IterationEnded
-from sprintlog.engine.sprint.measuring import last_measured
-from sprintlog.engine.sprint.rollback import lies_on, path
+from sprintlog.engine.sprint.measuring import (
+    last_measured,
+    measured_on_path,
+    unmeasured_iteration,
+)
 from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import CODEC, sprint_stream
+
+
+class Failure(NamedTuple):
+    """A measurement that failed."""
+
+    version: int
+    at: str
+    fact: MeasurementFailed
 
 
 class Judged:
@@ -23,6 +46,7 @@ class Judged:
         self.sprint = sprint
         self._log = log
         self._all: list[Judgement] | None = None
+        self._judge = Judge(sprint.record.tracker, self._by_version)
 
     @property
     def tracker(self) -> Tracker:
@@ -47,11 +71,11 @@ class Judged:
 
     def baseline(self) -> Judgement | None:
         """Return the judgement of iteration 0, None when it was not captured."""
-        return Judge(self.tracker, self._by_version).baseline()
+        return self._judge.baseline()
 
     def one(self, number: int) -> Judgement:
         """Return the judgement of an iteration, read by the chain it was built on."""
-        return Judge(self.tracker, self._by_version).judge(number)
+        return self._judge.judge(number)
 
     def all(self) -> list[Judgement]:
         """Return the judgement of every measured iteration, by number; read once."""
@@ -61,12 +85,39 @@ class Judged:
 
     def off_path(self) -> set[int]:
         """Return the iterations that a rollback left behind."""
-        stretches = path(self.sprint.record.rollbacks, self.sprint.version)
-        measured = self.tracker.measured
-        return {entry.number for entry in measured if not lies_on(stretches, entry.version)}
+        measured = {entry.number for entry in self.tracker.measured}
+        return measured - set(measured_on_path(self.sprint))
+
+    def best(self) -> Judgement | None:
+        """Return the judgement of the tracker's best iteration, None without one."""
+        best = self.tracker.best
+        return None if best is None else self._judge.judge(best.number)
+
+    def best_in_force(self) -> Judgement | None:
+        """Return the best iteration, unless it was gone back from as a setback itself.
+
+        That one is no measure of the others, and no place to go back to.
+        """
+        best = self.best()
+        if best is not None and is_setback(best, None, self.rules):
+            return None if best.number in self.off_path() else best
+        return best
+
+    def target(self) -> int | None:
+        """Return the iteration that a rollback to the best goes to, None without one."""
+        best, newest = self.best_in_force(), self.tracker.highest
+        target = rollback_target(self._on_path(newest), best, self.rules)
+        if target is None and self.tracker.best is not None:
+            target = max(measured_on_path(self.sprint), default=None)
+        return target
 
     def recommendation(self) -> Recommendation:
         """Return what to do now; raise `RefusedError` before anything was measured."""
+        unmeasured = unmeasured_iteration(self.sprint)
+        if unmeasured is not None:
+            failed = self.tracker.failed
+            why = failed if failed is not None and failed.number == unmeasured else None
+            return recommend_asking(unmeasured, why)
         last = self.last
         if last is None:
             raise RefusedError(
@@ -75,14 +126,24 @@ class Judged:
                 hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
                 wish="decide",
             )
+        return self.advice(last)
+
+    def advice(self, number: int) -> Recommendation:
+        """Return what to do after an iteration that was measured."""
         stats = self.sprint.plan.document.get("stats")
         limit = stats.get("max-iterations") if isinstance(stats, dict) else None
         return recommend(
-            self.one(last),
-            self.tracker.best,
+            self._judge.judge(number),
+            self.best_in_force(),
             self.rules,
             max_iterations=limit if type(limit) is int else None,
+            before=self._on_path(number - 1),
         )
+
+    def _on_path(self, highest: int) -> Iterator[Judgement]:
+        """Yield what was measured on the path up to a number, the newest first."""
+        numbers = [n for n in measured_on_path(self.sprint) if n <= highest]
+        yield from self._judge.some(reversed(numbers))
 
     def selection(self) -> Selection:
         """Return the loop's result if it ended now; raise `RefusedError` without one."""
@@ -95,6 +156,7 @@ class Judged:
                 best=self.tracker.best,
                 baseline=self.baseline(),
                 rules=self.rules,
+                off_path=self.off_path(),
             )
             if found is not None:
                 return found
@@ -120,8 +182,23 @@ class Judged:
             by_number[chosen.number],
             by_number[chosen.final],
             known,
-            self.tracker.rules_at(version),
+            rules=self.tracker.rules_at(version),
+            baseline=baseline,
+            off_path=self.off_path(),
         )
+
+    def failures(self) -> dict[int, Failure]:
+        """Return the last failed measurement of each iteration that has none."""
+        if self.tracker.failed is None:
+            return {}
+        stream, until = sprint_stream(self.sprint.id), self.sprint.version
+        rows = self._log.scan(stream, until=until, only=MeasurementFailed.type)
+        measured = {entry.number for entry in self.tracker.measured}
+        return {
+            fact.number: Failure(version, at, fact)
+            for version, at, fact in CODEC.facts_of(rows)
+            if isinstance(fact, MeasurementFailed) and fact.number not in measured
+        }
 
     def summaries(self) -> dict[int, str]:
         """Return what was said at the end of iterations, by their numbers."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.port import Log
 from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
 from sprintlog.engine.outside.snapshots.plan import lies_in, meant
 from sprintlog.engine.outside.snapshots.store import FILES, Store
@@ -35,7 +36,7 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import parse
 
 from .acting import ActingWorkspace, Envelope, Outcome
-from .as_of import best_of
+from .as_of import target_of
 from .catalogue import CODEC
 from .own_paths import kept_out
 
@@ -171,7 +172,7 @@ def find_snapshot(workspace: ActingWorkspace, sprint: Sprint, point: str) -> Hel
     """
     form, _, name = point.partition(":")
     if point == "best":
-        number = best_of(sprint).number
+        number = target_of(workspace.log, sprint)
         return snapshot_of(sprint, number, worktree=workspace.location.worktree)
     if form == "iter" and name.isascii() and name.isdigit() and len(name) < 19:
         return snapshot_of(sprint, int(name), worktree=workspace.location.worktree)
@@ -229,7 +230,7 @@ def prune(
     What the store holds and no sprint knows of goes too.
     """
     with store.lock():
-        decide = partial(_prune, keep=keep)
+        decide = partial(_prune, workspace.log, keep=keep)
         outcome = workspace.act(sprint_id, decide, **envelope)
         if not store.exists:
             return outcome, 0
@@ -244,8 +245,12 @@ def prune(
         return outcome, before - store.bytes_used()
 
 
-def _prune(sprint: Sprint, at: str, *, keep: int) -> list[Fact]:
-    return prune_snapshots(sprint, keep=keep)
+def _prune(log: Log, sprint: Sprint, at: str, *, keep: int) -> list[Fact]:
+    # Imported here: exact numbers are needed by no other snapshot.
+    from .judging import Judged
+
+    target = Judged(log, sprint).target()
+    return prune_snapshots(sprint, keep=keep, target=target)
 
 
 def pruned(outcome: Outcome) -> tuple[str, ...]:

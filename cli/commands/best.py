@@ -2,7 +2,7 @@
 
 import click
 
-from sprintlog.engine.iterations.exact import shown
+from sprintlog.engine.iterations.select import said_score
 from sprintlog.projections.judging import Judged
 
 from ..judged import breakdown_lines, judged_at, judgement_answer, list_lines
@@ -18,7 +18,8 @@ from ..wiring import open_workspace, with_json, with_point, with_sprint
 def command(explain: bool, at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """Show the best iteration so far: the highest score, the earlier one of equals.
 
-    `sprintlog rollback --to best` goes back to where it ended.
+    `sprintlog rollback --to best` goes back to the latest one on the path that is verified
+    and as good; where that is another one it is told too.
     """
     with open_workspace() as workspace:
         judged = judged_at(workspace, sprint_id, at)
@@ -28,12 +29,15 @@ def command(explain: bool, at: str | None, sprint_id: str | None, as_json: bool)
             answer = None
             if one is not None:
                 answer = judgement_answer(judged, one, judged.off_path())
-            print_json({"sprint": judged.sprint.id, "best": answer})
+            told = {"sprint": judged.sprint.id, "best": answer}
+            print_json({**told, "rollback_target": judged.target()})
             return
         if one is None or best is None:
             print_text("no iteration is the best one yet")
             return
-        print_text(f"iteration {best.number} (quality: {shown(best.value, 2)})")
+        print_text(f"iteration {best.number} (quality: {said_score(one.score)})")
+        if (target := judged.target()) not in (best.number, None):
+            print_text(f"a rollback to the best goes to iteration {target}")
         if explain:
             print_text(*_explained(judged))
 

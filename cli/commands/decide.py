@@ -27,13 +27,20 @@ from ..wiring import open_workspace, with_recording
 def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     """Say what to do now: continue, stop, roll back or ask a person.
 
-    What was answered is recorded; the same state asked again records nothing new.
+    It speaks of the latest iteration on the path; one that went without a measurement is
+    for a person. What was answered is recorded; the same state asked again records
+    nothing new.
     """
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.projections.catalogue import CODEC
     from sprintlog.projections.judging import Judged
 
-    from ..judged import exits_with, recommendation_answer, recommendation_lines
+    from ..judged import (
+        exits_with,
+        recommendation_answer,
+        recommendation_lines,
+        subject_line,
+    )
 
     options = Options(given)
     with open_workspace() as workspace:
@@ -49,16 +56,17 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
             first = CODEC.decode(outcome.events[0])
             fact = first if isinstance(first, RecommendationGiven) else fact
         assert fact is not None
-        advice = Judged(workspace.log, outcome.sprint).recommendation()
+        judged = Judged(workspace.log, outcome.sprint)
+        advice = judged.recommendation()
         is_current = advice.fact == fact
         if options.as_json:
             told = recommendation_answer(advice) if is_current else fact
             print_json({**answer_of(outcome), "recommendation": told})
         elif not is_current:
-            print_text(fact.reason)
+            print_text(fact.reason, f"iteration {fact.number}")
         else:
             lines = recommendation_lines(advice) if explain else []
-            print_text(advice.message, *lines)
+            print_text(advice.message, subject_line(judged, advice), *lines)
         refresh(workspace, sprint_id)
     if says_by_code:
         sys.exit(exits_with(fact.action))

@@ -7,18 +7,22 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.loop import end_iteration, start_iteration
 from sprintlog.engine.sprint.measuring import (
     capture_baseline,
     end_measured,
+    fail_measurement,
     measure_iteration,
 )
 from sprintlog.engine.sprint.ralph import fail_iteration
 from sprintlog.engine.sprint.words import FAILURE_CATEGORIES
+from sprintlog.projections.workspace import Workspace
 
-from ..capturing import Capturing, captured, with_capturing
+from ..capturing import Capturer, Capturing, with_capturing
+from ..describing import described
 from ..measured import read_metrics, with_metrics, with_score
-from ..output import print_json, print_styled, print_text
+from ..output import print_json, print_styled, print_text, warn
 from ..recording import Options, Rule, act, answer, record, refresh
 from ..reporting import tell_written, with_writing, write_files
 from ..selecting import select
@@ -187,20 +191,34 @@ def baseline(
 @with_sprint
 @with_json
 def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool) -> None:
-    """List what was measured: class, score, tests, coverage, errors and alerts."""
-    from ..judged import judged_at, judgement_answer, list_lines, trajectory_line
+    """List what was measured: class, score, tests, coverage, errors and alerts.
+
+    An iteration whose measurement failed is listed with the reason.
+    """
+    from ..judged import (
+        failure_answer,
+        judged_at,
+        judgement_answer,
+        list_lines,
+        trajectory_line,
+    )
 
     with open_workspace() as workspace:
         judged = judged_at(workspace, sprint_id, at)
-        base = judged.baseline()
-        found = [*([base] if base else []), *judged.all()][-(last or 0) :]
+        base, failures = judged.baseline(), judged.failures()
+        known = {one.number: one for one in [*([base] if base else []), *judged.all()]}
+        numbers = sorted(known.keys() | failures.keys())[-(last or 0) :]
+        found = [known[number] for number in numbers if number in known]
+        failed = [failures[number] for number in numbers if number in failures]
     if as_json:
         off_path = judged.off_path()
-        print_json([judgement_answer(judged, one, off_path) for one in found])
-    elif not found:
+        answers = {one.number: judgement_answer(judged, one, off_path) for one in found}
+        answers |= {one.fact.number: failure_answer(one) for one in failed}
+        print_json([answers[number] for number in numbers])
+    elif not numbers:
         print_text("no iteration was measured")
     else:
-        print_text(*list_lines(judged, found))
+        print_text(*list_lines(judged, found, failed))
         if (line := trajectory_line(found)) is not None:
             print_styled(f"\n{line}")
 
@@ -236,6 +254,31 @@ def _as_it_is(rule: Rule) -> Rule:
     return rule
 
 
+def _record_failure(
+    workspace: Workspace,
+    sprint_id: str,
+    name: str,
+    failed: dict[str, Any],
+    options: Options,
+) -> None:
+    """Record that an iteration could not be measured; whoever asked is told why after."""
+    # Key and expected version are those of the measurement, which is still to come.
+    own = options.with_values(key=None, expect=None)
+    try:
+        outcome = act(
+            workspace,
+            sprint_id,
+            name,
+            lambda sprint, at: fail_measurement(sprint, **failed),
+            own,
+            failed,
+        )
+        for event in outcome.events:
+            warn(f"recorded: {described(event)}; `sprintlog decide` asks a person then")
+    finally:
+        refresh(workspace, sprint_id)
+
+
 def _record(
     name: str,
     given: dict[str, Any],
@@ -262,9 +305,15 @@ def _record(
             # What would be refused anyway is refused before anything is run.
             metrics = wish["metrics"] or {"build_status": "success"}
             rule(workspace.sprint(sprint_id), **{**wish, "metrics": metrics})
-            wish = captured(
-                workspace, capturing, wish, sprint_id=sprint_id, masks=options.masks
-            )
+            capturer = Capturer(workspace, capturing, sprint_id=sprint_id)
+            try:
+                wish = capturer.add_to(wish, masks=options.masks)
+            except RefusedError as error:
+                if rule is not capture_baseline:
+                    failed = capturer.failure(error, masks=options.masks)
+                    failed["number"] = wish.get("number")
+                    _record_failure(workspace, sprint_id, name, failed, options)
+                raise
         with keeping or nullcontext(_as_it_is) as keep:
             kept = keep(rule)
             outcome = act(

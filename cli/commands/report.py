@@ -127,7 +127,7 @@ def _print_summary(judged: Judged, *, as_json: bool) -> None:
             judged.sprint.id,
             found,
             summaries=summaries,
-            best=judged.tracker.best,
+            best=judged.best(),
             given=given,
             selection=selection,
         )

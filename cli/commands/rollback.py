@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.snapshots import best_has_snapshot
+from sprintlog.engine.sprint.snapshots import has_snapshot
+from sprintlog.projections.as_of import target_of
 
 from ..recording import Options, act, answer_and_refresh
 from ..wiring import open_workspace, with_recording
@@ -45,7 +46,10 @@ def command(
         version = workspace.version_at(sprint_id, to)
         is_inside = workspace.is_inside_append(sprint_id, version)
         if with_files is None:
-            with_files = to == "best" and best_has_snapshot(workspace.sprint(sprint_id))
+            sprint = workspace.sprint(sprint_id)
+            with_files = to == "best" and has_snapshot(
+                sprint, target_of(workspace.log, sprint)
+            )
         if with_files:
             # Imported here: most rollbacks are of the state alone.
             from sprintlog.projections.restoring import Wish

@@ -146,6 +146,28 @@ class IterationMeasured(Fact, frozen=True):
     """What we read or ran ourselves; the other metrics were told."""
     usage: Usage | None = None
     """What the agent's work cost, as its reports say."""
+    tree: str | None = None
+    """The digest of the work tree then, where its files were kept in the same append."""
+
+
+class MeasurementFailed(Fact, frozen=True):
+    """What an iteration led to could not be measured."""
+
+    type: ClassVar[str] = "measurement-failed"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    number: int
+    error: str
+    """Why not."""
+    command: str | None = None
+    """What was run for it: the last one that failed, else the last one."""
+    exit_code: int | None = None
+    """How that ended; 128 and the signal's number when a signal ended it."""
+    timed_out: bool = False
+    """Whether it was ended at its time limit."""
+    output: str = ""
+    """The end of what it printed."""
+    output_sha256: str | None = None
+    """sha256 of all that it printed, in hexadecimal."""
 
 
 class RecommendationGiven(Fact, frozen=True):
@@ -212,6 +234,7 @@ class ArtifactsApplied(Fact, frozen=True):
 ITERATION_FACTS: tuple[type[Fact], ...] = (
     BaselineCaptured,
     IterationMeasured,
+    MeasurementFailed,
     RecommendationGiven,
     BestSelected,
     RulesSet,

@@ -3,7 +3,7 @@
 A judgement depends on nothing that happened after the iteration was measured.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ..errors import NotFoundError
@@ -50,6 +50,7 @@ class _Measured(NamedTuple):
     metrics: Metrics
     figures: Figures
     score: Score
+    tree: str | None
 
 
 class Judge:
@@ -63,8 +64,12 @@ class Judge:
 
     def all(self) -> list[Judgement]:
         """Return the judgement of every measured iteration, by number."""
+        return [*self.some(sorted(entry.number for entry in self._tracker.measured))]
+
+    def some(self, numbers: Iterable[int]) -> Iterator[Judgement]:
+        """Yield the judgements of many iterations; each is found at once."""
         self._entries = {entry.number: entry for entry in self._tracker.measured}
-        return [self.judge(number) for number in sorted(self._entries)]
+        return map(self.judge, numbers)
 
     def baseline(self) -> Judgement | None:
         """Return what was measured before any change, None where nothing was."""
@@ -99,7 +104,7 @@ class Judge:
         turns = [one for one in chain if one.entry.number != BASELINE_NUMBER]
         loop = find_loop(
             number,
-            [signature(one.figures) for one in turns[:WINDOW]][::-1],
+            [signature(one.figures, one.tree) for one in turns[:WINDOW]][::-1],
             after=limits.loop_after,
         )
         base = self._tracker.baseline_at(now.entry.version)
@@ -169,9 +174,11 @@ class Judge:
             entry = found
         at, fact = self._fetch(entry.version)
         assert isinstance(fact, BaselineCaptured | IterationMeasured)
-        given = fact.score if isinstance(fact, IterationMeasured) else None
+        given, tree = None, None
+        if isinstance(fact, IterationMeasured):
+            given, tree = fact.score, fact.tree
         now = figures(fact.metrics)
         base = self._tracker.baseline_at(entry.version)
         weights = self._tracker.rules_at(entry.version).weights
         scored = score(now, figures(base.metrics) if base else None, weights, given)
-        return _Measured(entry, at, fact.metrics, now, scored)
+        return _Measured(entry, at, fact.metrics, now, scored, tree)

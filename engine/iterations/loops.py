@@ -10,8 +10,6 @@ WINDOW = 5
 """How many iterations are looked at."""
 MESSAGE = "Infinite loop detected: metrics cycling"
 
-Signature = tuple[int, Fraction, Fraction, int]
-
 
 class Loop(NamedTuple):
     """What repeats."""
@@ -21,12 +19,34 @@ class Loop(NamedTuple):
     why: str
 
 
-def signature(now: Figures) -> Signature | None:
-    """Return what makes two iterations alike; None when a part of it is missing."""
+class Signature(NamedTuple):
+    """What makes two iterations alike."""
+
+    parts: tuple[int | Fraction | None, ...]
+    """Tests, pass rate, coverage and errors, as far as they are known."""
+    tree: str | None = None
+    """The digest of the work tree that was measured, where it is known."""
+
+    def is_like(self, other: "Signature | None", *, surely: bool) -> bool:
+        """Tell whether another iteration is like it, surely or as far as can be told.
+
+        Where a part is unknown the files must be the same, too; where they are not known
+        it is not sure.
+        """
+        if other is None or self.parts != other.parts:
+            return False
+        if None not in self.parts:
+            return True
+        if self.tree is None or other.tree is None:
+            return not surely
+        return self.tree == other.tree
+
+
+def signature(now: Figures, tree: str | None = None) -> Signature | None:
+    """Return what makes an iteration like others; None when nothing of it is known."""
     parts = (now.test_count, now.pass_rate, now.coverage, now.error_count)
-    if None in parts:
-        return None
-    return parts  # type: ignore[return-value]
+    is_known = any(part is not None for part in parts) or tree is not None
+    return Signature(parts, tree) if is_known else None
 
 
 def find_loop(
@@ -35,31 +55,37 @@ def find_loop(
     """Return what repeats in the last five iterations, the newest one last.
 
     Later than iteration `after` any repeat with another signature in between is an
-    infinite loop; before, only A-B-A-B and five alike are a pattern.
+    infinite loop; before, only A-B-A-B and five alike are a pattern. What is not sure is
+    never more than a pattern.
     """
     window = list(signatures[-WINDOW:])
-    if not window or window[-1] is None:
-        return None
     is_late = number > after
-    if len(window) == WINDOW and set(window) == {window[-1]}:
-        return Loop(is_late, f"the last {WINDOW} iterations are alike")
-    if is_late:
-        return _repeat(number, window)
-    if len(window) >= 4 and None not in window[-4:]:
-        a, b, c, d = window[-4:]
-        if a == c and b == d and a != b:
-            return Loop(False, "the last 4 iterations go to and fro")
+    for surely in (True, False):
+        if why := _repeat(window, is_late=is_late, surely=surely):
+            unsure = "" if surely else ", as far as was measured"
+            return Loop(is_late and surely, f"{why}{unsure}")
     return None
 
 
-def _repeat(number: int, window: list[Signature | None]) -> Loop | None:
-    """Return the loop where the newest signature was left and came back."""
-    newest = window[-1]
-    earlier = window[:-1]
-    if newest not in earlier:
+def _repeat(
+    window: Sequence[Signature | None], *, is_late: bool, surely: bool
+) -> str | None:
+    """Return in which way the newest signature comes again."""
+    newest = window[-1] if window else None
+    if newest is None:
         return None
-    back = len(earlier) - earlier.index(newest)
-    between = {one for one in window[-back:-1] if one is not None} - {newest}
-    if not between:
-        return None
-    return Loop(True, f"iteration {number} is like the one {back} before it")
+    alike = [newest.is_like(one, surely=surely) for one in window]
+    if len(window) == WINDOW and all(alike):
+        return f"the last {WINDOW} iterations are alike"
+    if is_late and True in alike[:-1]:
+        back = len(window) - 1 - alike.index(True)
+        left = [one for one in window[-back:] if not newest.is_like(one, surely=False)]
+        if any(one is not None for one in left):
+            return f"the last one is like the one {back} before it"
+    if not is_late and len(window) >= 4:
+        a, b, c, d = window[-4:]
+        if a is None or b is None or a.is_like(b, surely=False):
+            return None
+        if a.is_like(c, surely=surely) and b.is_like(d, surely=surely):
+            return "the last 4 iterations go to and fro"
+    return None

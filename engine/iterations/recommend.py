@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import chain
 from typing import NamedTuple
 
 from .alerts import CRITICAL, HIGH, MEDIUM
 from .classify import FORWARD, STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
 from .deltas import improved
 from .exact import exact, shown
-from .facts import RecommendationGiven, RulesSet
+from .facts import MeasurementFailed, RecommendationGiven, RulesSet
 from .judging import Judgement
 from .loops import MESSAGE as LOOP_MESSAGE
-from .tracker import Best
+from .target import behind_best, is_setback, rollback_target
 
 CONTINUE, STOP, ROLLBACK, ESCALATE = "continue", "stop", "rollback", "escalate"
 ACTIONS = (CONTINUE, STOP, ROLLBACK, ESCALATE)
@@ -38,6 +39,8 @@ class Recommendation(NamedTuple):
     """The same in a few words, as it is said to a loop."""
     reasons: tuple[Reason, ...]
     target: int | None = None
+    best: int | None = None
+    """The best iteration, where one should go back: its number may be another one."""
     alternatives: tuple[str, ...] = ()
 
     @property
@@ -72,9 +75,18 @@ class Recommendation(NamedTuple):
 
 
 def recommend(
-    judged: Judgement, best: Best | None, rules: RulesSet, *, max_iterations: int | None
+    judged: Judgement,
+    best: Judgement | None,
+    rules: RulesSet,
+    *,
+    max_iterations: int | None,
+    before: Iterable[Judgement] = (),
 ) -> Recommendation:
-    """Return what to do after the iteration; the first rule that applies decides."""
+    """Return what to do after the iteration; the first rule that applies decides.
+
+    `before` are those on the path to it, the newest first; they are read only to find
+    where a rollback goes.
+    """
     stops = _stops(judged, rules, max_iterations)
     if judged.loop is not None and judged.loop.is_infinite:
         why = Reason(f"{LOOP_MESSAGE} ({judged.loop.why})", SURE)
@@ -88,11 +100,26 @@ def recommend(
         share = shown(judged.score.share * 100, 0)
         why = Reason(f"only {share}% of the score's weight was measured", UNSURE)
         return _escalate(judged, "high uncertainty", "Too little measured", [why])
-    if back := _rollback(judged, best, rules):
-        return back
+    if is_setback(judged, best, rules):
+        target = rollback_target(chain([judged], before), best, rules)
+        return _rollback(judged, best, rules, target)
     if stops:
         return _stop(judged, *_STOPS[stops[0][0]], [why for _, why in stops])
     return _continue(judged)
+
+
+def recommend_asking(number: int, failed: MeasurementFailed | None) -> Recommendation:
+    """Return the advice to ask a person about an iteration that was not measured."""
+    why = f"iteration {number} was not measured"
+    if failed is not None:
+        why = f"{why}: {failed.error}"
+    return Recommendation(
+        number=number,
+        action=ESCALATE,
+        reason="Escalate to human - unmeasured iteration detected",
+        message=f"ALERT: Iteration {number} was not measured, recommend asking a person",
+        reasons=(Reason(why, UNSURE),),
+    )
 
 
 _STOPS = {
@@ -151,20 +178,11 @@ def _escalate(
 
 
 def _rollback(
-    judged: Judgement, best: Best | None, rules: RulesSet
-) -> Recommendation | None:
-    """Return the advice to go back where the iteration lost what was won before."""
-    value = judged.score.value
-    behind = best.value - value if best is not None and value is not None else Fraction(0)
+    judged: Judgement, best: Judgement | None, rules: RulesSet, target: int | None
+) -> Recommendation:
+    """Return the advice to go back to what was won before."""
+    behind = behind_best(judged, best)
     limit = exact(rules.thresholds.below_best)
-    severities = {alert.severity for alert in judged.alerts}
-    if not (
-        CRITICAL in severities or (HIGH in severities and behind > 0) or behind > limit
-    ):
-        return None
-    # Who is best itself goes back to what it was built on.
-    is_best = best is None or best.number == judged.number
-    target = judged.previous if is_best or best is None else best.number
     reasons = [Reason(alert.message, WEIGHTS[alert.severity]) for alert in judged.alerts]
     if behind > limit:
         text = f"score is {shown(behind, 2)} below the best, more than {shown(limit, 2)}"
@@ -178,6 +196,7 @@ def _rollback(
         message=f"ALERT: {said}, recommend rollback",
         reasons=tuple(reasons),
         target=target,
+        best=None if best is None else best.number,
     )
 
 

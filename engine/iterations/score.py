@@ -4,7 +4,7 @@ A component that cannot be measured is left out of its dimension's mean, a dimen
 without components leaves its weight out, and the rest is renormalised.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -58,6 +58,28 @@ class Score(NamedTuple):
             for component in dimension.components
             if component.points is not None
         )
+
+    def on(self, names: Collection[str]) -> Fraction | None:
+        """Return the score that some of its components give; None where none counts."""
+        total = share = Fraction(0)
+        for dimension in self.dimensions:
+            mean = _mean(tuple(c for c in dimension.components if c.name in names))
+            if mean is not None:
+                total += mean * dimension.weight / 100
+                share += dimension.weight
+        return total / share if share else None
+
+
+def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
+    """Return two scores on the components that both have; None where they share none.
+
+    A judgement from elsewhere is compared as it was given.
+    """
+    mine, theirs = one.value, other.value
+    if not (one.is_given or other.is_given):
+        common = one.components & other.components
+        mine, theirs = one.on(common), other.on(common)
+    return None if mine is None or theirs is None else (mine, theirs)
 
 
 def score(

@@ -1,17 +1,24 @@
 """The loop's result on completion: the best iteration, never blindly the last one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from .exact import exact, short, shown
+from .alerts import CRITICAL, HIGH, alerts
+from .deltas import deltas
+from .exact import exact, rounded, short, shown
 from .facts import BestSelected, RulesSet
 from .judging import Judgement
 from .metrics import FAILED
+from .score import Score, compared
 from .tracker import BASELINE_NUMBER, Best
 
 OVER_REFINEMENT = "over_refinement"
 RULE = "Per REF-015, select peak quality, not final iteration"
+SCORE_PLACES = 2
+"""Scores that print the same are equal."""
+NAMED_MAX = 10
+"""More iterations than these are only counted in a sentence."""
 
 
 class Degradation(NamedTuple):
@@ -59,7 +66,7 @@ class Selection(NamedTuple):
     def message(self) -> str:
         """Return the selection in a few words, as it is said to a loop."""
         what = "baseline" if self.is_baseline else f"iteration {self.selected.number}"
-        mine, last = _score(self.selected), _score(self.final)
+        mine, last = said_score(self.selected.score), said_score(self.final.score)
         marked = "" if self.why_not is None else f", not verified: {self.why_not}"
         return f"Selected {what} (quality: {mine} vs final {last}){marked}"
 
@@ -95,12 +102,23 @@ def refusal(judged: Judgement, rules: RulesSet) -> str | None:
     value = judged.score.value
     if value is None:
         return "it has no score"
-    if judged.is_incomplete:
-        return "it lacks a metric that others have"
     limit = exact(rules.thresholds.acceptance)
     if value < limit:
-        return f"its score {shown(value, 2)} is below {shown(limit, 2)}"
+        return f"its score {shown(value, SCORE_PLACES)} is below {shown(limit, 2)}"
     return not_verified(judged) if rules.verification_required else None
+
+
+def regression(judged: Judgement, baseline: Judgement, rules: RulesSet) -> str | None:
+    """Return how an iteration is a regression against the baseline; None if it is none."""
+    now, then = judged.figures, baseline.figures
+    found = alerts(judged.number, now, then, deltas(now, then), rules.thresholds)
+    serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
+    if serious:
+        return "; ".join(f"{alert.severity} {alert.message}" for alert in serious)
+    mine, base = compared(judged.score, baseline.score) or (0, 0)
+    if base - mine > exact(rules.thresholds.below_best):
+        return f"its score is {shown(base - mine, SCORE_PLACES)} lower on what both have"
+    return None
 
 
 def select(
@@ -110,34 +128,45 @@ def select(
     best: Best | None,
     baseline: Judgement | None,
     rules: RulesSet,
+    off_path: Collection[int] = (),
 ) -> Selection | None:
     """Return the best of all measured iterations; None when none can be told to be best.
 
-    The highest score among those that may be selected, the earlier one of equals; the
-    tracker's best where none may; the baseline where it is not strictly beaten.
+    Among those that may be selected it is the one that nothing later takes the place of;
+    the baseline where all of them are regressions against it. Where none may, it is the
+    tracker's best, or the baseline if that is not strictly beaten.
     """
     by_number = {one.number: one for one in judged}
     fit = [one for one in judged if refusal(one, rules) is None]
-    chosen = max(fit, key=lambda one: (_value(one), -one.number)) if fit else None
+    has_floor = baseline is not None and baseline.score.value is not None
+    chosen: Judgement | None = None
+    for one in sorted(fit, key=lambda one: one.number):
+        if chosen is None or _takes_over(one, chosen, off_path):
+            chosen = one
     if chosen is None and best is not None:
         chosen = by_number[best.number]
-    if baseline is not None:
+    if has_floor and baseline is not None:
         by_number[BASELINE_NUMBER] = baseline
-    last = by_number[final]
-    if baseline is not None and (chosen is None or _value(baseline) >= _value(chosen)):
-        if baseline.score.value is None:
-            return None
-        chosen = baseline
+        if fit:
+            is_floor = all(regression(one, baseline, rules) for one in fit)
+        else:
+            is_floor = chosen is None or _is_unbeaten(baseline, chosen)
+        chosen = baseline if is_floor else chosen
     if chosen is None:
         return None
-    return describe(chosen, last, judged, rules)
+    last = by_number.get(final) or baseline
+    assert last is not None
+    return describe(chosen, last, judged, rules=rules, baseline=baseline, off_path=off_path)
 
 
 def describe(
     chosen: Judgement,
     last: Judgement,
     judged: Sequence[Judgement],
+    *,
     rules: RulesSet,
+    baseline: Judgement | None = None,
+    off_path: Collection[int] = (),
 ) -> Selection:
     """Return a selection with its comparison to the last iteration, and why it is so."""
     later = _later(chosen, last, judged)
@@ -145,15 +174,72 @@ def describe(
     # The baseline is a floor: it needs no score of its own, only sound tests.
     is_baseline = chosen.number == BASELINE_NUMBER
     why_not = not_verified(chosen) if is_baseline else refusal(chosen, rules)
+    fit = [one for one in judged if refusal(one, rules) is None]
+    if is_baseline:
+        rationale = _floor(chosen, fit, rules)
+    else:
+        rationale = _rationale(chosen, judged, fit, why_not, off_path)
+        rationale += _lost(degradation)
     return Selection(
         selected=chosen,
         final=last,
         why_not=why_not,
         is_baseline=is_baseline,
-        rationale=tuple(_rationale(chosen, judged, degradation, why_not)),
+        rationale=tuple(rationale),
         comparison=_comparison(chosen, last, degradation, rules),
         degradation=degradation,
     )
+
+
+def said_score(score: Score) -> str:
+    """Return a score as it is printed, with the share of it that was measured."""
+    if score.value is None:
+        return "unknown"
+    text = shown(score.value, SCORE_PLACES)
+    if score.is_given or score.share == 1:
+        return text
+    return f"{text} with {short(score.share * 100)}% measured"
+
+
+def _takes_over(one: Judgement, chosen: Judgement, off_path: Collection[int]) -> bool:
+    """Tell whether a later iteration takes the place of the one chosen so far.
+
+    It must have what that one has, and is compared on that. Of equals the one that has
+    more goes first, then one on the path, then the later one: it holds the most work.
+    """
+    order = _order(one, chosen)
+    if order is None:
+        return False
+    if order or _lacks(chosen, one):
+        return order >= 0
+    return one.number not in off_path or chosen.number in off_path
+
+
+def _order(one: Judgement, other: Judgement) -> int | None:
+    """Return 1, 0 or -1 for a higher, equal or lower score; None if one lacks a part.
+
+    Printed scores are compared, on the components of the other.
+    """
+    if _lacks(one, other):
+        return None
+    pair = compared(one.score, other.score)
+    if pair is None:
+        return 0
+    mine, its = (rounded(value, SCORE_PLACES) for value in pair)
+    return (mine > its) - (mine < its)
+
+
+def _lacks(one: Judgement, other: Judgement) -> list[str]:
+    """Return the components that only the other one has; no given score needs any."""
+    if one.score.is_given or other.score.is_given:
+        return []
+    return sorted(other.score.components - one.score.components)
+
+
+def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
+    """Tell whether the baseline's score is no lower, on what both have measured."""
+    pair = compared(baseline.score, chosen.score)
+    return pair is not None and pair[0] >= pair[1]
 
 
 def _later(chosen: Judgement, last: Judgement, judged: Sequence[Judgement]) -> list[int]:
@@ -170,9 +256,10 @@ def _later(chosen: Judgement, last: Judgement, judged: Sequence[Judgement]) -> l
 def _degradation(
     chosen: Judgement, last: Judgement, later: Sequence[int]
 ) -> Degradation | None:
-    mine, final = chosen.score.value, last.score.value
-    if not later or not mine or final is None or final >= mine:
+    pair = compared(chosen.score, last.score)
+    if not later or pair is None or not pair[0] or (_order(last, chosen) or 0) >= 0:
         return None
+    mine, final = pair
     loss = (final - mine) / mine
     return Degradation(later[0], later[-1], OVER_REFINEMENT, len(later), loss)
 
@@ -185,34 +272,60 @@ def _comparison(
         return None
     reason: str | None = None
     if chosen.number != last.number:
-        why = refusal(last, rules)
-        if chosen.number == BASELINE_NUMBER and final <= mine:
-            reason = "The baseline was not beaten"
-        elif degradation is not None:
-            reason = f"Quality degraded after iteration {chosen.number}"
-        elif why is not None:
-            reason = f"Iteration {last.number} may not be selected: {why}"
-        else:
-            reason = f"Iteration {last.number} is not better"
+        reason = _why_not_last(chosen, last, degradation, rules)
     improvement = (mine - final) / final if final else None
     return Comparison(final, mine, mine - final, improvement, reason)
+
+
+def _why_not_last(
+    chosen: Judgement, last: Judgement, degradation: Degradation | None, rules: RulesSet
+) -> str:
+    why, name = refusal(last, rules), f"Iteration {last.number}"
+    if chosen.number == BASELINE_NUMBER and why is None:
+        lost = regression(last, chosen, rules) or "it is not better"
+        return f"{name} is a regression against the baseline: {lost}"
+    if chosen.number == BASELINE_NUMBER and _is_unbeaten(chosen, last):
+        return "The baseline was not beaten"
+    if degradation is not None:
+        return f"Quality degraded after iteration {chosen.number}"
+    if why is not None:
+        return f"{name} may not be selected: {why}"
+    if lacking := _lacks(last, chosen):
+        return f"{name} lacks {', '.join(lacking)}"
+    return f"{name} is not better"
+
+
+def _floor(baseline: Judgement, fit: Sequence[Judgement], rules: RulesSet) -> list[str]:
+    """Return the sentences that say why the baseline is the result."""
+    score = said_score(baseline.score)
+    if not fit:
+        return [f"No iteration may be selected, and none beat the baseline ({score})"]
+    said = ["Every iteration that may be selected is a regression against the baseline"]
+    said[0] += f" ({score})"
+    for one in fit[:NAMED_MAX]:
+        said.append(f"Iteration {one.number}: {regression(one, baseline, rules)}")
+    if (more := len(fit) - NAMED_MAX) > 0:
+        said.append(f"{more} more are regressions too")
+    return said
 
 
 def _rationale(
     chosen: Judgement,
     judged: Sequence[Judgement],
-    degradation: Degradation | None,
+    fit: Sequence[Judgement],
     why_not: str | None,
+    off_path: Collection[int],
 ) -> list[str]:
-    """Return the sentences that say why it was selected."""
-    if chosen.number == BASELINE_NUMBER:
-        return [f"No iteration that may be selected beat the baseline ({_score(chosen)})"]
+    """Return the sentences that say why an iteration is the result."""
     now, name = chosen.figures, f"Iteration {chosen.number}"
-    said = [f"{name} achieved peak quality ({_score(chosen)})"]
+    score = said_score(chosen.score)
+    said = [f"{name} achieved peak quality ({score})"]
     if why_not is not None:
-        said = [f"{name} has the best score ({_score(chosen)}), not verified: {why_not}"]
-    elif any(_value(one) > _value(chosen) for one in judged):
-        said = [f"{name} has the highest quality of those verified ({_score(chosen)})"]
+        said = [f"{name} has the best score ({score}), not verified: {why_not}"]
+    elif any((_order(one, chosen) or 0) > 0 for one in judged):
+        said = [f"{name} has the highest quality of those verified ({score})"]
+    if why_not is None:
+        said += _among_equals(chosen, fit, off_path)
     if not_verified(chosen) is None:
         skipped = "" if now.tests_passed == now.test_count else ", the rest skipped"
         said.append(f"All tests passing ({now.tests_passed}/{now.test_count}{skipped})")
@@ -221,17 +334,38 @@ def _rationale(
     known = [one.figures.coverage for one in judged if one.figures.coverage is not None]
     if now.coverage is not None and now.coverage == max(known):
         said.append(f"Highest coverage ({short(now.coverage)}%)")
-    if degradation is not None:
-        first, last = degradation.started, degradation.ended
-        span = f"iteration {first}" if first == last else f"iterations {first}-{last}"
-        said += [f"Quality degraded in {span}", RULE]
     return said
 
 
-def _value(judged: Judgement) -> Fraction:
-    return judged.score.value if judged.score.value is not None else Fraction(-1)
+def _among_equals(
+    chosen: Judgement, fit: Sequence[Judgement], off_path: Collection[int]
+) -> list[str]:
+    """Say that others are equal, and why they are not the result."""
+    others = [one for one in fit if one.number != chosen.number]
+    alike = [one for one in others if _order(one, chosen) == 0]
+    said = []
+    if equals := [str(one.number) for one in alike if not _lacks(chosen, one)]:
+        where = "" if chosen.number in off_path else " on the path"
+        said.append(
+            f"Equal to {_counted(equals)}: it is the latest{where}, and holds the most work"
+        )
+    fewer = [one for one in others if _lacks(one, chosen) and not _lacks(chosen, one)]
+    if less := [str(one.number) for one in fewer]:
+        said.append(f"More was measured than of {_counted(less)}")
+    return said
 
 
-def _score(judged: Judgement) -> str:
-    value = judged.score.value
-    return "unknown" if value is None else shown(value, 2)
+def _counted(numbers: Sequence[str]) -> str:
+    named = ", ".join(numbers[-NAMED_MAX:])
+    more = len(numbers) - NAMED_MAX
+    return f"{'iteration' if len(numbers) == 1 else 'iterations'} {named}" + (
+        f" and {more} more" if more > 0 else ""
+    )
+
+
+def _lost(degradation: Degradation | None) -> list[str]:
+    if degradation is None:
+        return []
+    first, last = degradation.started, degradation.ended
+    span = f"iteration {first}" if first == last else f"iterations {first}-{last}"
+    return [f"Quality degraded in {span}", RULE]

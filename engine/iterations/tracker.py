@@ -17,12 +17,15 @@ from .facts import (
     BaselineCaptured,
     BestSelected,
     IterationMeasured,
+    MeasurementFailed,
     RecommendationGiven,
     RulesSet,
 )
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from .score import Score
 
 BASELINE_NUMBER = 0
 NUMBER_MAX = 1_000_000_000
@@ -39,17 +42,19 @@ class Entry(NamedTuple):
     version: int
     previous: int | None
     is_incomplete: bool
-    """True when a component is missing that the baseline or the best one had then."""
+    """True when a component is missing that the best one had then."""
 
 
 class Best(msgspec.Struct, frozen=True, array_like=True):
-    """The iteration with the highest score so far."""
+    """The best iteration so far."""
 
     number: int
     score: str
     """Exactly, as a fraction."""
     components: tuple[str, ...]
     """What its score was made from."""
+    is_given: bool = False
+    """True for a judgement from elsewhere, which is compared as it was given."""
 
     @property
     def value(self) -> "Fraction":
@@ -69,6 +74,8 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """The tracker starts empty: iteration 0 is never best."""
     last: IterationMeasured | None = None
     """The newest measurement, to know the same wish again."""
+    failed: MeasurementFailed | None = None
+    """The newest measurement that failed, without what was printed."""
     highest: int = 0
     """The highest number that was measured."""
     baseline: BaselineCaptured | None = None
@@ -142,20 +149,39 @@ def _take_measured(tracker: Tracker, fact: IterationMeasured, version: int) -> N
     base_figures = figures(base.metrics) if base else None
     weights = tracker.rules_at(version).weights
     found = score(figures(fact.metrics), base_figures, weights, fact.score)
-    needed = set(tracker.best.components if tracker.best else ())
-    if base_figures is not None:
-        needed |= score(base_figures, base_figures, weights).components
-    is_incomplete = not found.is_given and not needed <= found.components
+    best = tracker.best
+    lacks_some = best is not None and not found.components.issuperset(best.components)
+    is_incomplete = lacks_some and not found.is_given
     built_on = fact.previous
     if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
         built_on = None
     tracker.keep(Entry(fact.number, version, built_on, is_incomplete))
-    if found.value is None or is_incomplete:
-        return
-    # A tie keeps the earlier one; the tracker starts at a score of 0.
-    if found.value > (tracker.best.value if tracker.best else 0):
+    if found.value is not None and not is_incomplete and _replaces(found, best):
         components = tuple(sorted(found.components))
-        tracker.best = Best(fact.number, str(found.value), components)
+        tracker.best = Best(fact.number, str(found.value), components, found.is_given)
+
+
+def _replaces(found: "Score", best: Best | None) -> bool:
+    """Tell whether a score that lacks nothing is better than the best one.
+
+    They are compared on what the best one was made from; of equals the one that has more
+    goes first, else the earlier one stays. The tracker starts at a score of 0.
+    """
+    if best is None or best.is_given or found.is_given:
+        return (found.value or 0) > (best.value if best else 0)
+    mine = found.on(best.components)
+    if mine is None or mine == best.value:
+        return len(found.components) > len(best.components)
+    return mine > best.value
+
+
+def _take_failed(tracker: Tracker, fact: MeasurementFailed, version: int) -> None:
+    tracker.failed = without_output(fact)
+
+
+def without_output(fact: MeasurementFailed) -> MeasurementFailed:
+    """Return a failed measurement as the tracker keeps it: without what was printed."""
+    return msgspec.structs.replace(fact, output="")
 
 
 def _take_recommended(tracker: Tracker, fact: RecommendationGiven, version: int) -> None:
@@ -173,6 +199,7 @@ def _take_applied(tracker: Tracker, fact: ArtifactsApplied, version: int) -> Non
 TAKE: dict[type[Fact], Callable[[Tracker, Any, int], None]] = {
     BaselineCaptured: _take_baseline,
     IterationMeasured: _take_measured,
+    MeasurementFailed: _take_failed,
     RulesSet: _take_rules,
     RecommendationGiven: _take_recommended,
     BestSelected: _take_selected,

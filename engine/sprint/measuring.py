@@ -1,7 +1,8 @@
 """Measurements: of the baseline before any change, and of what each iteration led to."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -9,14 +10,15 @@ from ..errors import NotFoundError, RefusedError
 from ..iterations.facts import (
     BaselineCaptured,
     IterationMeasured,
+    MeasurementFailed,
     Metrics,
     Origin,
     Usage,
 )
-from ..iterations.tracker import BASELINE_NUMBER
+from ..iterations.tracker import BASELINE_NUMBER, without_output
 from ..log.fact import Fact
-from .loop import end_iteration
-from .rollback import lies_on, path
+from .loop import end_iteration, open_iteration
+from .rollback import iteration_ends, lies_on, path
 from .starts import newest_first
 from .state import Record, Sprint
 from .transitions import check_exists
@@ -65,38 +67,79 @@ def measure_iteration(
     score: float | None = None,
     origins: Origins = (),
     usage: Usage | None = None,
+    tree: str | None = None,
 ) -> list[Fact]:
     """Measure what an iteration led to, once: the latest one when none is named (P15)."""
     from ..iterations.metrics import check_metrics
 
-    check_exists(sprint)
+    given, began = _begun(sprint, number)
     record = sprint.record
-    given = current_iteration(sprint) if number is None else number
-    if given is None:
-        raise NotFoundError(
-            "there is no iteration to measure: none was started",
-            hint="`sprintlog iteration start` begins one, `iteration baseline` needs none",
-        )
-    began = next((at for n, at in newest_first(record.starts) if n == given), None)
-    if began is None:
-        raise NotFoundError(f"iteration {given} was never started", iteration=given)
     if score is not None and not 0 <= score <= 1:
         raise RefusedError(f"score {score} is out of range: 0 to 1", field="score")
     checked = check_metrics(metrics)
     previous = previous_of(record, began)
-    fact = IterationMeasured(given, checked, previous, score, origins, usage)
+    fact = IterationMeasured(given, checked, previous, score, origins, usage, tree)
     if score is None:
         _check_any(checked)
-    if record.tracker.last == fact:
+    last = record.tracker.last
+    if last is not None and replace(last, tree=None) == replace(fact, tree=None):
         return []
-    if record.tracker.entry(given) is not None:
-        raise RefusedError(
-            f"iteration {given} was measured already; a measurement is never changed",
-            hint="`sprintlog iteration start` begins the next one",
-            iteration=given,
-            wish="measure",
-        )
+    _check_unmeasured(record, given)
     return [fact]
+
+
+def with_tree(facts: Sequence[Fact], tree: str) -> list[Fact]:
+    """Return facts, a measurement among them with the digest of what was measured."""
+    return [
+        replace(fact, tree=tree) if isinstance(fact, IterationMeasured) else fact
+        for fact in facts
+    ]
+
+
+def fail_measurement(
+    sprint: Sprint, *, error: str, number: int | None = None, **more: Any
+) -> list[Fact]:
+    """Say that what an iteration led to could not be measured: the latest one's."""
+    given, _ = _begun(sprint, number)
+    fact = MeasurementFailed(given, error, **more)
+    if sprint.record.tracker.failed == without_output(fact):
+        return []
+    _check_unmeasured(sprint.record, given)
+    return [fact]
+
+
+def unmeasured_iteration(sprint: Sprint) -> int | None:
+    """Return the latest iteration on the path if it went without a measurement.
+
+    One that is under way is not due yet, unless its measurement failed. Where nothing was
+    ever measured, nothing is missing.
+    """
+    tracker, number = sprint.record.tracker, current_iteration(sprint)
+    if number is None or tracker.entry(number) is not None:
+        return None
+    if tracker.failed is not None and tracker.failed.number == number:
+        return number
+    is_judged = bool(tracker.highest or tracker.baseline)
+    has_ended = open_iteration(sprint.plan) != number
+    return number if is_judged and has_ended else None
+
+
+def measured_on_path(sprint: Sprint) -> list[int]:
+    """Return the measured iterations that the state is built on, in their order.
+
+    Such a one began on the path, and was measured or ended on it: a measurement that comes
+    late speaks of what was there when its iteration ended.
+    """
+    record = sprint.record
+    stretches = path(record.rollbacks, sprint.version)
+    began = dict(record.iterations)
+    ends = iteration_ends(record, version=sprint.version)
+    return sorted(
+        number
+        for number, version, *_ in record.tracker.measured
+        if lies_on(stretches, began.get(number, version))
+        and (lies_on(stretches, version) or lies_on(stretches, ends.get(number, version)))
+    )
 
 
 def observed_measurement(sprint: Sprint, fact: IterationMeasured) -> IterationMeasured:
@@ -117,11 +160,12 @@ def end_measured(
     score: float | None = None,
     origins: Origins = (),
     usage: Usage | None = None,
+    tree: str | None = None,
 ) -> list[Fact]:
     """End the iteration under way and say what it led to, in one append."""
     ended = end_iteration(sprint, summary=summary)
     measured = measure_iteration(
-        sprint, metrics=metrics, score=score, origins=origins, usage=usage
+        sprint, metrics=metrics, score=score, origins=origins, usage=usage, tree=tree
     )
     return [*ended, *measured]
 
@@ -149,6 +193,32 @@ def last_measured(record: Record, version: int) -> int | None:
     stretches = path(record.rollbacks, version)
     entries = record.tracker.newest_first()
     return next((e.number for e in entries if lies_on(stretches, e.version)), None)
+
+
+def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
+    """Return an iteration that was started, and the version that did it."""
+    check_exists(sprint)
+    given = current_iteration(sprint) if number is None else number
+    if given is None:
+        raise NotFoundError(
+            "there is no iteration to measure: none was started",
+            hint="`sprintlog iteration start` begins one, `iteration baseline` needs none",
+        )
+    starts = newest_first(sprint.record.starts)
+    began = next((at for n, at in starts if n == given), None)
+    if began is None:
+        raise NotFoundError(f"iteration {given} was never started", iteration=given)
+    return given, began
+
+
+def _check_unmeasured(record: Record, number: int) -> None:
+    if record.tracker.entry(number) is not None:
+        raise RefusedError(
+            f"iteration {number} was measured already; a measurement is never changed",
+            hint="`sprintlog iteration start` begins the next one",
+            iteration=number,
+            wish="measure",
+        )
 
 
 def _check_any(metrics: object) -> None:

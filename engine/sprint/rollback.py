@@ -4,6 +4,7 @@ The parent of a rollback is its target, the parent of any other fact the one bef
 What lies on the path from a version to the root is in force there (DESIGN.md section 4).
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -82,6 +83,16 @@ def iteration_end(record: Record, number: int, *, version: int) -> int:
     ends = [at for _, at in started if at > begin]
     ends += [at for at, _ in record.rollbacks if begin < at <= version]
     return min(ends) - 1 if ends else version
+
+
+def iteration_ends(record: Record, *, version: int) -> dict[int, int]:
+    """Return the last version of each iteration, as `iteration_end` has it."""
+    started = [(n, at) for n, at in record.iterations if at <= version]
+    breaks = sorted(
+        [at for _, at in started] + [at for at, _ in record.rollbacks if at <= version]
+    )
+    after = [*breaks, version + 1]
+    return {n: after[bisect_right(breaks, at)] - 1 for n, at in started}
 
 
 def roll_back(

@@ -88,12 +88,6 @@ def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
     return any(h.iteration == number and h.purpose == OF_ITERATION for h in held)
 
 
-def best_has_snapshot(sprint: Sprint) -> bool:
-    """Tell whether the best iteration's files were kept."""
-    best = sprint.record.tracker.best
-    return best is not None and has_snapshot(sprint, best.number)
-
-
 def first_snapshot(sprint: Sprint, *, worktree: str) -> HeldSnapshot | None:
     """Return the first snapshot of a work tree, from which changes are seen."""
     held = sprint.record.snapshots
@@ -153,11 +147,14 @@ def files_with(sprint: Sprint, facts: Sequence[Fact], *, worktree: str) -> Resto
     return next((r for r in own if r.fact.rollback in taken_back), None)
 
 
-def prune_snapshots(sprint: Sprint, *, keep: int = KEEP_DEFAULT) -> list[Fact]:
+def prune_snapshots(
+    sprint: Sprint, *, keep: int = KEEP_DEFAULT, target: int | None = None
+) -> list[Fact]:
     """Let go of all but the newest snapshots and those that something may go back to.
 
     The best iteration's and the selected one's, the first, what rollbacks went back to, and
-    what stood there before a restore that can be taken back are never let go.
+    what stood there before a restore that can be taken back are never let go; nor those of
+    `target`, the iteration that a rollback to the best would go to now.
     """
     check_exists(sprint)
     if keep < 1:
@@ -166,18 +163,19 @@ def prune_snapshots(sprint: Sprint, *, keep: int = KEEP_DEFAULT) -> list[Fact]:
         )
     record = sprint.record
     held = record.snapshots
-    stay = {one.snapshot for one in held[-keep:]} | protected(record)
+    stay = {one.snapshot for one in held[-keep:]} | protected(record, target)
     gone = [one.snapshot for one in held if one.snapshot not in stay]
     return [SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
 
 
-def protected(record: Record) -> set[str]:
+def protected(record: Record, target: int | None = None) -> set[str]:
     """Return the snapshots that are never let go."""
     held = [one for one in record.snapshots if one.purpose == OF_ITERATION]
     stay = {one.snapshot for one in held[:1]}
     stay |= {one.snapshot for one in held if one.iteration == 0}
     tracker = record.tracker
     chosen = {one.number for one in (tracker.best, tracker.selected) if one is not None}
+    chosen |= set() if target is None else {target}
     stay |= {one.snapshot for one in held if one.iteration in chosen}
     for _, to in record.rollbacks:
         stay |= {one.snapshot for one in [h for h in held if h.version <= to][-1:]}

@@ -22,7 +22,12 @@ from .gate_checks import record_gate
 from .gates import GateResult
 from .injection import inject_phases, inject_steps
 from .loop import end_iteration, limit_iterations, start_iteration
-from .measuring import capture_baseline, measure_iteration, observed_measurement
+from .measuring import (
+    capture_baseline,
+    fail_measurement,
+    measure_iteration,
+    observed_measurement,
+)
 from .plan import create_sprint, import_document
 from .queue import wish_request
 from .queue_decisions import decide_request, reopen_request
@@ -161,6 +166,8 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
         case i.IterationMeasured():
             del given["previous"]
             return measure_iteration(sprint, **{**given, "number": fact.number or None})
+        case i.MeasurementFailed():
+            return fail_measurement(sprint, **{**given, "number": fact.number or None})
         case i.RulesSet():
             return set_rules(sprint, rules=fact)
         case f.PhaseFailed():
@@ -225,6 +232,7 @@ _LEFT_OUT: dict[type[Fact], dict[str, Any]] = {
         ("request", "description", "created_at", "discovered_in"), ""
     ),
     i.IterationMeasured: {"number": 0},
+    i.MeasurementFailed: {"number": 0},
 }
 """What a wish may leave to the command, and what stands for that until then."""
 

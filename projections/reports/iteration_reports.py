@@ -11,7 +11,8 @@ from sprintlog.engine.iterations.exact import Number, rounded, short, shown
 from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Best
+from sprintlog.engine.iterations.select import said_score
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.sprint.snapshot_facts import OF_ITERATION
 
 from ..judging import Judged
@@ -44,7 +45,7 @@ class IterationReport(NamedTuple):
 
     judgement: Judgement
     rows: tuple[Row, ...]
-    best: Best | None
+    best: Judgement | None
     is_best_preserved: bool
     """True where a snapshot holds the files of the best iteration."""
     recommendation: Recommendation | None
@@ -57,7 +58,7 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
     is_compared = one.previous is not None and one.from_previous is not None
     previous = judged.one(one.previous or BASELINE_NUMBER) if is_compared else None
     base = judged.baseline() if one.from_baseline is not None else None
-    best = judged.tracker.best
+    best = judged.best()
     held = judged.sprint.record.snapshots
     return IterationReport(
         one,
@@ -65,7 +66,7 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
         best,
         best is not None
         and any(s.iteration == best.number and s.purpose == OF_ITERATION for s in held),
-        None if number == BASELINE_NUMBER else judged.recommendation(),
+        None if number == BASELINE_NUMBER else judged.advice(number),
     )
 
 
@@ -98,7 +99,7 @@ def iteration_report_data(report: IterationReport) -> Data:
         "alerts": [alert._asdict() for alert in one.alerts],
         "best_iteration_tracker": {
             "current_best": best and best.number,
-            "best_quality_score": _rounded(best.value if best else None, 2),
+            "best_quality_score": _rounded(best.score.value if best else None, 2),
             "is_best_preserved": report.is_best_preserved,
         },
         "recommendation": {
@@ -208,8 +209,8 @@ def _tracker(report: IterationReport) -> list[str]:
     one, best = report.judgement, report.best
     current = "none"
     if best is not None:
-        current = f"Iteration {best.number} (quality: {shown(best.value, 2)})"
-    mine = f"Iteration {one.number} (quality: {said(one.score.value, 2)})"
+        current = f"Iteration {best.number} (quality: {said_score(best.score)})"
+    mine = f"Iteration {one.number} (quality: {said_score(one.score)})"
     return [
         f"- **Current Best**: {current}",
         f"- **This Iteration**: {mine}",

@@ -88,7 +88,7 @@ def _title(name: str) -> str:
 
 _SCORES = {
     *("quality", "quality_score", "measured_share", "threshold"),
-    *("final_quality", "selected_quality", "delta"),
+    *("final_quality", "selected_quality", "delta", "final_measured_share"),
 }
 _RATES = {"pass_rate", "coverage_percentage", "improvement_percentage"}
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sprintlog.engine.iterations.exact import shown
 from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.recommend import Recommendation
-from sprintlog.engine.iterations.select import Selection
-from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Best
+from sprintlog.engine.iterations.select import Selection, said_score
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 
 from ..markdown import code, code_cell, table
 from .iteration_reports import MISSING, said
@@ -25,7 +25,7 @@ def summary_markdown(
     judged: Sequence[Judgement],
     *,
     summaries: dict[int, str],
-    best: Best | None,
+    best: Judgement | None,
     given: Recommendation | None,
     selection: Selection | None,
 ) -> str:
@@ -36,7 +36,7 @@ def summary_markdown(
         first, last = said(values[0], 2), said(values[-1], 2)
         lines += [f"- **Quality**: {code(sparkline(values))} {first} → {last}"]
     if best is not None:
-        lines += [f"- **Best**: iteration {best.number} ({shown(best.value, 2)})"]
+        lines += [f"- **Best**: iteration {best.number} ({said_score(best.score)})"]
     if given is not None:
         lines += [f"- **Now**: {given.message} ({given.reason})"]
     if selection is not None:
@@ -57,7 +57,7 @@ def _row(one: Judgement, summaries: dict[int, str]) -> tuple[str, ...]:
     return (
         str(one.number),
         one.classification or MISSING,
-        said(one.score.value, 2),
+        MISSING if one.score.value is None else said_score(one.score),
         MISSING if now.test_count is None else f"{passed}/{now.test_count}",
         MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",
         said(now.error_count, 0),

@@ -87,18 +87,104 @@ def test_commands_write_build_and_count(loop: Path, run: Run) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_what_is_refused_leaves_nothing_behind(
+def test_what_cannot_be_measured_is_kept_and_nothing_else(
     options: list[str], code: int, error: str, loop: Path, run: Run
 ) -> None:
-    """Nothing of the iteration's end is recorded, and it can be without the report."""
+    """That it failed and why is recorded; the iteration goes on, and can be measured."""
     (loop / "junit.xml").write_text(SUITE)
     (loop / "cut.xml").write_text(SUITE[:-4])
-    before = run("log", "--json").out
+    before = run("log", "--json").lines
     done = run("iteration", "end", *options)
-    assert done.code == code
-    assert done.err.startswith(error)
-    assert run("log", "--json").out == before
+    assert (done.code, done.out) == (code, "")
+    assert error in done.err
+    *same, failed = run("log", "--json").lines
+    assert same == before
+    assert failed["type"] == "measurement-failed"
+    assert error.endswith(failed["data"]["error"][: len(error) - len("error: ")])
     assert run("iteration", "end", "--metric", "test_count=2").code == 0
+    assert run("iteration", "list", "--json").json[0]["measured_share"] == 0
+
+
+def test_a_failed_measurement_names_what_was_run(loop: Path, run: Run) -> None:
+    """The fact has the command, its exit code, the end of its output and its digest."""
+    (loop / "junit.xml").write_text(SUITE)
+    token = f"ghp_{'a1' * 20}"
+    noise = "yes x | head -c 9000"
+    command = f"{noise}; echo {token}; exit 2"
+    done = run("iteration", "end", "--run", command, "--report", "junit.xml")
+    assert done.code == 1
+    assert f"is as it was before the run, which failed: {command}: exit code 2" in done.err
+    data = run("log", "--json", "--last", "1").lines[0]["data"]
+    masked = "[masked: github-token]"
+    assert (data["number"], data["exit_code"]) == (1, 2)
+    assert data["command"] == f"{noise}; echo {masked}; exit 2"
+    assert token not in data["error"]
+    assert data["output"].endswith(f"x\n{masked}\n")
+    assert len(data["output"]) == 4000
+    assert len(data["output_sha256"]) == 64
+    assert data["error"].endswith("exit code 2")
+
+
+def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run) -> None:
+    """What the agent broke is listed, and `decide` speaks of it, not of the one before."""
+    write = ("--run", WRITE, "--report", "junit.xml")
+    assert run("iteration", "end", *write).code == 0
+    assert run("decide", "--exit-code").code == 0
+    assert run("iteration", "start").code == 0
+    assert run("decide", "--exit-code").out.splitlines()[1].startswith("iteration 1: ")
+    broken = ("--run", "echo broken; exit 2", "--report", "junit.xml")
+    assert run("iteration", "end", *broken).code == 1
+    decided = run("decide", "--exit-code")
+    assert (decided.code, decided.out.splitlines()) == (
+        12,
+        [
+            "ALERT: Iteration 2 was not measured, recommend asking a person",
+            "iteration 2: was not measured: junit.xml: is as it was before the run, "
+            "which failed: echo broken; exit 2: exit code 2",
+        ],
+    )
+    lines = run("iteration", "list").out.splitlines()
+    assert lines[2].split()[:2] == ["2", "-"]
+    assert "not measured: junit.xml: is as it was" in lines[2]
+    (_, failed) = run("iteration", "list", "--json").json
+    assert (failed["iteration"], failed["score"]) == (2, None)
+    assert failed["failed"]["exit_code"] == 2
+    assert [
+        one["iteration"] for one in run("iteration", "list", "--last", "1", "--json").json
+    ] == [2]
+    assert run("iteration", "end", *write).code == 0
+    assert run("decide").out.splitlines()[1].startswith("iteration 2: ")
+    assert "failed" not in run("iteration", "list", "--json").json[1]
+
+
+def test_an_iteration_that_only_ended_is_for_a_person_too(loop: Path, run: Run) -> None:
+    """In a loop that is measured an iteration that ended without it is missing."""
+    assert run("iteration", "end").code == 0
+    assert "nothing to decide on" in run("decide").err
+    for options in (["--metric", "test_count=1", "--score", "0.5"], []):
+        assert run("iteration", "start").code == 0
+        assert run("iteration", "end", *options).code == 0
+    decided = run("decide", "--exit-code")
+    assert (decided.code, decided.out.splitlines()[1]) == (
+        12,
+        "iteration 3: was not measured",
+    )
+
+
+def test_a_baseline_that_cannot_be_measured_is_not_there(loop: Path, run: Run) -> None:
+    """Before any change nothing is lost: it is measured again."""
+    before = run("log", "--json").out
+    assert run("iteration", "baseline", "--report", "nowhere.xml").code == 3
+    assert run("log", "--json").out == before
+
+
+def test_the_measured_files_are_known_by_their_digest(loop: Path, run: Run) -> None:
+    """With --snapshot the measurement has the digest of the files that were kept."""
+    line = ("iteration", "end", "--metric", "tests_passed=2", "--snapshot")
+    assert run(*line).code == 0
+    _, measured, taken = run("log", "--json", "--last", "3").lines
+    assert measured["data"]["tree"] == taken["data"]["tree"]
+    assert run(*line).out.splitlines()[0] == "auth: nothing to record, it is so already"
 
 
 def test_a_key_runs_and_reads_once(loop: Path, run: Run) -> None:

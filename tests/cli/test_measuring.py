@@ -129,7 +129,8 @@ def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> No
     """Before the first measurement each reading says so."""
     assert done("iteration", "list").out == "no iteration was measured\n"
     assert done("best").out == "no iteration is the best one yet\n"
-    assert done("best", "--json").json == {"sprint": "auth", "best": None}
+    nothing = {"sprint": "auth", "best": None, "rollback_target": None}
+    assert done("best", "--json").json == nothing
     assert done("alerts").out == "No alerts\n"
     assert done("show", "best", "--json").json == {}
     assert "nothing to decide on" in run("decide").err
@@ -150,7 +151,7 @@ def test_compares_two_iterations(measured: Path, done: Run, run: Run) -> None:
 
 def test_explains_the_best_one(measured: Path, done: Run) -> None:
     """The best one with its breakdown, and what it was chosen from."""
-    assert done("best").out == "iteration 2 (quality: 0.97)\n"
+    assert done("best").out == "iteration 2 (quality: 0.97 with 80% measured)\n"
     explained = done("best", "--explain").out
     for word in ("all_tests_pass", "contribution", "regression"):
         assert word in explained
@@ -189,12 +190,15 @@ def test_tells_alerts(measured: Path, done: Run) -> None:
 def test_decides(
     measured: Path, run: Run, done: Run, setup: list[Any], code: int, message: str
 ) -> None:
-    """The answer is one line; with `--exit-code` its end says it to a script."""
+    """It says what to do, and of which iteration; `--exit-code` says it to a script."""
     for line in setup:
         done(*line)
     result = run("decide", "--exit-code")
-    assert (result.code, result.out) == (code, f"{message}\n")
-    assert done("decide").out == f"{message}\n"
+    subject = "iteration 2: forward, quality 0.97 with 80% measured"
+    if not any("rollback" in line for line in setup):
+        subject = "iteration 3: regression, quality 0.83 with 80% measured"
+    assert (result.code, result.out.splitlines()) == (code, [message, subject])
+    assert done("decide").out == result.out
 
 
 def test_records_an_answer_once(measured: Path, done: Run) -> None:
@@ -214,13 +218,16 @@ def test_answers_a_key_with_the_first_advice(measured: Path, done: Run, run: Run
     done("decide", "--key", "k")
     done("rollback", "--to", "best")
     again = run("decide", "--key", "k", "--exit-code")
-    assert (again.code, again.out) == (11, "Rollback to iteration 2 due to regression\n")
+    assert (again.code, again.out) == (
+        11,
+        "Rollback to iteration 2 due to regression\niteration 3\n",
+    )
 
 
 def test_explains_its_advice(measured: Path, done: Run) -> None:
     """Every reason is told, and how the confidence comes about."""
     lines = done("decide", "--explain").out.splitlines()
-    assert lines[1:3] == ["action: rollback", "target: iteration 2"]
+    assert lines[2:4] == ["action: rollback", "target: iteration 2"]
     assert lines[-1].startswith("confidence: 1 - (1 - 0.8)")
 
 
@@ -238,6 +245,28 @@ def test_goes_back_to_the_best_one(measured: Path, done: Run) -> None:
     done("iteration", "end", *options(M))
     listed = {one["iteration"]: one for one in done("iteration", "list", "--json").json}
     assert (listed[4]["previous"], listed[4]["is_on_path"]) == (2, True)
+
+
+def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> None:
+    """`best`, `decide`, the tracker and `--to best` agree on where a rollback goes."""
+    for passed in (10, 10, 4):
+        done("iteration", "start")
+        done("iteration", "end", *options({**M, "tests_passed": passed}))
+    lines = done("best").out.splitlines()
+    assert lines[0].startswith("iteration 1 ")
+    assert lines[1:] == ["a rollback to the best goes to iteration 2"]
+    assert done("best", "--json").json["rollback_target"] == 2
+    assert (
+        "target: iteration 2 (the best one is iteration 1)"
+        in done("decide", "--explain").out
+    )
+    tracker = done("show", "best", "--json").json["best_iteration_tracker"]
+    assert (tracker["current_best"], tracker["rollback_target"]) == (
+        "iteration_1",
+        "iteration_2",
+    )
+    done("rollback", "--to", "best")
+    assert read_state(sprint)["stats"]["current-iteration"] == 2
 
 
 def test_selects_and_says_so_again(measured: Path, done: Run) -> None:

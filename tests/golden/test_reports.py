@@ -63,7 +63,7 @@ def test_the_summary_is_the_stored_one(events: list[Recorded]) -> None:
         "fixture",
         [*([base] if base else []), *now.all()],
         summaries=now.summaries(),
-        best=now.tracker.best,
+        best=now.best(),
         given=now.recommendation(),
         selection=now.selected(),
     )

@@ -5,15 +5,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sprintlog.engine.iterations.exact import rounded
 from sprintlog.engine.iterations.facts import (
     IterationMeasured,
     Metrics,
     RulesSet,
     Thresholds,
 )
-from sprintlog.engine.iterations.judging import Judge
+from sprintlog.engine.iterations.judging import Judge, Judgement
 from sprintlog.engine.iterations.recommend import ACTIONS, recommend
-from sprintlog.engine.iterations.select import select
+from sprintlog.engine.iterations.score import compared
+from sprintlog.engine.iterations.select import refusal, regression, select
 from tests.spec.measured import Measured
 
 from .measurements import VALUES
@@ -79,22 +81,40 @@ def test_reads_few_events(found: Measured, random: Any) -> None:
 
 @laws
 @given(loops())
-def test_best_is_the_highest_complete_score(found: Measured) -> None:
-    """No complete iteration has a higher score than the best one."""
-    best = found.tracker.best
-    for one in found.all():
+def test_best_is_the_fold_of_its_rule(found: Measured) -> None:
+    """What lacks nothing and is better on what the best one has takes its place."""
+    best: Judgement | None = None
+    for one in sorted(found.all(), key=lambda one: one.version):
+        if one.score.value is None or (best is None and not one.score.value):
+            continue
         if best is None:
-            assert one.is_incomplete or not one.score.value
-        elif not one.is_incomplete and one.score.value is not None:
-            assert (one.score.value, -one.number) <= (best.value, -best.number)
+            best = one
+            continue
+        is_given = one.score.is_given or best.score.is_given
+        lacks = not best.score.components <= one.score.components
+        if lacks and not one.score.is_given:
+            assert one.is_incomplete
+            continue
+        its = best.score.value
+        mine = one.score.value if is_given else one.score.on(best.score.components)
+        assert its is not None
+        assert mine is not None
+        has_more = not is_given and best.score.components < one.score.components
+        if mine > its or (has_more and mine == its):
+            best = one
+    kept = found.tracker.best
+    assert (kept and kept.number) == (best and best.number)
+    assert kept is None or best is None or kept.value == best.score.value
 
 
 @laws
 @given(loops(), st.none() | st.integers(1, 20))
 def test_always_gives_advice(found: Measured, limit: int | None) -> None:
     """There is an answer to every loop: one of four actions, with a confidence."""
+    best = found.best()
     for one in found.all():
-        given = recommend(one, found.tracker.best, found.rules, max_iterations=limit)
+        before = [found.judge(n) for n in range(one.number - 1, 0, -1)]
+        given = recommend(one, best, found.rules, max_iterations=limit, before=iter(before))
         assert given.action in ACTIONS
         assert 0 < given.confidence <= 1
         assert given.target != one.number
@@ -103,27 +123,33 @@ def test_always_gives_advice(found: Measured, limit: int | None) -> None:
 @laws
 @given(loops())
 def test_selects_the_best_of_those_that_may_be(found: Measured) -> None:
-    """A verified selection has no other one above it that may be selected too."""
+    """No verified iteration that has all the selected one has is above it there."""
     measured = found.all()
     if not measured:
         return
+    base = found.baseline()
     selection = select(
         measured,
         final=measured[-1].number,
         best=found.tracker.best,
-        baseline=found.baseline(),
+        baseline=base,
         rules=found.rules,
     )
     if selection is None:
         return
-    value = selection.selected.score.value
-    assert value is not None
-    if selection.is_baseline or not selection.is_verified:
+    chosen = selection.selected
+    assert chosen.score.value is not None
+    fit = [one for one in measured if refusal(one, found.rules) is None]
+    if selection.is_baseline:
+        assert base is not None
+        assert all(regression(one, base, found.rules) for one in fit)
         return
-    base = found.baseline()
-    assert base is None or base.score.value is None or base.score.value < value
-    for one in measured:
-        if not one.is_incomplete and one.figures.tests_failed == 0:
-            ok = (one.figures.tests_passed or 0) > 0
-            if ok and one.figures.build_status != "failed" and one.score.value is not None:
-                assert one.score.value <= value
+    assert chosen in fit or not fit
+    for one in fit:
+        pair = compared(one.score, chosen.score)
+        has_all = chosen.score.components <= one.score.components
+        # A judgement from elsewhere has no parts: what stood before it may be above.
+        if pair is None or any(other.score.is_given for other in fit) or not has_all:
+            continue
+        mine, its = rounded(pair[0], 2), rounded(pair[1], 2)
+        assert mine <= its or one.number < chosen.number

@@ -54,7 +54,7 @@ class Scenario:
         self.now = time
         return self
 
-    def when(self, command: Command, **arguments: Any) -> Self:
+    def when(self, command: Command, /, **arguments: Any) -> Self:
         """Let a command decide on the sprint; deciding must not change it."""
         before = pack(self.sprint)
         self.decided = self.refused = None

@@ -112,6 +112,11 @@ class Measured:
         """Return the judgement of iteration 0."""
         return self._judge().baseline()
 
+    def best(self) -> Judgement | None:
+        """Return the judgement of the tracker's best iteration."""
+        best = self.tracker.best
+        return None if best is None else self.judge(best.number)
+
     @property
     def rules(self) -> RulesSet:
         """Return the rules in force."""

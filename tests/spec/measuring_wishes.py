@@ -37,6 +37,13 @@ MEASURING: list[tuple[list[Fact], str, Data, Command, Data]] = [
     ),
     (
         _GO,
+        "measurement-failed",
+        {"error": "no report", "command": "make test", "exit_code": 2, "output": "x"},
+        measuring.fail_measurement,
+        {"error": "no report", "command": "make test", "exit_code": 2, "output": "x"},
+    ),
+    (
+        _GO,
         "rules-set",
         {"thresholds": {"target": 0.9, "error_increase": 0}},
         deciding.set_rules,

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sprintlog.engine.iterations.facts import Metrics
+from sprintlog.engine.iterations.facts import IterationMeasured, Metrics
 from sprintlog.engine.iterations.loops import Signature, find_loop, signature
 
 from .measured import Measured, now
@@ -12,7 +12,15 @@ from .measured import Measured, now
 
 def signatures(text: str) -> list[Signature | None]:
     """Return a signature for each letter; a dash is one that is not known."""
-    return [None if c == "-" else (ord(c), Fraction(1), Fraction(1), 0) for c in text]
+    return [None if c == "-" else Signature((ord(c), 1, 1, 0)) for c in text]
+
+
+def partial(text: str) -> list[Signature | None]:
+    """Return signatures without errors: one letter for tests, and one for the files."""
+    return [
+        Signature((ord(one[0]), 1, 1, None), None if one[1] == "?" else one[1])
+        for one in text.split()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -48,12 +56,52 @@ def test_finds_what_repeats(number: int, seen: str, found: str | None) -> None:
     assert (loop and ("infinite" if loop.is_infinite else "pattern")) == found
 
 
-def test_a_signature_needs_all_four_parts() -> None:
-    """Tests, pass rate, coverage and errors: with one missing there is no signature."""
+@pytest.mark.parametrize(
+    ("number", "seen", "found"),
+    [
+        (11, "A1 B2 A1", "infinite"),
+        (11, "A1 B2 A3", None),
+        (11, "A? B2 A1", "pattern"),
+        (11, "A? B? A?", "pattern"),
+        (11, "A1 A2 A1", "infinite"),
+        (11, "A? A? A?", None),
+        (10, "A1 B2 A1 B2", "pattern"),
+        (10, "A? B? A? B?", "pattern"),
+        (10, "A1 B2 A3 B2", None),
+        (10, "A1 A2 A1 A2", "pattern"),
+        (5, "A? A? A? A? A?", "pattern"),
+        (11, "A? A? A? A? A?", "pattern"),
+        (11, "A1 A1 A1 A1 A1", "infinite"),
+        (11, "A1 A1 A? A1 A1", "pattern"),
+        (11, "A1 A2 A3 A4 A5", None),
+    ],
+)
+def test_fewer_parts_need_the_same_files(number: int, seen: str, found: str | None) -> None:
+    """With a part unknown the files must be the same; unknown files only ask a person."""
+    loop = find_loop(number, partial(seen), after=10)
+    assert (loop and ("infinite" if loop.is_infinite else "pattern")) == found
+
+
+def test_a_signature_has_four_parts() -> None:
+    """Tests, pass rate, coverage and errors, as far as they are known; none is none."""
     whole = {"test_count": 9, "tests_passed": 9, "coverage_percentage": 1, "error_count": 0}
-    assert signature(now(**whole)) == (9, Fraction(100), Fraction(1), 0)
+    assert signature(now(**whole)) == ((9, Fraction(100), Fraction(1), 0), None)
     for name in whole:
-        assert signature(now(**{n: v for n, v in whole.items() if n != name})) is None
+        found = signature(now(**{n: v for n, v in whole.items() if n != name}))
+        assert found is not None
+        assert None in found.parts
+    assert signature(now(lint_errors=None)) is None
+    assert signature(now(file_count=1), "t") == ((None,) * 4, "t")
+
+
+def test_files_are_those_that_were_measured() -> None:
+    """The digest of the work tree comes with the measurement."""
+    found = Measured()
+    for number, tree in enumerate(["t1", "t2", "t1"], start=9):
+        found.take(IterationMeasured(number, Metrics(9, 9), number - 1, tree=tree))
+    judged = found.judge(11)
+    assert judged.loop is not None
+    assert judged.loop.is_infinite
 
 
 def test_looks_at_the_chain_alone() -> None:

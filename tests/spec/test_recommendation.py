@@ -26,8 +26,14 @@ def advice(
 ) -> Recommendation:
     """Return what is advised after the last iteration of a loop."""
     rules = RulesSet(thresholds=Thresholds(**limits))
-    judged = found.judge(found.tracker.highest)
-    return recommend(judged, found.tracker.best, rules, max_iterations=max_iterations)
+    *before, judged = found.all()
+    return recommend(
+        judged,
+        found.best(),
+        rules,
+        max_iterations=max_iterations,
+        before=reversed(before),
+    )
 
 
 def scored(*scores: float) -> Measured:

@@ -1,4 +1,4 @@
-"""The loop's result: the best verified iteration, not blindly the last (R333-R341, P14)."""
+"""The loop's result: the best verified iteration, not blindly the last (R333-R341)."""
 
 from fractions import Fraction
 from typing import Any
@@ -23,7 +23,11 @@ RED = Metrics(10, 9, coverage_percentage=80.0)
 
 
 def selected(
-    found: Measured, *, final: int | None = None, rules: RulesSet | None = None
+    found: Measured,
+    *,
+    final: int | None = None,
+    rules: RulesSet | None = None,
+    off_path: tuple[int, ...] = (),
 ) -> Selection | None:
     """Return what is selected at the end of a loop."""
     return select(
@@ -32,6 +36,7 @@ def selected(
         best=found.tracker.best,
         baseline=found.baseline(),
         rules=rules or RulesSet(),
+        off_path=off_path,
     )
 
 
@@ -170,15 +175,40 @@ def test_takes_the_trackers_best_where_none_is_verified() -> None:
     )
 
 
-def test_keeps_the_earlier_one_of_equals() -> None:
-    """A tie keeps the earlier iteration."""
-    found = scored((0.8, GREEN), (0.9, GREEN), (0.9, GREEN))
-    assert number_of(found) == 2
+def test_takes_the_latest_of_equals() -> None:
+    """Of scores that print the same the latest wins: it holds the most work."""
+    found = scored((0.8, GREEN), (0.904, GREEN), (0.896, GREEN), (0.8, GREEN))
     selection = selected(found)
     assert selection is not None
-    assert selection.comparison is not None
-    assert selection.comparison.reason == "Iteration 3 is not better"
-    assert selection.degradation is None
+    assert selection.selected.number == 3
+    assert selection.rationale[:2] == (
+        "Iteration 3 achieved peak quality (0.90)",
+        "Equal to iteration 2: it is the latest on the path, and holds the most work",
+    )
+
+
+def test_equals_on_the_path_come_first() -> None:
+    """What a rollback left behind is the result only where none on the path is equal."""
+    found = scored((0.9, GREEN), (0.9, GREEN), (0.9, GREEN), (0.8, GREEN))
+    assert number_of(found, off_path=(2, 3)) == 1
+    assert number_of(found, off_path=(1, 2, 3)) == 3
+    better = scored((0.9, GREEN), (0.91, GREEN), (0.8, GREEN))
+    assert number_of(better, off_path=(2,)) == 2
+
+
+def test_hands_over_the_work_of_a_healthy_loop() -> None:
+    """With tests and build alone a green baseline is no reason to give nothing back."""
+    tests = [
+        Metrics(count, count, build_status="success") for count in (200, 210, 220, 230)
+    ]
+    found = loop(tests[0], tests[1:])
+    selection = selected(found)
+    assert selection is not None
+    assert (selection.selected.number, selection.is_verified) == (3, True)
+    assert selection.message == (
+        "Selected iteration 3 (quality: 1.00 with 80% measured "
+        "vs final 1.00 with 80% measured)"
+    )
 
 
 def test_selects_the_last_one_when_it_is_best() -> None:
@@ -192,8 +222,8 @@ def test_selects_the_last_one_when_it_is_best() -> None:
 
 
 @pytest.mark.parametrize(("passed", "number"), [(9, 0), (10, 1)])
-def test_falls_back_to_the_baseline(passed: int, number: int) -> None:
-    """A baseline that is not strictly beaten is selected, and that is said."""
+def test_keeps_the_baseline_where_nothing_is_verified(passed: int, number: int) -> None:
+    """Where none may be selected a baseline that is not strictly beaten is the result."""
     found = Measured(RED)
     found.measure(Metrics(10, passed, coverage_percentage=80.0))
     selection = selected(found)
@@ -206,12 +236,83 @@ def test_falls_back_to_the_baseline(passed: int, number: int) -> None:
         assert selection.message.startswith("Selected baseline (quality: ")
 
 
-def test_leaves_out_incomplete_iterations() -> None:
-    """What lacks a metric that the baseline has cannot be selected."""
+def test_falls_back_to_the_baseline_when_all_are_regressions() -> None:
+    """The baseline is the result where each verified iteration lost something serious."""
+    found = Measured(GREEN)
+    found.measure(Metrics(9, 9, coverage_percentage=90.0))
+    found.measure(Metrics(10, 10, coverage_percentage=77.9))
+    selection = selected(found)
+    assert selection is not None
+    assert selection.is_baseline
+    assert selection.rationale == (
+        "Every iteration that may be selected is a regression against the baseline "
+        "(0.97 with 80% measured)",
+        "Iteration 1: CRITICAL Test count decreased from 10 to 9; "
+        "HIGH Passing tests decreased from 10 to 9",
+        "Iteration 2: HIGH Coverage dropped 80%→77.9% (exceeds -2% threshold)",
+    )
+    assert selection.comparison is not None
+    assert selection.comparison.reason is not None
+    assert selection.comparison.reason.startswith(
+        "Iteration 2 is a regression against the baseline: HIGH Coverage"
+    )
+    found.measure(Metrics(10, 10, coverage_percentage=78.0))
+    assert number_of(found) == 3
+
+
+@pytest.mark.parametrize(("errors", "number"), [(9, 0), (8, 1)])
+def test_a_much_lower_score_is_a_regression(errors: int, number: int) -> None:
+    """More than 0.1 lower than the baseline, on what both have, is a regression."""
+    limits = Thresholds(error_increase=100)
+    found = Measured(Metrics(10, 10, lint_errors=0))
+    found.measure(Metrics(10, 10, lint_errors=errors, lint_warnings=0))
+    assert number_of(found, rules=RulesSet(thresholds=limits)) == number
+
+
+def test_what_is_not_comparable_beats_nothing() -> None:
+    """A baseline without tests says nothing of iterations that have nothing but tests."""
+    found = Measured(Metrics(lint_warnings=0))
+    found.measure(Metrics(10, 10, build_status="success"))
+    assert number_of(found) == 1
+    found = Measured(Metrics(coverage_percentage=100.0))
+    found.measure(Metrics(10, 9))
+    assert number_of(found) == 1
+
+
+def test_more_measured_takes_the_place_of_less() -> None:
+    """What has all the best one has, and is no lower there, replaces it with more."""
+    found = Measured()
+    found.measure(Metrics(10, 10, build_status="success"))
+    found.measure(Metrics(10, 10, build_status="success", lint_warnings=20))
+    selection = selected(found)
+    assert selection is not None
+    assert selection.selected.number == 2
+    assert selection.rationale[:2] == (
+        "Iteration 2 achieved peak quality (0.83 with 65% measured)",
+        "More was measured than of iteration 1",
+    )
+    assert found.tracker.best is not None
+    assert found.tracker.best.number == 2
+
+
+def test_less_measured_takes_nobodys_place() -> None:
+    """What lacks something that the best one has cannot be told to be better."""
     found = Measured(Metrics(10, 5, coverage_percentage=50.0))
     found.measure(Metrics(10, 10, coverage_percentage=60.0))
     found.measure(Metrics(10, 10))
     assert found.judge(2).is_incomplete
+    selection = selected(found)
+    assert selection is not None
+    assert selection.selected.number == 1
+    assert selection.comparison is not None
+    assert selection.comparison.reason == "Iteration 2 lacks coverage_percentage"
+
+
+def test_what_only_the_baseline_has_disqualifies_nobody() -> None:
+    """An iteration needs what the best one has, not what there was before."""
+    found = Measured(Metrics(10, 10, coverage_percentage=90.0, lint_errors=0))
+    found.measure(Metrics(11, 11, build_status="success"))
+    assert not found.judge(1).is_incomplete
     assert number_of(found) == 1
 
 

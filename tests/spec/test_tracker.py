@@ -4,7 +4,13 @@ import msgspec
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.facts import BaselineCaptured, IterationMeasured, Metrics
+from sprintlog.engine.iterations.facts import (
+    BaselineCaptured,
+    IterationMeasured,
+    Metrics,
+    RulesSet,
+)
+from sprintlog.engine.iterations.recommend import recommend
 from sprintlog.engine.iterations.tracker import Tracker
 
 from .measured import (
@@ -15,6 +21,7 @@ from .measured import (
     Measured,
     loop,
     metrics,
+    percent,
 )
 
 TESTS = Metrics(10, 9)
@@ -64,7 +71,7 @@ def test_keeps_the_earlier_one_of_equals() -> None:
 
 @pytest.mark.parametrize("baseline", [None, TESTS, MORE])
 def test_an_incomplete_iteration_is_never_best(baseline: Metrics | None) -> None:
-    """What lacks a component of the baseline or of the best one cannot become best."""
+    """What lacks a component of the best one cannot become best."""
     found = Measured(baseline)
     found.measure(MORE)
     assert best_of(found) == 1
@@ -74,11 +81,41 @@ def test_an_incomplete_iteration_is_never_best(baseline: Metrics | None) -> None
     assert not found.measure(MORE).is_incomplete
 
 
-def test_is_incomplete_against_the_baseline_alone() -> None:
-    """Before there is a best one the baseline says what is needed."""
+def test_needs_nothing_that_only_the_baseline_has() -> None:
+    """Before there is a best one no component is missing."""
     found = Measured(MORE)
-    assert found.measure(TESTS).is_incomplete
-    assert best_of(found) is None
+    assert not found.measure(TESTS).is_incomplete
+    assert best_of(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "best"),
+    [
+        (Metrics(10, 9, coverage_percentage=0.0), 2),
+        (Metrics(10, 8, coverage_percentage=100.0), 1),
+        (Metrics(10, 9), 1),
+        (Metrics(20, 19), 2),
+    ],
+)
+def test_more_measured_replaces_what_is_no_better(second: Metrics, best: int) -> None:
+    """Scores are compared on what the best one has; of equals the one with more wins."""
+    found = Measured()
+    found.measure(TESTS)
+    assert not found.measure(second).is_incomplete
+    assert best_of(found) == best
+
+
+def test_rollback_is_not_advised_for_having_measured_more() -> None:
+    """A first iteration with less measured does not stand above all richer ones."""
+    found = Measured()
+    found.measure(Metrics(10, 10))
+    found.measure(Metrics(10, 10, coverage_percentage=40.0, lint_warnings=30))
+    judged, best = found.judge(2), found.best()
+    assert best is not None
+    assert judged.score.value is not None
+    assert judged.score.value < percent("0.9")
+    given = recommend(judged, best, RulesSet(), max_iterations=None)
+    assert given.action == "continue"
 
 
 def test_a_given_score_needs_no_metrics() -> None:

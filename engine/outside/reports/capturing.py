@@ -10,7 +10,7 @@ from ...iterations.facts import Origin
 from ...sprint.gates import GateResult
 from ..gate_script import ScriptLostError, run_script
 from .complexity import measure_sources
-from .measuring import Measured, Wanted, read_reports, stamps, wanted
+from .measuring import Measured, Stamp, Wanted, read_reports, stamps, wanted
 
 TIMEOUT_SECONDS = 600.0
 """How long each command may take, unless it is said."""
@@ -30,42 +30,124 @@ class Asked(NamedTuple):
     timeout_seconds: float = TIMEOUT_SECONDS
 
 
-def capture(
-    asked: Asked, *, folder: Path, root: Path, environment: Mapping[str, str]
-) -> Measured:
-    """Return what was measured; raise `SprintlogError` unless all of it could be.
+class Ran(NamedTuple):
+    """A command that was run, and how it ended."""
+
+    command: str
+    result: GateResult
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether it ended with a failure."""
+        return self.result.timed_out or self.result.exit_code != 0
+
+
+class Capture:
+    """One measuring of a work tree; it knows what was run, also when it fails.
 
     Commands run in `root`; names of files belong to `folder`.
     """
-    before = stamps(_there(asked, folder)) if asked.runs else {}
-    notes: list[str] = []
-    for command in asked.runs:
-        result = _run(command, asked, root, environment)
-        if result.timed_out:
-            raise RefusedError(
-                f"{command}: ended at its time limit of {asked.timeout_seconds:g} s",
-                hint="--timeout gives it more",
+
+    def __init__(
+        self, asked: Asked, *, folder: Path, root: Path, environment: Mapping[str, str]
+    ) -> None:
+        self.asked = asked
+        self._folder = folder
+        self._root = root
+        self._environment = environment
+        self._ran: list[Ran] = []
+
+    @property
+    def culprit(self) -> Ran | None:
+        """Return the last command that failed, else the last one; None without any."""
+        found = [one for one in self._ran if one.failed] or self._ran
+        return found[-1] if found else None
+
+    def measure(self) -> Measured:
+        """Return what was measured; raise `SprintlogError` unless all of it could be."""
+        asked, folder = self.asked, self._folder
+        before = stamps(_there(asked, folder)) if asked.runs else {}
+        notes = self._run_all()
+        built, failures = self._build()
+        parts = [built, self._read(before, notes[-1] if notes else None)]
+        if asked.sources:
+            parts.append(
+                measure_sources(
+                    [Path(path) for path in asked.sources],
+                    folder=folder,
+                    environment=self._environment,
+                    timeout_seconds=asked.timeout_seconds,
+                )
             )
-        if result.exit_code:
-            notes.append(f"{command}: exit code {result.exit_code}")
-    built, failures = _build(asked, root, environment)
-    reports = [one for text in asked.reports for one in wanted(text, folder=folder)]
-    parts = [built, read_reports(reports, folder=root, before=before)]
-    if asked.sources:
-        parts.append(
-            measure_sources(
-                [Path(path) for path in asked.sources],
-                folder=folder,
-                environment=environment,
-                timeout_seconds=asked.timeout_seconds,
-            )
+        return Measured(
+            {name: value for part in parts for name, value in part.metrics.items()},
+            [origin for part in parts for origin in part.origins],
+            parts[1].usage,
+            (*notes, *failures, *(note for part in parts for note in part.notes)),
         )
-    return Measured(
-        {name: value for part in parts for name, value in part.metrics.items()},
-        [origin for part in parts for origin in part.origins],
-        parts[1].usage,
-        (*notes, *failures, *(note for part in parts for note in part.notes)),
-    )
+
+    def _run_all(self) -> list[str]:
+        """Run what writes the reports; return what failed."""
+        notes: list[str] = []
+        for command in self.asked.runs:
+            result = self._run(command)
+            if result.timed_out:
+                raise RefusedError(
+                    f"{command}: ended at its time limit of "
+                    f"{self.asked.timeout_seconds:g} s",
+                    hint="--timeout gives it more",
+                )
+            if result.exit_code:
+                notes.append(f"{command}: exit code {result.exit_code}")
+        return notes
+
+    def _read(self, before: Mapping[Path, Stamp], failure: str | None) -> Measured:
+        """Return what the reports say; one that is not there is missing for a reason."""
+        try:
+            reports = [
+                one
+                for text in self.asked.reports
+                for one in wanted(text, folder=self._folder)
+            ]
+            return read_reports(reports, folder=self._root, before=before, failure=failure)
+        except NotFoundError as error:
+            if failure is None:
+                raise
+            problem = f"{error.message}, and the run failed: {failure}"
+            raise NotFoundError(problem, **error.fields) from error
+
+    def _build(self) -> tuple[Measured, list[str]]:
+        """Return the status of the build: a success where every command ends with 0."""
+        failures = []
+        for command in self.asked.builds:
+            result = self._run(command)
+            if result.timed_out or result.exit_code:
+                code = f"exit code {result.exit_code}"
+                how = "its time limit" if result.timed_out else code
+                failures.append(f"{command}: the build failed: {how}")
+        if not self.asked.builds:
+            return Measured({}, []), []
+        status = "failed" if failures else "success"
+        named = " && ".join(self.asked.builds)
+        origin = Origin(named, "build", None, ("build_status",))
+        return Measured({"build_status": status}, [origin]), failures
+
+    def _run(self, command: str) -> GateResult:
+        try:
+            result = run_script(
+                command,
+                folder=self._root,
+                environment=self._environment,
+                timeout_seconds=self.asked.timeout_seconds,
+            )
+        except ScriptLostError as error:
+            raise SprintlogError(
+                f"{command}: the process that kept it ended or hung: how it ended is not "
+                "known",
+                hint="nothing was recorded; run it again",
+            ) from error
+        self._ran.append(Ran(command, result))
+        return result
 
 
 def _there(asked: Asked, folder: Path) -> list[Wanted]:
@@ -75,38 +157,3 @@ def _there(asked: Asked, folder: Path) -> list[Wanted]:
         with suppress(NotFoundError):
             found += wanted(text, folder=folder)
     return found
-
-
-def _build(
-    asked: Asked, root: Path, environment: Mapping[str, str]
-) -> tuple[Measured, list[str]]:
-    """Return the status of the build: a success where every command ends with 0."""
-    failures = []
-    for command in asked.builds:
-        result = _run(command, asked, root, environment)
-        if result.timed_out or result.exit_code:
-            how = "its time limit" if result.timed_out else f"exit code {result.exit_code}"
-            failures.append(f"{command}: the build failed: {how}")
-    if not asked.builds:
-        return Measured({}, []), []
-    status = "failed" if failures else "success"
-    named = " && ".join(asked.builds)
-    origin = Origin(named, "build", None, ("build_status",))
-    return Measured({"build_status": status}, [origin]), failures
-
-
-def _run(
-    command: str, asked: Asked, root: Path, environment: Mapping[str, str]
-) -> GateResult:
-    try:
-        return run_script(
-            command,
-            folder=root,
-            environment=environment,
-            timeout_seconds=asked.timeout_seconds,
-        )
-    except ScriptLostError as error:
-        raise SprintlogError(
-            f"{command}: the process that kept it ended or hung: how it ended is not known",
-            hint="nothing was recorded; run it again",
-        ) from error

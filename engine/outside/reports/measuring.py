@@ -87,7 +87,11 @@ def stamps(reports: Iterable[Wanted]) -> dict[Path, Stamp]:
 
 
 def read_reports(
-    reports: Sequence[Wanted], *, folder: Path, before: Mapping[Path, Stamp] | None = None
+    reports: Sequence[Wanted],
+    *,
+    folder: Path,
+    before: Mapping[Path, Stamp] | None = None,
+    failure: str | None = None,
 ) -> Measured:
     """Return what the reports say; raise `NotFoundError` or `InvalidInputError`.
 
@@ -104,6 +108,8 @@ def read_reports(
         report = open_report(one.path, file=one.file, folder=folder)
         name = one.format or format_of(report)
         if before and name != "agent" and after.get(one.path) == before.get(one.path):
+            if failure is not None:
+                raise report.bad(f"is as it was before the run, which failed: {failure}")
             raise report.bad(
                 "is as it was before the run: it says nothing of it",
                 hint="name what the run writes, or read the report without the run",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.engine.outside.reports.capturing import Asked, capture
+from sprintlog.engine.outside.reports.capturing import Asked, Capture
 from sprintlog.engine.outside.reports.measuring import Measured
 
 from ..remains import alive_with
@@ -19,7 +19,9 @@ WRITE = f'echo "{SUITE}" > junit.xml'
 def captured(folder: Path, mark: str = "", **asked: Any) -> Measured:
     """Measure a folder that is also the root of the work tree."""
     environment = {"PATH": os.environ["PATH"], "MARK": mark}
-    return capture(Asked(**asked), folder=folder, root=folder, environment=environment)
+    return Capture(
+        Asked(**asked), folder=folder, root=folder, environment=environment
+    ).measure()
 
 
 def test_a_run_writes_what_is_read(tmp_path: Path) -> None:
@@ -42,13 +44,36 @@ def test_runs_happen_in_order_in_the_root(tmp_path: Path) -> None:
     folder = tmp_path / "below"
     folder.mkdir()
     runs = ["mkdir out", f'echo "{SUITE}" > out/junit.xml']
-    measured = capture(
+    measured = Capture(
         Asked(reports=["../out/*.xml"], runs=runs),
         folder=folder,
         root=tmp_path,
         environment={"PATH": os.environ["PATH"]},
-    )
+    ).measure()
     assert measured.origins[0].name == "../out/*.xml"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_report_that_is_missing_after_a_failure_says_so(
+    tmp_path: Path, is_there: bool
+) -> None:
+    """Where the run failed its exit code is why there is no new report."""
+    if is_there:
+        (tmp_path / "junit.xml").write_text(SUITE)
+    capture = Capture(
+        Asked(reports=["junit.xml"], runs=["echo boom; exit 3", "true"]),
+        folder=tmp_path,
+        root=tmp_path,
+        environment={"PATH": os.environ["PATH"]},
+    )
+    with pytest.raises(RefusedError, match="failed: echo boom; exit 3: exit code 3"):
+        capture.measure()
+    assert capture.culprit is not None
+    assert capture.culprit.command == "echo boom; exit 3"
+    assert (capture.culprit.result.exit_code, capture.culprit.result.output) == (
+        3,
+        "boom\n",
+    )
 
 
 def test_a_report_that_a_run_did_not_write_is_stale(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Random histories of a measured loop: iterations, setbacks, rollbacks, what is missing."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sprintlog.engine.iterations.facts import Metrics
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.sprint.facts import RolledBack, SprintStarted
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.measuring import (
+    capture_baseline,
+    end_measured,
+    fail_measurement,
+    measured_on_path,
+)
+from sprintlog.engine.sprint.plan import create_sprint
+from sprintlog.engine.sprint.rollback import iteration_end, path, roll_back
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.catalogue import draft, sprint_stream
+from sprintlog.projections.judging import Judged
+
+AT = "2026-03-01T10:00:00Z"
+PLAN = {"phases": [{"id": "a", "prompt": "Do a"}]}
+
+
+@st.composite
+def metrics(draw: st.DrawFn) -> Metrics:
+    """Return metrics of a loop that is mostly green; any of them may be missing."""
+    count = draw(st.sampled_from([10, 10, 10, 11, 12, 9]))
+    passed = count - draw(st.sampled_from([0, 0, 0, 0, 1, 6]))
+    return Metrics(
+        test_count=draw(st.sampled_from([count, count, None])),
+        tests_passed=passed,
+        tests_failed=draw(st.sampled_from([count - passed, None])),
+        coverage_percentage=draw(st.sampled_from([None, 80.0, 80.0, 81.0, 70.0])),
+        lint_errors=draw(st.sampled_from([None, None, 0, 1, 9])),
+        build_status=draw(st.sampled_from([None, "success", "success", "failed"])),
+    )
+
+
+STEPS = st.one_of(
+    metrics(),
+    metrics(),
+    metrics(),
+    st.sampled_from(["to the best", "to the best", "unmeasured", "failed"]),
+    st.integers(1, 6),
+)
+"""Metrics end an iteration; a number goes back to the end of so many iterations ago."""
+
+
+class LoopHistory:
+    """A sprint whose facts were decided by the rules, in a log that can be judged."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
+        self.facts: list[Fact] = []
+        self.sprint = Sprint("s")
+        self._record(create_sprint(self.sprint, plan=PLAN))
+        self._record([SprintStarted()])
+
+    @property
+    def judged(self) -> Judged:
+        """Return its iterations as they are judged now."""
+        return Judged(self.log, self.sprint)
+
+    def take(self, step: Any) -> None:
+        """Go one step on."""
+        if isinstance(step, Metrics):
+            self._record(start_iteration(self.sprint))
+            self._record(end_measured(self.sprint, metrics=step))
+        elif step == "unmeasured":
+            self._record(start_iteration(self.sprint))
+            self._record(end_iteration(self.sprint))
+        elif step == "failed":
+            self._record(start_iteration(self.sprint))
+            self._record(fail_measurement(self.sprint, error="no report"))
+        elif step == "to the best":
+            if (target := self.judged.target()) is not None:
+                self.go_back(target)
+        elif started := self.sprint.record.iterations:
+            self.go_back(started[-min(step, len(started))][0])
+
+    def measure_baseline(self, measured: Metrics) -> None:
+        """Measure what there was before any change."""
+        self._record(capture_baseline(self.sprint, metrics=measured))
+
+    def go_back(self, number: int) -> None:
+        """Roll back to the end of an iteration."""
+        to = iteration_end(self.sprint.record, number, version=self.sprint.version)
+        self._record(roll_back(self.sprint, to=to, is_inside_append=False))
+
+    def on_path(self) -> list[int]:
+        """Return the measured iterations that the state is built on."""
+        return measured_on_path(self.sprint)
+
+    def _record(self, facts: list[Fact]) -> None:
+        drafts = [draft(fact, at=AT, actor="runtime") for fact in facts]
+        if drafts:
+            self.log.append(sprint_stream("s"), drafts, expect=Expect.ANY)
+        self.facts += facts
+        events = [(at, AT, fact) for at, fact in enumerate(self.facts, start=1)]
+        back = [(at, fact.to) for at, _, fact in events if isinstance(fact, RolledBack)]
+        self.sprint = fold(Sprint("s"), events, path(back, len(events)))
+
+
+@st.composite
+def loop_histories(draw: st.DrawFn) -> LoopHistory:
+    """Return a loop somewhere on its way."""
+    history = LoopHistory()
+    if draw(st.booleans()):
+        history.measure_baseline(draw(metrics()))
+    for step in draw(st.lists(STEPS, min_size=1, max_size=14)):
+        history.take(step)
+    return history

@@ -1,0 +1,109 @@
+"""Where a rollback goes: to the last work that was as good as the best (R322, R327)."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.iterations.facts import Metrics, RulesSet
+from sprintlog.engine.iterations.recommend import recommend
+from sprintlog.engine.iterations.target import rollback_target
+
+from .measured import BASELINE_OF_REGRESSION, REGRESSION, Measured, loop
+
+
+def green(count: int, **more: Any) -> Metrics:
+    """Return metrics of so many tests, all of them passing."""
+    return Metrics(count, count, **more)
+
+
+def target(found: Measured, *numbers: int) -> int | None:
+    """Return where a rollback goes from the end of a path; it is all of them by default."""
+    path = [found.judge(n) for n in numbers] or found.all()
+    return rollback_target(reversed(path), found.best(), RulesSet())
+
+
+def test_keeps_all_work_that_is_as_good() -> None:
+    """Of verified iterations that print the best's score the latest is gone back to."""
+    found = loop(None, [green(10), green(11), green(12)])
+    found.measure(Metrics(12, 3))
+    assert found.tracker.best is not None
+    assert found.tracker.best.number == 1
+    assert target(found) == 3
+
+
+def test_advice_goes_there_too() -> None:
+    """What `decide` answers is the same target, and it names the best one beside it."""
+    found = loop(None, [green(10), green(11), Metrics(11, 3)])
+    *before, judged = found.all()
+    given = recommend(
+        judged, found.best(), RulesSet(), max_iterations=None, before=reversed(before)
+    )
+    assert (given.action, given.target, given.best) == ("rollback", 2, 1)
+    assert given.reason == "Rollback to iteration 2 due to regression"
+
+
+def test_nothing_is_lost_without_a_regression() -> None:
+    """Where the path ends with work as good as the best one, that is the target."""
+    assert target(loop(None, [green(10), green(11)])) == 2
+
+
+def test_lies_before_all_setbacks_in_a_row() -> None:
+    """One setback after another are one regression, also where the first scores as high."""
+    found = loop(green(5), [green(10), green(9), green(8)])
+    assert target(found, 1, 2) == 1
+    assert target(found) == 1
+
+
+def test_a_setback_that_was_gone_on_from_is_work_like_other_work() -> None:
+    """What came after it without a further loss may be the target."""
+    found = loop(green(5), [green(10), green(9), green(9), Metrics(9, 2)])
+    assert target(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        (Metrics(12, 11), 1),
+        (Metrics(tests_passed=12), 1),
+        (Metrics(12, 12, build_status="failed"), 1),
+        (Metrics(12, 12, coverage_percentage=1.0), 2),
+    ],
+)
+def test_must_be_verified_and_as_good(second: Metrics, expected: int) -> None:
+    """Failing tests, unknown ones or a failed build are not; what the best lacks is."""
+    found = loop(None, [green(10), second])
+    assert target(found, 1, 2) == expected
+
+
+def test_is_compared_on_what_both_have() -> None:
+    """An iteration that lacks a component of the best one is compared on the others."""
+    found = loop(None, [green(10, coverage_percentage=50.0), green(11), Metrics(11, 1)])
+    assert found.judge(2).is_incomplete
+    assert target(found) == 2
+
+
+def test_is_the_best_where_none_is_verified() -> None:
+    """The worked loop goes back to its best iteration, although two of its tests fail."""
+    assert target(loop(BASELINE_OF_REGRESSION, REGRESSION)) == 2
+
+
+def test_is_the_best_where_the_path_has_none_as_good() -> None:
+    """A rollback before left the best one behind: one may go back to it."""
+    found = loop(None, [Metrics(10, 8), green(10)])
+    found.measure(Metrics(10, 6), number=3, previous=1)
+    assert target(found, 1, 3) == 2
+
+
+def test_goes_to_what_the_setbacks_were_built_on() -> None:
+    """Where the best one is itself a setback it is not gone back to."""
+    found = Measured(Metrics(10, 9, coverage_percentage=50.0))
+    found.measure(green(9, coverage_percentage=90.0))
+    assert target(found) == 0
+    found.measure(Metrics(9, 1, coverage_percentage=90.0))
+    assert target(found) == 0
+
+
+def test_there_may_be_none() -> None:
+    """Without a best iteration, and without a setback, there is nothing to go back to."""
+    assert target(Measured()) is None
+    assert target(loop(None, [Metrics(file_count=1)])) is None
