@@ -32,7 +32,7 @@ from ..wiring import environment, here, open_workspace, with_recording
     "--apply",
     "is_applied",
     is_flag=True,
-    help="Copy what changed since the first snapshot, or PATHs, into a folder of the "
+    help="Copy what changed since before iteration 1, or PATHs, into a folder of the "
     f"work tree: --into, or {OUTPUT}/.",
 )
 @click.option("--yes", is_flag=True, help="Do what was shown; needed in the work tree.")

@@ -108,14 +108,14 @@ def refusal(judged: Judgement, rules: RulesSet) -> str | None:
     return not_verified(judged) if rules.verification_required else None
 
 
-def regression(judged: Judgement, baseline: Judgement, rules: RulesSet) -> str | None:
-    """Return how an iteration is a regression against the baseline; None if it is none."""
-    now, then = judged.figures, baseline.figures
+def regression(judged: Judgement, other: Judgement, rules: RulesSet) -> str | None:
+    """Return how an iteration is a regression against another; None if it is none."""
+    now, then = judged.figures, other.figures
     found = alerts(judged.number, now, then, deltas(now, then), rules.thresholds)
     serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
     if serious:
         return "; ".join(f"{alert.severity} {alert.message}" for alert in serious)
-    mine, base = compared(judged.score, baseline.score) or (0, 0)
+    mine, base = compared(judged.score, other.score) or (0, 0)
     if base - mine > exact(rules.thresholds.below_best):
         return f"its score is {shown(base - mine, SCORE_PLACES)} lower on what both have"
     return None
@@ -141,7 +141,7 @@ def select(
     has_floor = baseline is not None and baseline.score.value is not None
     chosen: Judgement | None = None
     for one in sorted(fit, key=lambda one: one.number):
-        if chosen is None or _takes_over(one, chosen, off_path):
+        if chosen is None or _takes_over(one, chosen, rules, off_path):
             chosen = one
     if chosen is None and best is not None:
         chosen = by_number[best.number]
@@ -178,7 +178,9 @@ def describe(
     if is_baseline:
         rationale = _floor(chosen, fit, rules)
     else:
-        rationale = _rationale(chosen, judged, fit, why_not, off_path)
+        rationale = [*_rationale(chosen, judged, why_not)]
+        if why_not is None:
+            rationale[1:1] = _among_equals(chosen, fit, rules, off_path)
         rationale += _lost(degradation)
     return Selection(
         selected=chosen,
@@ -201,17 +203,22 @@ def said_score(score: Score) -> str:
     return f"{text} with {short(score.share * 100)}% measured"
 
 
-def _takes_over(one: Judgement, chosen: Judgement, off_path: Collection[int]) -> bool:
+def _takes_over(
+    one: Judgement, chosen: Judgement, rules: RulesSet, off_path: Collection[int]
+) -> bool:
     """Tell whether a later iteration takes the place of the one chosen so far.
 
     It must have what that one has, and is compared on that. Of equals the one that has
-    more goes first, then one on the path, then the later one: it holds the most work.
+    more goes first, then one on the path, then the later one: it holds the most work. One
+    that lost something serious of the other is no equal.
     """
     order = _order(one, chosen)
-    if order is None:
+    if order != 0:
+        return order == 1
+    if regression(one, chosen, rules) is not None:
         return False
-    if order or _lacks(chosen, one):
-        return order >= 0
+    if _lacks(chosen, one):
+        return True
     return one.number not in off_path or chosen.number in off_path
 
 
@@ -312,9 +319,7 @@ def _floor(baseline: Judgement, fit: Sequence[Judgement], rules: RulesSet) -> li
 def _rationale(
     chosen: Judgement,
     judged: Sequence[Judgement],
-    fit: Sequence[Judgement],
     why_not: str | None,
-    off_path: Collection[int],
 ) -> list[str]:
     """Return the sentences that say why an iteration is the result."""
     now, name = chosen.figures, f"Iteration {chosen.number}"
@@ -324,8 +329,6 @@ def _rationale(
         said = [f"{name} has the best score ({score}), not verified: {why_not}"]
     elif any((_order(one, chosen) or 0) > 0 for one in judged):
         said = [f"{name} has the highest quality of those verified ({score})"]
-    if why_not is None:
-        said += _among_equals(chosen, fit, off_path)
     if not_verified(chosen) is None:
         skipped = "" if now.tests_passed == now.test_count else ", the rest skipped"
         said.append(f"All tests passing ({now.tests_passed}/{now.test_count}{skipped})")
@@ -338,11 +341,17 @@ def _rationale(
 
 
 def _among_equals(
-    chosen: Judgement, fit: Sequence[Judgement], off_path: Collection[int]
+    chosen: Judgement,
+    fit: Sequence[Judgement],
+    rules: RulesSet,
+    off_path: Collection[int],
 ) -> list[str]:
     """Say that others are equal, and why they are not the result."""
     others = [one for one in fit if one.number != chosen.number]
     alike = [one for one in others if _order(one, chosen) == 0]
+    later = [one for one in alike if one.number > chosen.number]
+    lost = {one.number: regression(one, chosen, rules) for one in later}
+    alike = [one for one in alike if lost.get(one.number) is None]
     said = []
     if equals := [str(one.number) for one in alike if not _lacks(chosen, one)]:
         where = "" if chosen.number in off_path else " on the path"
@@ -352,6 +361,9 @@ def _among_equals(
     fewer = [one for one in others if _lacks(one, chosen) and not _lacks(chosen, one)]
     if less := [str(one.number) for one in fewer]:
         said.append(f"More was measured than of {_counted(less)}")
+    for number, why in list(lost.items())[-NAMED_MAX:]:
+        if why is not None:
+            said.append(f"Iteration {number} has the same score, and lost: {why}")
     return said
 
 
