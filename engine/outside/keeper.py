@@ -1,9 +1,10 @@
 """Runs one program and ends whatever it started: a process of its own, one for each run.
 
-`kept.py` starts it and tells it on standard input, in one line of JSON, what to
-run; the answer is one line on standard output. On Linux it adopts the processes that the
-program leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's
-process group. When its standard input ends, whoever started it is gone, and it ends all
+`kept.py` starts it and tells it in one line of JSON what to run; the answer is one line,
+too. Both go over one socket, its standard input and output, which no other process can
+open by its number, as it could a pipe. On Linux it adopts the processes that the program
+leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's process
+group. When the socket's other end is closed, whoever started it is gone, and it ends all
 at once. It is run with the standard library alone.
 """
 
@@ -28,7 +29,7 @@ KILL_SECONDS = 5.0
 REAPED_AT_ONCE = 1000
 """So that a program which forks without end cannot keep us from its time limit."""
 
-_SET_CHILD_SUBREAPER, _SET_PDEATHSIG = 36, 1
+SET_CHILD_SUBREAPER, _SET_DUMPABLE, _SET_PDEATHSIG = 36, 4, 1
 
 
 class Keeper:
@@ -41,7 +42,9 @@ class Keeper:
         self.abandoned = False
         """Whether whoever started us is gone, or we are told to end."""
         self._reaped = 0
-        self._adopts = _prctl(_SET_CHILD_SUBREAPER, 1)
+        self._adopts = prctl(SET_CHILD_SUBREAPER, 1)
+        # Nothing that we hold or remember is for the program to look into.
+        prctl(_SET_DUMPABLE, 0)
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(wake, False)
@@ -106,14 +109,7 @@ class Keeper:
 
         What is below them becomes our child when they end.
         """
-        found = []
-        for name in filter(str.isdigit, os.listdir("/proc") if self._adopts else ()):
-            with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
-                # Number, name, which may hold anything, state, parent.
-                parent = stat.read().rpartition(b")")[2].split()[1]
-                if int(parent) == os.getpid():
-                    found.append(int(name))
-        return found
+        return children() if self._adopts else []
 
     def _tell(self, number: signal.Signals) -> None:
         """Send a signal to the program's group and to all that was adopted."""
@@ -182,7 +178,7 @@ def _become(wish: Wish) -> None:
     """Turn this process into the program."""
     os.setsid()
     # Should the keeper be killed, at least the program goes with it.
-    _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(_SET_PDEATHSIG, signal.SIGKILL)
     # Python ignores these; a program expects them to do what they do.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
@@ -196,7 +192,19 @@ def _become(wish: Wish) -> None:
     os.execvpe(arguments[0], arguments, wish["environment"])
 
 
-def _prctl(option: int, value: int) -> bool:
+def children() -> list[int]:
+    """Return the numbers of this process's children, where the system tells them."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
+            # Number, name, which may hold anything, state, parent.
+            parent = stat.read().rpartition(b")")[2].split()[1]
+            if int(parent) == os.getpid():
+                found.append(int(name))
+    return found
+
+
+def prctl(option: int, value: int) -> bool:
     """Set an attribute of this process; tell whether this system can."""
     if not sys.platform.startswith("linux"):
         return False
@@ -214,7 +222,7 @@ def main() -> None:
     if not wish:
         return
     if (answer := keep(json.loads(wish))) is not None:
-        with suppress(BrokenPipeError):
+        with suppress(ConnectionError):
             os.write(ANSWER, json.dumps(answer).encode())
 
 

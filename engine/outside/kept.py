@@ -7,15 +7,18 @@ output is read while it runs.
 import json
 import os
 import selectors
+import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from io import FileIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from .orphans import Orphans
 from .output import Output
 
 LINGER_SECONDS = 0.5
@@ -82,10 +85,12 @@ def run_kept(
             "linger": LINGER_SECONDS,
             "grace": GRACE_SECONDS,
         }
-        keeper = subprocess.Popen(
+        ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
+        orphans = opened.enter_context(Orphans())
+        keeper = orphans.start(
             _KEEPER,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=theirs,
+            stdout=theirs,
             pass_fds={
                 *(end.fileno() for end in ends),
                 *held,
@@ -94,14 +99,17 @@ def run_kept(
             start_new_session=True,
         )
         try:
-            _say(keeper, wish)
+            _say(ours, wish)
+            theirs.close()
             for end in ends:
                 end.close()
             started(keeper.pid)
             until = time.monotonic() + timeout_seconds + PATIENCE_SECONDS
-            answer = _listen(keeper, feeds, until=until, tick=tick, stop=stop)
+            answer = _listen(ours, feeds, until=until, tick=tick, stop=stop)
         finally:
-            _leave(keeper)
+            _leave(keeper, ours)
+            if keeper.returncode:
+                orphans.end()
     return Ended(**json.loads(answer)) if answer else None
 
 
@@ -113,18 +121,14 @@ def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:
     return ends
 
 
-def _say(keeper: subprocess.Popen[bytes], wish: dict[str, Any]) -> None:
-    assert keeper.stdin is not None
-    try:
-        keeper.stdin.write(json.dumps(wish).encode() + b"\n")
-        keeper.stdin.flush()
-    except BrokenPipeError:
-        # It is gone already; that it answers nothing says so.
-        return
+def _say(ours: socket.socket, wish: dict[str, Any]) -> None:
+    # Where it is gone already, that it answers nothing says so.
+    with suppress(ConnectionError):
+        ours.sendall(json.dumps(wish).encode() + b"\n")
 
 
 def _listen(
-    keeper: subprocess.Popen[bytes],
+    ours: socket.socket,
     feeds: Mapping[FileIO, Output],
     *,
     until: float,
@@ -132,19 +136,18 @@ def _listen(
     stop: int | None,
 ) -> bytes:
     """Read what a program prints as it comes, until its keeper has answered."""
-    assert keeper.stdout is not None
     answer, ticked = b"", time.monotonic()
     with selectors.DefaultSelector() as selector:
         for reading, feed in feeds.items():
             selector.register(reading, selectors.EVENT_READ, feed)
-        selector.register(keeper.stdout, selectors.EVENT_READ)
+        selector.register(ours, selectors.EVENT_READ)
         if stop is not None:
             selector.register(stop, selectors.EVENT_READ)
         while (left := until - time.monotonic()) > 0:
             for key, _ in selector.select(min(left, TICK_SECONDS)):
                 if key.fd == stop:
                     return b""
-                chunk = os.read(key.fd, 1 << 16)
+                chunk = _read(key.fd)
                 if key.data is not None:
                     key.data.feed(chunk)
                     if not chunk:
@@ -160,6 +163,14 @@ def _listen(
     return b""
 
 
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 1 << 16)
+    except ConnectionResetError:
+        # It was killed before it read what it was told.
+        return b""
+
+
 def _drain(feeds: Mapping[FileIO, Output]) -> None:
     """Read what is left in the pipes, and no more than a pipe can hold."""
     for reading, feed in feeds.items():
@@ -171,20 +182,14 @@ def _drain(feeds: Mapping[FileIO, Output]) -> None:
             room -= len(chunk)
 
 
-def _leave(keeper: subprocess.Popen[bytes]) -> None:
+def _leave(keeper: "subprocess.Popen[bytes]", ours: socket.socket) -> None:
     """Let the keeper go; when it is still at work it ends everything first."""
-    _close(keeper.stdin)
+    with suppress(OSError):
+        ours.shutdown(socket.SHUT_WR)
+    # A program may have stopped it.
+    keeper.send_signal(signal.SIGCONT)
     try:
         keeper.wait(timeout=PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
         keeper.kill()
         keeper.wait()
-    _close(keeper.stdout)
-
-
-def _close(pipe: IO[bytes] | None) -> None:
-    try:
-        if pipe is not None:
-            pipe.close()
-    except BrokenPipeError:
-        return

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from sprintlog.engine.outside import kept
-from sprintlog.engine.outside.gate_script import environment_of, run_script
+from sprintlog.engine.outside.gate_script import ScriptLostError, environment_of, run_script
 from sprintlog.engine.sprint.gates import GateResult
 
 from .remains import alive_with
@@ -129,3 +129,47 @@ def test_ends_what_is_left_behind(played: dict[str, Played], name: str) -> None:
     assert ran.left_behind >= 1
     said = f"[sprintlog: processes left running were ended: {ran.left_behind}]"
     assert said in ran.output
+
+
+FORGED = '{"exit": 0, "timed_out": false, "seconds": 0, "left_behind": 0, "unkillable": 0}'
+DISOWNING = {
+    "kills its keeper": "setsid sleep 100 & sleep 0.1; kill -KILL $PPID; sleep 100",
+    "stops its keeper": "setsid sleep 100 & kill -STOP $PPID; sleep 100",
+    "kills its keeper from a session of its own": (
+        'setsid sh -c "sleep 100 & sleep 0.1; kill -KILL $PPID; setsid sleep 100; :"; :'
+    ),
+    "answers in its keeper's place": (
+        f"setsid sleep 100 & for one in /proc/$PPID/fd/*; do echo '{FORGED}' > $one; done; "
+        "kill -KILL $PPID; sleep 100"
+    ),
+}
+"""Scripts that want to be rid of who keeps them."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts processes")
+@pytest.mark.parametrize("name", DISOWNING)
+def test_ends_all_when_its_keeper_dies_first(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left of a script whose keeper is killed, and it gives no verdict."""
+    monkeypatch.setattr(kept, "PATIENCE_SECONDS", 1.0)
+    mark = f"sprintlog-test-{uuid4().hex}"
+    environment = environment_of(os.environ, MARK=mark)
+    with pytest.raises(ScriptLostError):
+        run_script(
+            DISOWNING[name], folder=tmp_path, environment=environment, timeout_seconds=1.0
+        )
+    assert alive_with(mark) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_descriptors_of_its_keeper_are_nothing_to_write_to(tmp_path: Path) -> None:
+    """What a script says there is no answer: its own exit code is."""
+    script = f"for one in /proc/$PPID/fd/*; do echo '{FORGED}' > $one; done; exit 3"
+    ran = run_script(
+        script,
+        folder=tmp_path,
+        environment=environment_of(os.environ),
+        timeout_seconds=20,
+    )
+    assert ran.exit_code == 3
