@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.outside.folders import is_gits_own
 from sprintlog.engine.outside.snapshots.entries import LeftOut
 from sprintlog.engine.outside.snapshots.placing import Placed
@@ -13,7 +14,14 @@ from sprintlog.engine.outside.snapshots.plan import Plan
 from sprintlog.engine.outside.snapshots.store import Store
 from sprintlog.engine.sprint.snapshots import first_snapshot
 from sprintlog.projections.own_paths import OUTPUT
-from sprintlog.projections.restoring import KEPT, Restored, RollBack, Wish, in_place
+from sprintlog.projections.restoring import (
+    KEPT,
+    Restored,
+    RollBack,
+    Wish,
+    give_up,
+    in_place,
+)
 from sprintlog.projections.snapshotting import shown, store_of
 from sprintlog.projections.workspace import Workspace
 
@@ -58,6 +66,29 @@ def bring_back(
     finally:
         refresh(workspace, sprint_id)
     warn_of_kept(store, restored.placed)
+
+
+def put_back(workspace: Workspace, sprint_id: str, options: Options) -> None:
+    """Give up restores that were cut short, and answer."""
+    store = store_of(workspace, environment())
+    done = give_up(workspace, sprint_id, store, actor=options.actor)
+    events = [event for given_up in done for event in given_up.outcome.events]
+    placed = [given_up.placed for given_up in done]
+    left = [one for each in placed for one in each.skipped]
+    written = sum(each.written for each in placed)
+    removed = sum(each.removed for each in placed)
+    try:
+        if options.as_json:
+            told = {"events": [reference(event) for event in events]}
+            counts = {"written": written, "removed": removed}
+            print_json({"done": True, **told, **counts, "left": left_data(left)})
+        else:
+            print_text(f"{counted(written, 'file')} put back, {removed} removed")
+            print_text(*left_lines(left), *map(_line, events))
+    finally:
+        refresh(workspace, sprint_id)
+    for each in placed:
+        warn_of_kept(store, each)
 
 
 def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
@@ -181,6 +212,8 @@ def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
     else:
         written = counted(placed.written, "file")
         print_text(f"{written} written, {placed.removed} removed")
-    print_text(*left_lines(left))
-    for event in events:
-        print_text(f"{event.type}  [position {event.position}, version {event.version}]")
+    print_text(*left_lines(left), *map(_line, events))
+
+
+def _line(event: Recorded) -> str:
+    return f"{event.type}  [position {event.position}, version {event.version}]"

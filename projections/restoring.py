@@ -17,8 +17,9 @@ from sprintlog.engine.outside.snapshots.branching import make_branch
 from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
 from sprintlog.engine.outside.snapshots.extracting import extract
 from sprintlog.engine.outside.snapshots.placing import Placed, place
-from sprintlog.engine.outside.snapshots.plan import Plan, below, plan
-from sprintlog.engine.outside.snapshots.store import Store
+from sprintlog.engine.outside.snapshots.plan import Plan, below, needed, plan, reverse
+from sprintlog.engine.outside.snapshots.store import SEE, Store
+from sprintlog.engine.outside.snapshots.taking import Taken
 from sprintlog.engine.sprint.held import HeldSnapshot, Restore
 from sprintlog.engine.sprint.snapshot_facts import (
     BEFORE_RESTORE,
@@ -26,7 +27,12 @@ from sprintlog.engine.sprint.snapshot_facts import (
     KeptCopy,
     RestoreStarted,
 )
-from sprintlog.engine.sprint.snapshots import current_iteration, end_restore, start_restore
+from sprintlog.engine.sprint.snapshots import (
+    current_iteration,
+    end_restore,
+    give_restore_up,
+    start_restore,
+)
 from sprintlog.engine.sprint.state import Sprint
 
 from .acting import ActingWorkspace, Envelope, Outcome
@@ -69,6 +75,13 @@ class Restored(NamedTuple):
     placed: Placed | None
 
 
+class GivenUp(NamedTuple):
+    """A restore that was given up: what was recorded, and what was put back."""
+
+    outcome: Outcome
+    placed: Placed
+
+
 def into_folder(
     workspace: ActingWorkspace,
     store: Store,
@@ -83,6 +96,7 @@ def into_folder(
     snapshot = store.read(commit)
     wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
     _check_meant(snapshot, paths)
+    _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
     with store.blobs() as blob:
         return extract(snapshot, wanted, target, blob), wanted.skipped
 
@@ -99,6 +113,8 @@ def into_branch(
     snapshot = store.read(held.snapshot)
     said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
     own = own_paths(workspace)
+    wanted = plan(snapshot, NOTHING, alone=own)
+    _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
     commit, left = make_branch(store, snapshot, root, name, message=said, own=own)
     return commit, len(snapshot.files), left
 
@@ -122,11 +138,9 @@ def in_place(
         _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
         wanted = store.read(wish.snapshot)
         _check_meant(wanted, wish.paths)
-        meant = {f"{wish.into}/{p}" if wish.into else p for p in wanted.files}
-        taken = take_tree(workspace, store, also=meant, at=envelope.get("at"))
+        taken, made = _prepare(workspace, store, wish, wanted, at=envelope.get("at"))
         is_recorded = False
         try:
-            made = _plan(workspace, store, wish, wanted, store.read(taken.commit))
             if not is_agreed:
                 return Restored(None, made, None)
             started = RestoreStarted(
@@ -158,6 +172,41 @@ def in_place(
         return Restored(outcome, made, ended[-1].placed if ended else None)
 
 
+def _prepare(
+    workspace: ActingWorkspace, store: Store, wish: Wish, wanted: Snapshot, at: str | None
+) -> tuple[Taken, Plan]:
+    """Keep what stands there, and make a plan whose bytes are all there, both ways.
+
+    Raise `RefusedError` where those of the snapshot are not.
+    """
+    meant = {f"{wish.into}/{p}" if wish.into else p for p in wanted.files}
+    for is_last in (False, True):
+        taken = take_tree(workspace, store, also=meant, at=at)
+        made = _plan(workspace, store, wish, wanted, store.read(taken.commit))
+        damaged = store.damaged(needed(made))
+        if not damaged:
+            return taken, made
+        store.drop([taken.commit])
+        _check_bytes(made, damaged)
+        if not is_last:
+            # What stands there can be read again.
+            store.mend()
+    raise RefusedError("what stands there now cannot be kept: nothing was changed")
+
+
+def _check_bytes(made: Plan, damaged: set[str]) -> None:
+    """Raise `RefusedError` where a plan would write what is damaged."""
+    paths = sorted(path for path, entry in made.writes.items() if entry.oid in damaged)
+    if paths:
+        named = ", ".join(map(shown, paths[:3]))
+        more = f" and {len(paths) - 3} more" if paths[3:] else ""
+        raise RefusedError(
+            f"the bytes of {named}{more} are damaged in the store: nothing was changed",
+            hint=f"name the PATHs to bring others back; {SEE}",
+            files=[shown(path) for path in paths],
+        )
+
+
 def finish_restores(
     workspace: ActingWorkspace, sprint_id: str, environment: Mapping[str, str]
 ) -> tuple[int, str | None]:
@@ -171,11 +220,61 @@ def finish_restores(
             done = _finish(workspace, sprint_id, store, "runtime")
     except (SprintlogError, OSError) as error:
         said = error.message if isinstance(error, SprintlogError) else error.strerror
-        return 0, f"a restore that was cut short cannot be finished: {said}"
+        wrong = f"a restore that was cut short cannot be finished: {said}"
+        return 0, f"{wrong}; `sprintlog restore --give-up` puts everything back"
     events = sum(ended.events for ended in done)
     lost = [ended.lost for ended in done if ended.lost]
     problem = f"a restore that was cut short is given up: {lost[0]}" if lost else None
     return events, problem
+
+
+def give_up(
+    workspace: ActingWorkspace, sprint_id: str, store: Store, *, actor: str
+) -> list[GivenUp]:
+    """End restores that were cut short by putting everything back, the newest first.
+
+    The state that went back with one comes back, too, unless more was recorded since.
+    Raise `NotFoundError` where there is none.
+    """
+    done = []
+    with store.lock():
+        own = [
+            restore
+            for restore in workspace.sprint(sprint_id).record.restoring
+            if _is_here(workspace, restore)
+        ]
+        if not own:
+            raise NotFoundError(f"sprint {sprint_id} has no restore that was cut short")
+        for restore in reversed(own):
+            placed = _put_back(workspace, store, restore)
+            ended, _ = _ended(restore, (), placed, "")
+            outcome = workspace.act(
+                sprint_id,
+                partial(_give_up, ended=ended),
+                settles=False,
+                checks_file=False,
+                actor=actor,
+            )
+            done.append(GivenUp(outcome, placed))
+    return done
+
+
+def _give_up(sprint: Sprint, at: str, *, ended: FilesRestored) -> list[Fact]:
+    return give_restore_up(sprint, ended=ended)
+
+
+def _put_back(workspace: ActingWorkspace, store: Store, restore: Restore) -> Placed:
+    """Put back what a restore has touched, as far as its bytes are to be had."""
+    try:
+        before = store.read(restore.fact.before)
+        wanted = store.read(restore.fact.snapshot)
+        made = _plan(workspace, store, _wish_of(restore), wanted, before)
+    except SprintlogError as error:
+        return Placed(0, 0, [], [LeftOut("", error.message)])
+    back = reverse(made, before)
+    root, kept = workspace.location.root, store.folder / KEPT
+    with store.blobs() as blob:
+        return place(root, back, blob, keep_in=kept, leaves_damaged=True)
 
 
 def is_unfinished(workspace: ActingWorkspace, sprint: Sprint) -> bool:
@@ -208,12 +307,10 @@ def _finish(
     for restore in list(sprint.record.restoring):
         if not _is_here(workspace, restore):
             continue
-        fact = restore.fact
-        wish = Wish(fact.snapshot, fact.iteration, fact.paths, fact.into, fact.since)
         lost = None
         try:
-            wanted = store.read(fact.snapshot)
-            made = _plan(workspace, store, wish, wanted, store.read(fact.before))
+            wanted, before = map(store.read, (restore.fact.snapshot, restore.fact.before))
+            made = _plan(workspace, store, _wish_of(restore), wanted, before)
         except NotFoundError as error:
             # The log came from elsewhere, or the store is lost: nobody ever can.
             lost = error.message
@@ -228,6 +325,11 @@ def _finish(
         outcome = workspace.act(sprint_id, end, settles=False, actor=actor)
         done.append(_Ended(placed, len(outcome.events), lost))
     return done
+
+
+def _wish_of(restore: Restore) -> Wish:
+    fact = restore.fact
+    return Wish(fact.snapshot, fact.iteration, fact.paths, fact.into, fact.since)
 
 
 def _end(sprint: Sprint, at: str, *, facts: tuple[FilesRestored, list[Fact]]) -> list[Fact]:

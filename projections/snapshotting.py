@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
@@ -217,6 +217,29 @@ def patch(
     return lines.replace(f" {FILES}/", " ")
 
 
+def lost_paths(
+    store: Store, held: Sequence[HeldSnapshot]
+) -> Iterator[tuple[HeldSnapshot, str]]:
+    """Yield the snapshots that cannot be brought back whole, and what of them is lost."""
+    read: dict[str, Snapshot] = {}
+    if held:
+        # Where there is no git nobody can tell, and nothing is lost.
+        _ = store.git.program
+    for one in held:
+        try:
+            read[one.snapshot] = store.read(one.snapshot)
+        except SprintlogError as error:
+            yield one, error.message
+    oids = {entry.oid for each in read.values() for entry in each.files.values()}
+    damaged = store.damaged(oids) if oids else set()
+    for one in held:
+        files = read[one.snapshot].files if one.snapshot in read else {}
+        paths = sorted(shown(p) for p, entry in files.items() if entry.oid in damaged)
+        if paths:
+            more = f" and {len(paths) - 3} more" if paths[3:] else ""
+            yield one, ", ".join(paths[:3]) + more
+
+
 def prune(
     workspace: ActingWorkspace,
     sprint_id: str,
@@ -240,6 +263,7 @@ def prune(
             for name in workspace.sprints()
             for held in workspace.sprint(name).record.snapshots
         }
+        store.hold(known)
         store.drop([commit for commit in store.snapshots() if commit not in known])
         store.tidy()
         return outcome, before - store.bytes_used()

@@ -14,14 +14,14 @@ from sprintlog.projections.restoring import Wish, into_branch, into_folder
 from sprintlog.projections.snapshotting import find_snapshot, store_of
 from sprintlog.projections.workspace import Workspace
 
-from ..bringing_back import bring_back, inside, into_output, left_data, left_lines
+from ..bringing_back import bring_back, inside, into_output, left_data, left_lines, put_back
 from ..output import counted, print_json, print_text
 from ..recording import Options
 from ..wiring import environment, here, open_workspace, with_recording
 
 
 @click.command("restore", epilog="Example: sprintlog restore iter:3 src --into ../best-src")
-@click.argument("point")
+@click.argument("point", required=False)
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 @click.option(
     "--into", metavar="FOLDER", help="A new folder. [beside the work tree, named for it]"
@@ -35,15 +35,22 @@ from ..wiring import environment, here, open_workspace, with_recording
     help="Copy what changed since before iteration 1, or PATHs, into a folder of the "
     f"work tree: --into, or {OUTPUT}/.",
 )
+@click.option(
+    "--give-up",
+    "gives_up",
+    is_flag=True,
+    help="Put everything back that a restore which was cut short has touched.",
+)
 @click.option("--yes", is_flag=True, help="Do what was shown; needed in the work tree.")
 @with_recording
 def command(
-    point: str,
+    point: str | None,
     paths: tuple[str, ...],
     into: str | None,
     branch: str | None,
     in_place: bool,
     is_applied: bool,
+    gives_up: bool,
     yes: bool,
     **given: Any,
 ) -> None:
@@ -51,17 +58,25 @@ def command(
 
     Without more it makes a new folder and changes nothing else. In the work tree it shows
     what would be done, and does it with --yes; what stands there is kept in a snapshot
-    before. A restore that is killed is finished by the next command that records.
+    before. A restore that is killed is finished by the next command that records; where
+    that cannot be, --give-up makes everything as it was before.
     """
     ways = [name for name, on in (("--branch", branch), ("--in-place", in_place)) if on]
     ways += ["--apply"] if is_applied else []
+    ways += ["--give-up"] if gives_up else []
     if len(ways) > 1 or (into and ways not in ([], ["--apply"])):
         raise click.UsageError(
             f"{' and '.join([*ways, *(['--into'] if into else [])])}: give one of them"
         )
+    if (point is None) != gives_up:
+        wrong = "--give-up takes no POINT" if gives_up else "Missing argument 'POINT'."
+        raise click.UsageError(wrong)
     options = Options(given)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
+        if point is None:
+            put_back(workspace, sprint_id, options)
+            return
         held = find_snapshot(workspace, workspace.sprint(sprint_id), point)
         meant = inside(workspace, paths)
         if in_place or is_applied:

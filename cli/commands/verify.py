@@ -38,6 +38,9 @@ COLOURS = {"damage": "red", "drift": "yellow", "remark": None}
     epilog="Examples: sprintlog verify --json\n\n"
     "sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)",
 )
+@click.option(
+    "--full", is_flag=True, help="Also read the snapshots: every byte that they hold."
+)
 @click.option("--quick", is_flag=True, help="Only the newest events; trust checkpoints.")
 @click.option(
     "--expect-head",
@@ -50,7 +53,13 @@ COLOURS = {"damage": "red", "drift": "yellow", "remark": None}
     help="Also compute the files in other processes, time zones and locales.",
 )
 @with_json
-def command(quick: bool, expect_head: str | None, determinism: bool, as_json: bool) -> None:
+def command(
+    full: bool,
+    quick: bool,
+    expect_head: str | None,
+    determinism: bool,
+    as_json: bool,
+) -> None:
     """Check the hash chain, gaps, payloads, heads, checkpoints and state files.
 
     Exit code 4 for damage or drift; what imported documents contradict is a remark.
@@ -58,7 +67,11 @@ def command(quick: bool, expect_head: str | None, determinism: bool, as_json: bo
     expected = _parse_head(expect_head)
     with open_workspace(check_head=False) as workspace:
         report = verify(
-            workspace, quick=quick, expected=expected, progress=counting("events checked")
+            workspace,
+            quick=quick,
+            full=full,
+            expected=expected,
+            progress=counting("events checked"),
         )
         if determinism:
             report.findings.extend(_undetermined(workspace))

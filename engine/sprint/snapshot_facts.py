@@ -103,6 +103,8 @@ class FilesRestored(Fact, frozen=True):
     """What was left as it is, the first hundred."""
     left_count: int = 0
     """How much was left as it is."""
+    given_up: bool = False
+    """It was cut short, and what it had done was put back as it stood before."""
 
 
 class SnapshotsPruned(Fact, frozen=True):

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
 from .audit_facts import ForkCreated
 from .facts import RolledBack
 from .held import HeldSnapshot, Restore
 from .loop import open_iteration
-from .rollback import iteration_end
+from .rollback import iteration_end, undo_rollback
 from .snapshot_facts import (
     OF_ITERATION,
     OF_MOMENT,
@@ -140,6 +142,20 @@ def end_restore(
     return [ended, *more]
 
 
+def give_restore_up(sprint: Sprint, *, ended: FilesRestored) -> list[Fact]:
+    """Record that a restore was given up, and take back the rollback that it belongs to.
+
+    Unless something was recorded since: that is not to be lost with it.
+    """
+    found = [r for r in sprint.record.restoring if r.version == ended.started]
+    if not found:
+        return []
+    rollback, facts = found[0].fact.rollback, []
+    if rollback is not None and sprint.version == ended.started:
+        facts = undo_rollback(sprint, reason="the restore was given up")
+    return [*facts, structs.replace(ended, given_up=True)]
+
+
 def files_with(sprint: Sprint, facts: Sequence[Fact], *, worktree: str) -> Restore | None:
     """Return the restore that went along with the rollback which these facts take back."""
     taken_back = {fact.undoes for fact in facts if isinstance(fact, RolledBack)} - {None}
@@ -198,7 +214,8 @@ def _record_ended(record: Record, fact: FilesRestored, version: int) -> None:
     ended = [r for r in record.restoring if r.version == fact.started]
     record.restoring = [r for r in record.restoring if r.version != fact.started]
     # Only what belongs to a rollback can be asked for again, by taking that back.
-    record.restored += [r for r in ended if r.fact.rollback is not None]
+    if not fact.given_up:
+        record.restored += [r for r in ended if r.fact.rollback is not None]
 
 
 def _record_pruned(record: Record, fact: SnapshotsPruned, version: int) -> None:

@@ -238,6 +238,21 @@ def _kept_edits(facts: Facts) -> Check:
     return Check("kept-edits", NOTE, f"{facts.edits} in {facts.folder}/edits", hint)
 
 
+def _snapshots(facts: Facts) -> Check | None:
+    if facts.snapshots is None:
+        return None
+    hint = "`sprintlog verify --full` tells what is lost"
+    if facts.snapshots:
+        found = f"damaged: {_some(facts.snapshots)}"
+        return Check(
+            "snapshots", PROBLEM, found, f"{hint}; the next snapshot mends the rest"
+        )
+    if facts.set_aside:
+        found = f"sound; damaged packs set aside in snapshots/damaged: {facts.set_aside}"
+        return Check("snapshots", NOTE, found, hint)
+    return Check("snapshots", OK, "every file of the store is what was written")
+
+
 RULES: tuple[Rule, ...] = (
     _log,
     _git,
@@ -258,6 +273,7 @@ RULES: tuple[Rule, ...] = (
     _chain,
     _others,
     _kept_edits,
+    _snapshots,
 )
 
 

@@ -25,10 +25,13 @@ from sprintlog.engine.log.stores.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.engine.outside.borrowed import borrowed
 from sprintlog.engine.outside.repositories import repository_around
+from sprintlog.engine.outside.snapshots.soundness import unsound
+from sprintlog.engine.outside.snapshots.store import ASIDE, STORE
 
 from ..files import CHECKSUM_SUFFIX, EDITS
 from ..location import DATABASE, Location
 from ..replacing import unfinished
+from ..snapshotting import FOLDER as SNAPSHOTS
 from ..workspace import Workspace, wall_clock
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, Facts, File
 from .verifying import Report, verify
@@ -95,6 +98,8 @@ def examine(location: Location) -> Facts:
         unread=inside.unread,
         states=states,
         edits=sum(1 for _ in (folder / EDITS).glob("[!.]*")),
+        snapshots=_of_store(folder / SNAPSHOTS),
+        set_aside=sum(1 for _ in (folder / SNAPSHOTS / ASIDE).glob("*.pack")),
         busy=busy,
     )
 
@@ -142,6 +147,15 @@ def _damage(inside: Inside) -> list[str]:
         for finding in (inside.report.findings if inside.report else ())
         if finding.severity == "damage" and finding.where != "head"
     ]
+
+
+def _of_store(folder: Path) -> list[str] | None:
+    """Return what of the snapshots is not what was written; no git is needed for that."""
+    store = folder / STORE
+    if not store.is_dir():
+        return None
+    found = [f"{path.relative_to(folder)} {what}" for path, what in unsound(store)]
+    return sorted(found)
 
 
 def _rested(stamps: list[Stamp]) -> bool:

@@ -74,5 +74,9 @@ class Facts(NamedTuple):
     states: dict[str, Refreshed]
     """How the state file of each stream was found."""
     edits: int
+    snapshots: list[str] | None
+    """What of the snapshots is not what was written; None where there are none."""
+    set_aside: int
+    """How many damaged files of theirs were set aside."""
     busy: bool
     """Whether others recorded all the time, so that files and log may not match."""

@@ -1,6 +1,6 @@
 """Check a log from end to end: its chain, its payloads, its state files."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -62,12 +62,14 @@ def verify(
     workspace: Workspace,
     *,
     quick: bool = False,
+    full: bool = False,
     expected: Head | None = None,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Report:
     """Return what is wrong with a log; `progress` is told the events checked so far.
 
-    `quick` reads only the newest events and trusts the checkpoints. `expected` is a head
+    `quick` reads only the newest events and trusts the checkpoints; with `full` the store
+    of snapshots is read, too, and what the sprints need of it. `expected` is a head
     that was written down elsewhere: the log must still hold it.
     """
     findings: list[Finding] = []
@@ -89,11 +91,29 @@ def verify(
             findings.extend(_of_sprint(workspace, name, files, quick=quick))
         if workspace.journals.version(JOURNAL):
             findings.extend(_of_journal(workspace, files, quick=quick))
+        if full:
+            findings.extend(_of_snapshots(workspace, sprints))
         head = workspace.log.head()
     except UnreadableError as error:
         if not any(finding.severity == "damage" for finding in findings):
             findings.append(Finding("damage", "log", error.message))
     return Report(counted.count, len(sprints), head, findings, files)
+
+
+def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:
+    """Read the store of snapshots, and tell which of them cannot be brought back whole."""
+    # Imported here: without --full nothing is asked of git.
+    from ..snapshotting import lost_paths, store_of
+
+    store = store_of(workspace, workspace.environment)
+    for path, what in store.unsound():
+        yield Finding("damage", f"snapshots/{path.relative_to(store.folder)}", what)
+    for name in sprints:
+        held = workspace.sprint(name).record.snapshots
+        for snapshot, paths in lost_paths(store, held):
+            number = f"iteration {snapshot.iteration}, {snapshot.purpose}"
+            where = f"{name} snapshot {snapshot.snapshot[:12]} ({number})"
+            yield Finding("damage", where, f"lost: {paths}")
 
 
 def _of_database(workspace: Workspace) -> Iterator[Finding]:

@@ -52,12 +52,14 @@ FINE = Facts(
     unread=None,
     states={"one": Refreshed("PROGRESS.yaml", "same")},
     edits=0,
+    snapshots=[],
+    set_aside=0,
     busy=False,
 )
 CHECKS = [
     *("log", "git", "file-system", "journal-mode", "sqlite", "versions", "schema"),
     *("permissions", "owner", "hard-links", "space", "wal", "lock", "left-over"),
-    *("head-file", "chain", "kept-edits", "state-file"),
+    *("head-file", "chain", "kept-edits", "snapshots", "state-file"),
 ]
 EDITED = {"one": Refreshed("PROGRESS.yaml", "edited", problem="edited by others")}
 UNREAD: dict[str, Any] = {"head": None, "states": {}, "holds_known": False}
@@ -102,6 +104,8 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"damage": ["torn"], "busy": True}, "chain", NOTE, "torn"),
     ({"busy": True}, "others", NOTE, "recorded all the while"),
     ({"edits": 2}, "kept-edits", NOTE, "2 in"),
+    ({"snapshots": ["a is not"]}, "snapshots", PROBLEM, "damaged: a is not"),
+    ({"set_aside": 2}, "snapshots", NOTE, "set aside in snapshots/damaged: 2"),
 ]
 
 

@@ -30,6 +30,7 @@ from sprintlog.engine.sprint.snapshots import (
     current_iteration,
     end_restore,
     files_with,
+    give_restore_up,
     protected,
     prune_snapshots,
     purpose_now,
@@ -248,3 +249,18 @@ def test_nothing_to_let_go_is_no_fact(loop: Scenario) -> None:
     """Where all may stay nothing is recorded; none at all is refused."""
     loop.when(prune_snapshots, keep=5).then_nothing()
     loop.when(prune_snapshots, keep=0).then_refused(field="keep")
+
+
+def test_restore_that_was_given_up_is_none(loop: Scenario) -> None:
+    """It is not under way any more, cannot be undone, and takes its rollback back."""
+    restore = restored("aaaa", "eeee", rollback=7)
+    loop.given(RolledBack(3), taken("eeee", 2, purpose=BEFORE_RESTORE), restore)
+    at = loop.sprint.version
+    ended = FilesRestored(at, 1, 0)
+    facts = give_restore_up(loop.sprint, ended=ended)
+    assert [type(fact) for fact in facts] == [RolledBack, FilesRestored]
+    loop.given(NoteAdded("later"))
+    (last,) = give_restore_up(loop.sprint, ended=ended)
+    loop.given(last)
+    assert (loop.sprint.record.restoring, loop.sprint.record.restored) == ([], [])
+    assert give_restore_up(loop.sprint, ended=ended) == []

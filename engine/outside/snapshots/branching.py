@@ -16,7 +16,8 @@ from ..git import Git, GitError, said_by
 from ..repositories import Repository, common_directory, git_directory
 from .entries import LeftOut, Snapshot
 from .head_entries import HeadEntry, entries_kept
-from .store import FILES, Store, blobs_of
+from .objects import blobs_of
+from .store import FILES, Store
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 

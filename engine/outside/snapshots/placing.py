@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ...errors import RefusedError
 from ..folders import opened, opened_below
 from .entries import Entry, LeftOut, blob_id, parents_of
+from .objects import DamagedError
 from .one_file import content_of, create, holds, kind_of, make_folder, put, set_mode, unlink
 from .plan import Plan
 
@@ -25,6 +26,7 @@ NOT_A_FOLDER = (errno.ENOTDIR, errno.ELOOP)
 FOLDER_THERE = "a folder with other files stands there"
 NO_FOLDER = "what it would lie in is no folder"
 SPECIAL_THERE = "something that is neither file, link nor folder stands there"
+DAMAGED = "its bytes are damaged in the store"
 RESTLESS = "somebody else goes on writing it"
 
 
@@ -45,22 +47,38 @@ class Placed(NamedTuple):
     skipped: list[LeftOut]
 
 
-def place(root: Path, plan: Plan, blob: Callable[[str], bytes], *, keep_in: Path) -> Placed:
-    """Do what a plan says below a root; what nobody has a copy of goes to `keep_in`."""
+def place(
+    root: Path,
+    plan: Plan,
+    blob: Callable[[str], bytes],
+    *,
+    keep_in: Path,
+    leaves_damaged: bool = False,
+) -> Placed:
+    """Do what a plan says below a root; what nobody has a copy of goes to `keep_in`.
+
+    Where a file's bytes are damaged it ends, unless that file is to be left as it is.
+    """
     with opened(root) as descriptor:
-        return _Placer(descriptor, plan, blob, keep_in).place()
+        return _Placer(descriptor, plan, blob, keep_in, leaves_damaged).place()
 
 
 class _Placer:
     """Carries out one plan."""
 
     def __init__(
-        self, root: int, plan: Plan, blob: Callable[[str], bytes], keep_in: Path
+        self,
+        root: int,
+        plan: Plan,
+        blob: Callable[[str], bytes],
+        keep_in: Path,
+        leaves_damaged: bool,
     ) -> None:
         self._root = root
         self._plan = plan
         self._blob = blob
         self._keep_in = keep_in
+        self._leaves_damaged = leaves_damaged
         self._kept: list[Kept] = []
         self._skipped = list(plan.skipped)
 
@@ -86,6 +104,10 @@ class _Placer:
         except FileNotFoundError:
             # Only what is to go may be gone.
             problem = None if do == self._remove else NO_FOLDER
+        except DamagedError:
+            if not self._leaves_damaged:
+                raise
+            problem = DAMAGED
         except PermissionError as error:
             problem = error.strerror
         except OSError as error:

@@ -101,6 +101,34 @@ def plan(
     )
 
 
+def reverse(plan: Plan, before: Snapshot) -> Plan:
+    """Return how to get back to what stood there before a plan was begun."""
+    touched = {*plan.writes, *plan.removals}
+    folders = {*plan.folders, *plan.folders_gone}
+    return Plan(
+        {path: before.files[path] for path in touched if path in before.files},
+        sorted(path for path in plan.writes if path not in before.files),
+        {path: before.folders[path] for path in sorted(folders) if path in before.folders},
+        sorted(
+            (path for path in folders if path not in before.folders),
+            key=lambda path: (-path.count("/"), path),
+        ),
+        [],
+        before.folders,
+        plan.writes,
+    )
+
+
+def needed(plan: Plan) -> dict[str, list[str]]:
+    """Return whose bytes a plan and its reverse need: ids, and the paths of each."""
+    found: dict[str, list[str]] = {}
+    for path in sorted({*plan.writes, *plan.removals}):
+        for files in (plan.writes, plan.before):
+            if path in files:
+                found.setdefault(files[path].oid, []).append(path)
+    return found
+
+
 def below(plan: Plan, folder: str, present: Snapshot) -> Plan:
     """Return a plan that puts what it writes into a folder, and removes nothing."""
     modes = {f"{folder}/{path}": mode for path, mode in plan.modes.items()}

@@ -5,23 +5,35 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
-from ...errors import BusyError, NotFoundError, RefusedError, UnreadableError
+from ...errors import (
+    BusyError,
+    NotFoundError,
+    RefusedError,
+    SprintlogError,
+    UnreadableError,
+)
 from ...log.stores.descriptors import give_back
 from ..folders import is_gits_own, opened
 from ..git import Git, GitError
 from .entries import Snapshot, assemble, decode
+from .objects import DamagedError, Objects, blobs_of
+from .soundness import FIXED, Unsound, mend, unsound
 
 FILES, MANIFEST = "files", "manifest"
 """What a commit's tree holds: the work tree's files, and what a git tree cannot say."""
 REFS = "refs/snapshots/"
 WAIT_SECONDS_MAX = 30.0
+STORE = "store.git"
+ASIDE = "damaged"
+"""The folder, beside the store, of files that are not what was written."""
+SEE = "`sprintlog verify --full` tells what of the snapshots is damaged"
 PACKS_MAX = 40
 """More packs than this are put together."""
 _held: set[tuple[int, Path]] = set()
@@ -34,7 +46,7 @@ class Store:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
-        self.git = Git(folder / "store.git", environment)
+        self.git = Git(folder / STORE, environment)
 
     @property
     def exists(self) -> bool:
@@ -72,6 +84,8 @@ class Store:
         shutil.rmtree(draft.folder, ignore_errors=True)
         draft.folder.mkdir(mode=0o700)
         draft.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
+        for name, content in FIXED.items():
+            (draft.folder / name).write_bytes(content)
         draft.folder.rename(self.git.folder)
         sync_folder(self.folder)
 
@@ -99,18 +113,64 @@ class Store:
         manifest = ""
         for line in filter(None, listed.split(b"\0")):
             about, _, name = line.partition(b"\t")
-            mode, _, oid, size = about.split()
+            mode, _, oid, length = about.split()
+            # Of an object that is missing git tells no size.
+            size = int(length) if length.isdigit() else 0
             path = os.fsdecode(name)
             if path == MANIFEST:
                 manifest = oid.decode()
             elif path.startswith(f"{FILES}/") and _is_sound(path):
-                files.append((path[6:], int(mode, 8), oid.decode(), int(size)))
+                files.append((path[6:], int(mode, 8), oid.decode(), size))
             else:
                 raise UnreadableError(
                     f"snapshot {commit}: {path!r} cannot be a file's path"
                 )
-        stored = self.git.run("cat-file", "blob", manifest)
-        return assemble(commit, files, decode(stored))
+        try:
+            with self.blobs() as blob:
+                stored = decode(blob(manifest))
+        except DamagedError as error:
+            raise UnreadableError(f"snapshot {commit[:12]} is damaged", hint=SEE) from error
+        return assemble(commit, files, stored)
+
+    def unsound(self, *, bytes_max: int | None = None) -> list[Unsound]:
+        """Return which of the store's files are not what was written."""
+        return unsound(self.git.folder, bytes_max=bytes_max) if self.exists else []
+
+    def damaged(self, oids: Iterable[str]) -> set[str]:
+        """Return which of these files' bytes are missing or damaged; all are read."""
+        found = set()
+        objects = Objects(self.git)
+        try:
+            for oid in sorted(set(oids)):
+                try:
+                    objects.read(oid)
+                except DamagedError:
+                    found.add(oid)
+        finally:
+            objects.close()
+        return found
+
+    def mend(self) -> None:
+        """Set damaged files aside and save what is whole of them; the lock must be held.
+
+        The next snapshot reads all of its tree, and so stores again what was lost of it.
+        """
+        for known in self.folder.glob("known-*"):
+            known.unlink(missing_ok=True)
+        mend(self.git, self.folder / ASIDE)
+
+    def hold(self, commits: Iterable[str]) -> None:
+        """Give a name again to snapshots that lost theirs; the lock must be held."""
+        listed = self.snapshots()
+        lost = sorted({commit for commit in commits if commit not in listed})
+        objects = Objects(self.git)
+        try:
+            for commit in lost:
+                with suppress(DamagedError):
+                    objects.read(commit)
+                    self.git.run("update-ref", f"{REFS}{uuid4().hex}", commit)
+        finally:
+            objects.close()
 
     @contextmanager
     def blobs(self) -> Iterator[Callable[[str], bytes]]:
@@ -140,8 +200,32 @@ class Store:
         """Give back the room of what was dropped; the lock must be held."""
         for left in (self.git.folder / "objects" / "pack").glob("tmp_*"):
             left.unlink(missing_ok=True)
-        self.git.run("repack", "-a", "-d", "-q", "--no-write-bitmap-index")
+        try:
+            self.git.run("repack", "-a", "-d", "-q", "--no-write-bitmap-index")
+        except GitError:
+            self._repack_what_is_there()
         self.git.run("prune", "--expire=now")
+
+    def _repack_what_is_there(self) -> None:
+        """Put all into one pack, although something is missing."""
+        self.drop([commit for commit in self.snapshots() if not self._can_be_read(commit)])
+        call = ("rev-list", "--objects", "--missing=print", "--all")
+        listed = self.git.run(*call).splitlines()
+        oids = [line.split()[0] for line in listed if not line.startswith(b"?")]
+        folder = self.git.folder / "objects" / "pack"
+        old = {path.stem for path in folder.glob("*.pack")}
+        given = b"".join(oid + b"\n" for oid in oids)
+        made = self.git.run("pack-objects", "-q", str(folder / "pack"), given=given)
+        for name in old - {f"pack-{name}" for name in made.decode().split()}:
+            for path in sorted(folder.glob(f"{name}.*")):
+                path.unlink()
+
+    def _can_be_read(self, commit: str) -> bool:
+        try:
+            self.read(commit)
+        except SprintlogError:
+            return False
+        return True
 
     def _unlock(self) -> None:
         """Remove locks of a git that was killed: whoever holds ours is alone here."""
@@ -164,34 +248,6 @@ class Store:
             for path in self.git.folder.rglob("*")
             if stat.S_ISREG((status := path.lstat()).st_mode)
         )
-
-
-@contextmanager
-def blobs_of(git: Git) -> Iterator[Callable[[str], bytes]]:
-    """Give a function from ids to bytes of a repository, for as long as this is held."""
-    process = git.start("cat-file", "--batch", stderr=subprocess.DEVNULL)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    answers, wishes = process.stdout, process.stdin
-
-    def blob(oid: str) -> bytes:
-        wishes.write(f"{oid}\n".encode())
-        wishes.flush()
-        head = answers.readline().split()
-        if len(head) != 3 or head[1] != b"blob":
-            raise GitError(f"the bytes {oid} are missing")
-        content = answers.read(int(head[2]) + 1)[:-1]
-        if len(content) != int(head[2]):
-            raise GitError(f"the bytes {oid} could not be read whole")
-        return content
-
-    try:
-        yield blob
-    finally:
-        with suppress(OSError):
-            wishes.close()
-        answers.close()
-        process.wait()
 
 
 def sync_folder(folder: Path) -> None:

@@ -20,6 +20,8 @@ from .known_stats import Known
 from .listing import Listing, Wanted, list_tree, refusal
 from .store import FILES, MANIFEST, REFS, Store
 
+CHECKED_BYTES_MAX = 256 * 1024 * 1024
+"""How much of the store is looked at before another snapshot builds on it."""
 READS_MAX = 3
 """How often a file is read that changes while it is read."""
 
@@ -64,6 +66,8 @@ def take(
     root that are left alone, unless they are in `also`.
     """
     store.make()
+    if store.unsound(bytes_max=CHECKED_BYTES_MAX):
+        store.mend()
     ignored, problem = unseen(store.git, root)
     ours = [*without, store.folder]
     wanted = Wanted(
