@@ -104,6 +104,14 @@ def _schema(facts: Facts) -> Check:
     return Check("schema", OK, str(known))
 
 
+def _litestream(facts: Facts) -> Check | None:
+    if not facts.litestream:
+        return None
+    found = f"Litestream copies the log, or did: its {', '.join(facts.litestream)}"
+    hint = "after `litestream restore`, `sprintlog verify` checks what came back"
+    return Check("litestream", NOTE, found, hint)
+
+
 def _permissions(facts: Facts) -> Check:
     open_files = [file for file in facts.files if file.mode & 0o077]
     if not open_files:
@@ -261,6 +269,7 @@ RULES: tuple[Rule, ...] = (
     _sqlite,
     _versions,
     _schema,
+    _litestream,
     _permissions,
     _owner,
     _hard_links,

@@ -21,7 +21,7 @@ from sprintlog.engine.log.stores.journal_mode import choose_journal_mode
 from sprintlog.engine.log.stores.lock_holder import lock_holders
 from sprintlog.engine.log.stores.page_images import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.private_copy import Stamp, files_now, private_copy
-from sprintlog.engine.log.stores.schema import MIGRATIONS
+from sprintlog.engine.log.stores.schema import MIGRATIONS, tables_of_litestream
 from sprintlog.engine.log.stores.sqlite import SqliteLog
 from sprintlog.engine.outside.borrowed import borrowed
 from sprintlog.engine.outside.repositories import repository_around
@@ -50,6 +50,7 @@ class Inside(NamedTuple):
     holds_known: bool = False
     damage: str | None = None
     unread: str | None = None
+    litestream: tuple[str, ...] = ()
 
 
 def examine(location: Location) -> Facts:
@@ -82,6 +83,7 @@ def examine(location: Location) -> Facts:
         versions=_versions(),
         schema=inside.schema,
         schema_known=len(MIGRATIONS),
+        litestream=[*inside.litestream],
         files=_files(folder),
         user=os.geteuid(),
         known=known,
@@ -129,6 +131,7 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         location.database, clock=wall_clock, entropy=urandom, check_head=False
     )
     with Workspace(location, log, clock=wall_clock) as workspace:
+        found = found._replace(litestream=(*tables_of_litestream(log.connection),))
         report = verify(workspace, quick=True)
         if known is None or known.position == 0:
             return found._replace(report=report, holds_known=True)

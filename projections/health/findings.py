@@ -50,6 +50,8 @@ class Facts(NamedTuple):
     versions: dict[str, str]
     schema: int | None
     schema_known: int
+    litestream: list[str]
+    """Litestream's tables in the database."""
     files: list[File]
     user: int
     known: Head | None

@@ -233,6 +233,55 @@ def test_newer_event_is_refused_not_skipped(
     assert state.read_bytes() == STATE.read_bytes()
 
 
+def change(database: Path, *statements: str) -> None:
+    """Run statements on a log as another program can."""
+    with sqlite3.connect(database) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def test_tables_of_litestream_are_let_be(old: Path, run: Any, done: Any) -> None:
+    """What Litestream makes in a database it copies is no reason to refuse it."""
+    done("rebuild")
+    change(
+        old,
+        "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)",
+        "CREATE TABLE _litestream_lock (id INTEGER)",
+    )
+    done("note", "more", "--sprint", "auth")
+    assert done("verify").code == 0
+    found = next(
+        line
+        for line in run("doctor", "--json").json["checks"]
+        if line["check"] == "litestream"
+    )
+    assert found["status"] == "note"
+    assert "_litestream_lock, _litestream_seq" in found["found"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("CREATE TABLE more (a)", "more is not ours"),
+        ("DROP TRIGGER events_never_go", "events_never_go is missing"),
+        ("CREATE VIRTUAL TABLE _litestream_seq USING fts5(a)", "_litestream_seq is not"),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END",
+            "t is not ours",
+        ),
+        ("DROP INDEX events_key", "events_key is missing"),
+    ],
+)
+def test_other_tables_are_named(old: Path, run: Any, statement: str, said: str) -> None:
+    """A schema that is not ours is refused, with what is different, and both reasons."""
+    change(old, statement)
+    answer = run("status")
+    assert answer.code == 4
+    assert said in answer.err
+    assert "another version of sprintlog" in answer.err
+
+
 def test_newer_event_is_shown_to_nobody(newer: Path, run: Any) -> None:
     """`show event` refuses it as well, and `verify` names it."""
     assert run("show", "event", EVENTS + 1).code == 4

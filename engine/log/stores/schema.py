@@ -6,6 +6,9 @@ from ...errors import RESCUE, UnreadableError
 
 APPLICATION_ID = 0x73706C67
 """`splg`, in the database's header: what `file` and we know a log by."""
+SHOWN_MAX = 3
+_OF_LITESTREAM = ("_litestream_lock", "_litestream_seq")
+"""What a program makes in any database that it copies as it grows."""
 
 EVENTS = (
     # Explicit positions: an implicit rowid or a sequence would leave gaps.
@@ -112,7 +115,7 @@ def migrate(connection: sqlite3.Connection) -> None:
         steps(name=name)(step)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not _texts(connection):
+        if not _made(connection):
             for statement in _APPLIED:
                 connection.execute(statement)
         steps.apply(Database(connection, execute_plugins=False))
@@ -135,22 +138,50 @@ def check_schema(connection: sqlite3.Connection) -> bool:
             f"the log has schema {version}, this sprintlog knows up to {len(MIGRATIONS)}",
             hint="the log was written by a newer sprintlog: upgrade this one",
         )
-    expected = set(_APPLIED)
-    for _, statements in MIGRATIONS[:version]:
-        expected.update(statements)
-    if _texts(connection) != expected:
+    expected = {*_APPLIED, *(text for _, texts in MIGRATIONS[:version] for text in texts)}
+    if problem := _difference(_made(connection), expected):
         raise UnreadableError(
-            "the log's tables and triggers are not the ones sprintlog made",
-            hint=f"somebody changed the schema: {RESCUE}, and keep your own tables and "
-            "views in another database",
+            f"the log's tables and triggers are not those of this sprintlog: {problem}",
+            hint="where another version of sprintlog made the log, `sprintlog export` "
+            "there and `sprintlog import log` here carry it over; your own tables and "
+            f"views belong into another database; where it is damaged, {RESCUE}",
         )
     return bool(version < len(MIGRATIONS))
 
 
-def _texts(connection: sqlite3.Connection) -> set[str]:
+def tables_of_litestream(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of Litestream's tables, which are there once it copied the log."""
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master")
+    return sorted(name for kind, name, sql in rows if _is_litestreams(kind, name, sql))
+
+
+def _is_litestreams(kind: str, name: str, sql: str | None) -> bool:
+    # A virtual table has code of its own, and a trigger would run on what is ours.
+    is_plain = kind == "table" and str(sql).startswith("CREATE TABLE ")
+    return is_plain and name in _OF_LITESTREAM
+
+
+def _difference(made: dict[str, str], expected: set[str]) -> str:
+    """Return in words in what a schema is not the one that is expected."""
+    names = {_name_in(text): text for text in expected}
+    said = [f"{name} is missing" for name in sorted(names.keys() - made.keys())]
+    said += [f"{name} is not ours" for name in sorted(made.keys() - names.keys())]
+    said += [f"{n} is another" for n in sorted(names) if made.get(n, names[n]) != names[n]]
+    return ", ".join(said[:SHOWN_MAX]) + (" and more" if len(said) > SHOWN_MAX else "")
+
+
+def _name_in(statement: str) -> str:
+    words = statement.replace("UNIQUE ", "", 1).split()
+    return words[2].removesuffix("(")
+
+
+def _made(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the texts of what somebody made in the database, by its name."""
     # Automatic indexes have no text; sqlite_stat tables are what ANALYZE leaves.
     rows = connection.execute(
-        "SELECT sql FROM sqlite_master"
+        "SELECT type, name, sql FROM sqlite_master"
         " WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_stat[0-9]'"
     )
-    return {sql for (sql,) in rows}
+    return {
+        str(name): sql for kind, name, sql in rows if not _is_litestreams(kind, name, sql)
+    }
