@@ -86,12 +86,17 @@ def check_running(sprint: Sprint, wish: str) -> None:
     raise RefusedError(
         f"sprint {sprint.id} is {status}: cannot {wish}; "
         f"the sprint must be {IN_PROGRESS} for that",
-        hint=f"`sprintlog sprint {way}` first",
+        hint=f"`sprintlog sprint {way}{_saying(status)}` first",
         sprint=sprint.id,
         state=status,
         wish=wish,
         allowed=[way],
     )
+
+
+def _saying(status: str) -> str:
+    """Return what resuming needs to be told: who resolved it and why."""
+    return " --by NAME --why TEXT" if status in (BLOCKED, NEEDS_HUMAN) else ""
 
 
 def check_goal(sprint: Sprint, wish: str) -> None:

@@ -55,7 +55,7 @@ def commands_in(text: str) -> list[list[str]]:
 
 def typed(words: list[str]) -> Typed:
     """Return what a command means; raise `click.UsageError` where it cannot be typed."""
-    if HOLE not in words[:2]:
+    if not any(word.startswith(HOLE) for word in words[:2]):
         words = [FILLED_IN.get(word, word) for word in words]
     command: click.Command = cli
     context = click.Context(cli)
@@ -64,7 +64,7 @@ def typed(words: list[str]) -> Typed:
         if not words:
             raise click.UsageError(f"{' '.join(path)}: a command is missing")
         name = words.pop(0)
-        if name == HOLE:
+        if name.startswith(HOLE):
             return Typed(tuple(path), {})
         found = command.get_command(context, name)
         if found is None:
