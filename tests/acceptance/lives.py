@@ -1,0 +1,76 @@
+"""Sprints that live at random: next, hints, rollbacks and state files keep their laws."""
+
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.faults import settling
+from tests.faults.runner import Runner, fast_folder, shared
+from tests.properties.living import WORDS, live_to_the_end
+from tests.properties.planted_rules import PLANTED, find
+
+from .criterion import Verdict
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LIVES = 20_000
+SEEN_MIN = 200
+FOLDERS, ROUNDS = 60, 20
+LIVES_PER_PLANT = 3_000
+
+
+def lead_on(data: Path, seed: int) -> Verdict:
+    """From 20,000 states next leads to an end or a person, and hints to where they say."""
+    problems: list[str] = []
+    census: Counter[str] = Counter()
+    for number in range(LIVES):
+        try:
+            live_to_the_end(random.Random(f"{seed}/{number}"), census=census)
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong is told
+            problems.append(f"life {seed}/{number}: {type(error).__name__}: {error}")
+    rare = [f"{word}: {census[word]}" for word in sorted(WORDS) if census[word] < SEEN_MIN]
+    problems += [f"seen too rarely: {word}" for word in rare]
+    seen = ", ".join(f"{word} {census[word]}" for word in sorted(WORDS))
+    return Verdict(not problems, f"{LIVES} lives; seen in so many: {seen}", problems)
+
+
+def go_back(data: Path, seed: int) -> Verdict:
+    """No rollback to the best takes a verified iteration that is as good: 20,000 loops."""
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            f"--hypothesis-seed={seed}", "tests/properties/test_rollback_target_laws.py",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "SPRINTLOG_EXAMPLES": "334"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr
+    counts = f"{334 * 60} histories for each law: {last}"
+    return Verdict(done.returncode == 0, counts, done.stdout.splitlines()[-30:])
+
+
+def settle(data: Path, seed: int) -> Verdict:
+    """However commands end, the next one leaves the state files as the log has them."""
+    problems: list[str] = []
+    with Runner() as other:
+        for number in range(FOLDERS):
+            chance = random.Random(f"{seed}/{number}")
+            with fast_folder() as folder:
+                settling.begin(shared(), folder)
+                problems += settling.unsettled(
+                    shared(), other, folder, rounds=ROUNDS, chance=chance
+                )
+    return Verdict(not problems, f"{FOLDERS * ROUNDS} endings", problems)
+
+
+def planted_defects(data: Path, seed: int) -> Verdict:
+    """Each of the defects that once were there is found when it is put back."""
+    found = {name: find(name, seed=seed, lives=LIVES_PER_PLANT) for name in PLANTED}
+    missed = [f"not found: {name}" for name, after in found.items() if after is None]
+    counts = ", ".join(f"{name} after {after}" for name, after in found.items())
+    return Verdict(not missed, counts, missed)

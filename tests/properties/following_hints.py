@@ -1,0 +1,194 @@
+"""A person who types what a hint says, and what comes of it."""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.sprint import (
+    dynamic_steps,
+    hook_tasks,
+    lifecycle,
+    loop,
+    phases,
+    queue_decisions,
+    ralph,
+)
+from sprintlog.engine.sprint.gate_checks import check_gate, record_gate, start_gate
+from sprintlog.engine.sprint.gates import GateResult
+from sprintlog.engine.sprint.queue_view import takes_part
+from sprintlog.engine.sprint.words import PENDING
+from tests.cli.typed import Typed, commands_in, typed
+
+from .random_sprints import Life
+
+STEPS_MAX = 12
+"""No way out is longer than so many commands."""
+
+OTHERWISE = re.compile(r"\bor\b|;")
+"""What stands between two commands of which one is enough."""
+
+READS = {
+    *(("gate", "show"), ("log",), ("status",), ("audit",), ("next",)),
+    *(("sprint", "list"), ("iteration", "list"), ("show", "event"), ("entry", "list")),
+}
+"""They change nothing, and there is always something to read."""
+ELSEWHERE = {
+    *(("compile",), ("sprint", "create"), ("import", "progress"), ("iteration", "select")),
+    *(("iteration", "snapshot"), ("iteration", "baseline"), ("iteration", "end")),
+    ("rollback",),
+}
+"""They need a file, a measurement or a point that only the person knows."""
+
+
+class DeadEndError(AssertionError):
+    """A hint names a command that cannot be given, or that leads in a circle."""
+
+
+class Step(NamedTuple):
+    """One command that was typed, and the words in which it was refused, if it was."""
+
+    words: list[str]
+    refused: str | None
+
+
+def follow(
+    life: Life, *, message: str, hint: str | None, must_help: bool = False
+) -> list[Step]:
+    """Type what a hint names, one after another; of those joined by `or` one is enough.
+
+    What is refused comes again after what that refusal names. Raise `DeadEndError` where
+    the words of a refusal were read before; with `must_help` also where a command that
+    the hint itself names is not granted in the end.
+    """
+    steps: list[Step] = []
+    granted = _follow(life, hint, [message], steps)
+    if must_help and not granted:
+        raise DeadEndError("\n".join([message, *map(str, steps)]))
+    return steps
+
+
+def _follow(life: Life, hint: str | None, seen: list[str], steps: list[Step]) -> bool:
+    for group in groups_in(hint or ""):
+        words = life.chance.choice(group)
+        while refusal := type_in(life, words):
+            steps.append(Step(words, refusal.message))
+            if refusal.message in seen or len(steps) > STEPS_MAX:
+                raise DeadEndError("\n".join([seen[0], *map(str, steps)]))
+            named = [words for one_of in groups_in(refusal.hint or "") for words in one_of]
+            if not any(map(changes_state, named)):
+                return False
+            _follow(life, refusal.hint, [*seen, refusal.message], steps)
+        steps.append(Step(words, None))
+    return True
+
+
+def groups_in(hint: str) -> list[list[list[str]]]:
+    """Return the commands that a hint names, those together of which one is enough."""
+    groups: list[list[list[str]]] = []
+    between = ""
+    for number, piece in enumerate(" ".join(hint.split()).split("`")):
+        if number % 2 == 0:
+            between = piece
+        elif found := commands_in(f"`{piece}`"):
+            if groups and OTHERWISE.search(between):
+                groups[-1] += found
+            else:
+                groups.append(found)
+    return groups
+
+
+def changes_state(words: list[str]) -> bool:
+    """Tell whether a command that was granted has changed the sprint."""
+    return typed(words).path in COMMANDS
+
+
+def type_in(life: Life, words: list[str]) -> RefusedError | NotFoundError | None:
+    """Give a command as a person types it; return the refusal, if it is refused."""
+    command = typed(_with_request(life, words))
+    if command.path in READS or command.path in ELSEWHERE:
+        return None
+    if command.path not in COMMANDS:
+        raise DeadEndError(f"nobody here knows what `{' '.join(command.path)}` does")
+    try:
+        COMMANDS[command.path](life, command)
+    except (RefusedError, NotFoundError) as error:
+        return error
+    return None
+
+
+def _with_request(life: Life, words: list[str]) -> list[str]:
+    """Put in the id of a request that is in the queue."""
+    ids = [entry["id"] for entry in life.sprint.queue if takes_part(entry)]
+    return [life.chance.choice(ids) if word == "ID" and ids else word for word in words]
+
+
+def _rule(
+    rule: Callable[..., Any], *names: str, **fixed: Any
+) -> Callable[[Life, Typed], None]:
+    """Return a command that takes these of its options."""
+
+    def perform(life: Life, command: Typed) -> None:
+        options = {name: command.options[name] for name in names}
+        life.wish(rule, **options, **fixed)
+
+    return perform
+
+
+def _decide(life: Life, command: Typed) -> None:
+    """Decide on all that waits: whoever is sent to the queue does that."""
+    for entry in life.sprint.queue:
+        if takes_part(entry) and entry["status"] == PENDING:
+            said = {"request": entry["id"], "reasoning": "no"}
+            life.wish(queue_decisions.reject_request, **said)
+
+
+def _complete(life: Life, command: Typed) -> None:
+    said = {"abandons_goal": command.options["abandon_goal"]}
+    life.wish(lifecycle.complete_sprint, reason=command.options["reason"], **said)
+
+
+def _fail(life: Life, command: Typed) -> None:
+    life.wish(phases.fail_phase, phase=command.options["phase"], error="x", at=life.time)
+
+
+def _run_gate(life: Life, command: Typed) -> None:
+    facts = life.wish(
+        start_gate,
+        phase=command.options["phase"],
+        run=f"r{len(life.events)}",
+        pid=1,
+        process_started="s",
+        boot_id="b",
+        is_alive=lambda started: False,
+    )
+    if facts:
+        run: Any = facts[-1]
+        life.wish(check_gate, phase=run.phase, run=run.run, result=GateResult(0))
+
+
+COMMANDS: dict[tuple[str, ...], Callable[[Life, Typed], None]] = {
+    ("sprint", "start"): _rule(lifecycle.start_sprint),
+    ("sprint", "resume"): _rule(lifecycle.resume_sprint, "by", "why"),
+    ("sprint", "complete"): _complete,
+    ("sprint", "reopen"): _rule(lifecycle.reopen_sprint),
+    ("phase", "start"): _rule(phases.start_phase, "phase"),
+    ("phase", "complete"): _rule(phases.complete_phase, "phase"),
+    ("phase", "skip"): _rule(phases.skip_phase, "phase"),
+    ("phase", "retry"): _rule(phases.retry_phase, "phase"),
+    ("phase", "reopen"): _rule(phases.reopen_phase, "phase"),
+    ("phase", "fail"): _fail,
+    ("gate", "run"): _run_gate,
+    ("gate", "record"): _rule(record_gate, "phase", result=GateResult(0)),
+    ("iteration", "start"): _rule(loop.start_iteration, "max_iterations", "beyond_limit"),
+    ("sprint", "limit"): _rule(loop.limit_iterations, "max_iterations"),
+    ("goal", "set"): _rule(ralph.set_goal, goal="Win"),
+    ("goal", "complete"): _rule(ralph.complete_goal),
+    ("step", "update"): _rule(dynamic_steps.update_step, "step", status="completed"),
+    ("hook-task", "spawned"): _rule(hook_tasks.spawn_hook, "hook_id"),
+    ("queue", "list"): _decide,
+    ("queue", "reopen"): _rule(queue_decisions.reopen_request, "request", reason="x"),
+    ("queue", "defer"): _rule(
+        queue_decisions.defer_request, "request", until="next-sprint", reasoning="x"
+    ),
+}

@@ -1,0 +1,174 @@
+"""A loop of one's own: it asks what is next, does it, and records what came of it."""
+
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint import actions, hook_tasks, lifecycle, phases
+from sprintlog.engine.sprint.answers import Verdict
+from sprintlog.engine.sprint.done_work import done_work
+from sprintlog.engine.sprint.facts import AgentRan, GateStarted
+from sprintlog.engine.sprint.gate_checks import check_gate, run_of, start_gate
+from sprintlog.engine.sprint.gates import GateResult
+from sprintlog.engine.sprint.next import next_action
+from sprintlog.engine.sprint.ralph_answers import Turn
+from sprintlog.engine.sprint.ralph_work import end_turn, start_turn
+from sprintlog.engine.sprint.times import parse
+from sprintlog.engine.sprint.words import COMPLETED, FAILED, NEEDS_HUMAN
+from sprintlog.engine.sprint.work import end_run, start_run
+
+if TYPE_CHECKING:
+    from .random_sprints import Life
+
+ENDS = (actions.STOP, actions.DONE)
+ITERATIONS_MAX = 12
+"""After so many iterations an agent says that the goal is reached."""
+
+Meddle = Callable[[], None]
+
+
+def ask(life: "Life") -> actions.Action:
+    """Return what is to be done now."""
+    return next_action(life.sprint, now=life.time)
+
+
+def perform(life: "Life", *, between: Meddle | None = None) -> actions.Action:
+    """Do the one thing that is next; nothing where a person is asked for.
+
+    `between` happens while the agent or the gate is at work. Raise `RefusedError` when
+    the rules refuse what was answered, unless somebody came in between.
+    """
+    action = ask(life)
+    if action.do in ENDS:
+        return action
+    try:
+        _PERFORMS[action.do](life, action, between)
+    except RefusedError:
+        # What was begun may have been taken away meanwhile, with all that it was for.
+        if between is None:
+            raise
+    return action
+
+
+def _says(life: "Life", action: actions.Action, between: Meddle | None) -> None:
+    command = {
+        actions.START: lifecycle.start_sprint,
+        actions.RESUME: lifecycle.resume_sprint,
+        actions.COMPLETE: lifecycle.complete_sprint,
+    }[action.do]
+    life.wish(command)
+
+
+def _retry(life: "Life", action: actions.Action, between: Meddle | None) -> None:
+    life.wish(phases.retry_phase, phase=action.phase)
+
+
+def _wait(life: "Life", action: actions.Action, between: Meddle | None) -> None:
+    assert action.until is not None
+    left = parse(action.until) - parse(life.time)
+    life.waited_ms += max(0, round(1000 * left.total_seconds()))
+
+
+def _end(life: "Life", action: actions.Action, between: Meddle | None) -> None:
+    assert action.phase is not None
+    done = done_work(life.sprint.plan, action.phase)
+    summary = done.summary if done else None
+    life.wish(phases.complete_phase, phase=action.phase, summary=summary)
+
+
+def _work(life: "Life", action: actions.Action, between: Meddle | None) -> None:
+    assert action.phase is not None
+    life.wish(start_run, phase=action.phase)
+    if is_killed(life.chance, between):
+        return
+    verdict = verdict_of(life.chance)
+    ran = AgentRan(action.phase, verdict.status)
+    life.wish(end_run, ran=ran, verdict=verdict, at=life.time)
+
+
+def _iterate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
+    life.wish(start_turn)
+    number = life.sprint.plan.turns.number
+    if is_killed(life.chance, between):
+        return
+    verdict = verdict_of(life.chance)
+    if verdict.status == COMPLETED:
+        late = life.sprint.record.iteration_max > ITERATIONS_MAX
+        verdict = Turn(COMPLETED, is_goal=late or life.chance.random() < 0.2)
+    ran = AgentRan("", verdict.status, iteration=number)
+    life.wish(end_turn, ran=ran, verdict=verdict, at=life.time)
+
+
+def _hooks(life: "Life", action: actions.Action, between: Meddle | None) -> None:
+    for hook in action.hooks:
+        said = {"hook_id": hook.id, "iteration": action.iteration}
+        life.wish(hook_tasks.spawn_hook, **said)
+        if not is_killed(life.chance, between):
+            life.wish(hook_tasks.complete_hook, **said)
+
+
+def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
+    if action.prompt is not None:
+        assert action.phase is not None
+        life.append([AgentRan(action.phase, COMPLETED, is_repair=True)])
+    facts = life.wish(
+        start_gate,
+        phase=action.phase,
+        run=f"r{len(life.events)}",
+        pid=1,
+        process_started="s",
+        boot_id="b",
+        is_alive=lambda started: False,
+    )
+    run = facts[-1]
+    assert isinstance(run, GateStarted)
+    if is_killed(life.chance, between):
+        return
+    result = GateResult(0 if life.chance.random() < 0.6 else 1)
+    counts = is_under_way(life, run)
+    try:
+        life.wish(check_gate, phase=run.phase, run=run.run, result=result)
+    except RefusedError as error:
+        if counts:
+            raise AssertionError("a verdict is lost") from error
+        raise
+
+
+def is_under_way(life: "Life", run: GateStarted) -> bool:
+    """Tell whether a run of a gate is still the one that its verdict is waited for of."""
+    node = life.sprint.plan.tree.find(run.phase)
+    return node is not None and run_of(life.sprint.plan, node) == run
+
+
+def is_killed(chance: Random, between: Meddle | None) -> bool:
+    """Let others do something meanwhile; tell whether the loop lives to see the end."""
+    if between is None:
+        return False
+    between()
+    return chance.random() < 0.2
+
+
+def verdict_of(chance: Random) -> Verdict:
+    """Return how an agent's run ended: mostly well."""
+    drawn = chance.random()
+    if drawn < 0.75:
+        return Verdict(COMPLETED, summary="done")
+    if drawn < 0.93:
+        category = chance.choice(("network", "logic", "timeout"))
+        return Verdict(FAILED, error="broken", category=category)
+    return Verdict(NEEDS_HUMAN, error="which one?")
+
+
+_PERFORMS: dict[str, Callable[["Life", actions.Action, Meddle | None], None]] = {
+    actions.START: _says,
+    actions.RESUME: _says,
+    actions.COMPLETE: _says,
+    actions.RETRY: _retry,
+    actions.WAIT: _wait,
+    actions.END: _end,
+    actions.WORK: _work,
+    actions.ITERATE: _iterate,
+    actions.HOOKS: _hooks,
+    actions.GATE: _gate,
+}

@@ -1,0 +1,210 @@
+"""Random lives of sprints: what a loop does, what people do beside it, what gets lost.
+
+Everything is drawn from one `random.Random`, so a seed tells a life again; a property
+hands in one that hypothesis draws from.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, NamedTuple
+
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import lifecycle, phases, plan
+from sprintlog.engine.sprint.compiling import take_plan
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.queue_returns import with_returns
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.times import from_milliseconds
+from sprintlog.engine.sprint.tree import gate_status
+
+from .injections import inject, injection
+from .queue_moves import move_queue
+from .sprint_histories import World, copied
+from .sprint_plans import mutated, walk
+
+Data = dict[str, Any]
+
+SECONDS_BETWEEN = 37
+
+
+class Refusal(NamedTuple):
+    """A wish that was refused: in which words, and what the hint says."""
+
+    wish: str
+    message: str
+    hint: str | None
+
+
+class Life(World):
+    """A sprint that goes forward in time, one wish after another."""
+
+    def __init__(self, chance: Random, *, document: Data | None = None) -> None:
+        self.chance = chance
+        self.waited_ms = 0
+        self.refusal: Refusal | None = None
+        """The refusal of the latest wish, until another wish is granted."""
+        self.definition = document or random_plan(chance)
+        self.events = []
+        self.ends = [0]
+        self.sprint = Sprint("s")
+        limit = chance.choice((None, None, 4))
+        self.wish(plan.create_sprint, plan=copied(self.definition), max_iterations=limit)
+
+    def __repr__(self) -> str:
+        return f"Life of {self.definition}\n{super().__repr__()}"
+
+    @property
+    def time(self) -> str:
+        """Return a time that only goes forward."""
+        seconds = SECONDS_BETWEEN * len(self.events)
+        return from_milliseconds(1_768_467_600_000 + 1000 * seconds + self.waited_ms)
+
+    def wish(self, command: Callable[..., list[Fact]], **arguments: Any) -> list[Fact]:
+        """Append what a command decides; raise `RefusedError` where it refuses."""
+        try:
+            facts = command(self.sprint, **arguments)
+            decided = with_returns(self.sprint, facts, at=self.time)
+        except (RefusedError, NotFoundError) as error:
+            self.refusal = Refusal(_name(command), error.message, error.hint)
+            raise
+        self.refusal = None
+        if decided:
+            self.append(decided)
+        return decided
+
+    def append(self, facts: list[Fact]) -> None:
+        """Append facts and catch up; a rollback sends the fold back to the start."""
+        first = len(self.events) + 1
+        news = [(n, self.time, copied(fact)) for n, fact in enumerate(facts, start=first)]
+        self.events += news
+        self.ends.append(len(self.events))
+        if any(isinstance(fact, f.RolledBack) for fact in facts):
+            self.sprint = self.rebuilt()
+        else:
+            fold(self.sprint, [(v, at, copied(fact)) for v, at, fact in news])
+
+    def act(self, command: Callable[..., list[Fact]], **arguments: Any) -> bool:
+        """Give a command as far as the rules allow it; tell whether it was granted."""
+        try:
+            self.wish(command, **arguments)
+        except (RefusedError, NotFoundError):
+            return False
+        return True
+
+    def meddle(self) -> None:
+        """Do something beside the loop."""
+        chance = self.chance
+        i, j = chance.randrange(60), chance.randrange(60)
+        match chance.choice(MEDDLING):
+            case "pause":
+                self.act(lifecycle.pause_sprint, reason="lunch")
+            case "resume":
+                self.act(lifecycle.resume_sprint, by="Ada", why="done")
+            case "inject":
+                self.act(inject, wish=injection(self.sprint, i, j))
+            case "queue":
+                self.act(move_queue, i=i, j=j, at=self.time)
+            case "compile":
+                self.compile_again(i, j)
+            case "import":
+                self.act(
+                    plan.import_document,
+                    document=mutated(copied(self.sprint.document), i, j),
+                    source="x",
+                )
+            case "parent":
+                self.wish_for_a_parent(j)
+            case kind:
+                self.move((kind, i, j))
+
+    def wish_for_a_parent(self, j: int) -> None:
+        """Skip, retry or reopen any node, also one that has others below it."""
+        nodes = list(self.sprint.plan.tree.nodes.values())
+        if nodes:
+            command = (phases.skip_phase, phases.retry_phase, phases.reopen_phase)[j % 3]
+            self.act(command, phase=self.chance.choice(nodes).address)
+
+    def compile_again(self, i: int, j: int) -> None:
+        """Put an item into the definition, somewhere, and compile it again."""
+        grown = copied(self.definition)
+        nodes = [node for node, level in walk(grown) if level < 3]
+        holder = nodes[j % len(nodes)] if nodes else grown
+        key = next((k for k in ("steps", "phases") if k in holder), None)
+        siblings = holder[key] if key else grown.setdefault("phases", [])
+        siblings.insert(i % (len(siblings) + 1), {"id": f"new{i}-{j}", "prompt": "x"})
+        if self.act(take_plan, plan=copied(grown)):
+            self.definition = grown
+
+
+MEDDLING = (
+    *("pause", "resume", "wake", "sprint", "phase", "phase", "parent", "gate", "goal"),
+    *("inject", "inject", "inject", "queue", "queue", "queue", "compile", "import"),
+    *("back", "undo", "iterate"),
+)
+
+LEVELS = {1: "phase", 2: "step", 3: "sub-phase"}
+
+
+def seen_in(life: Life) -> set[str]:
+    """Return the words that a sprint shows: statuses, gates by level, requests."""
+    sprint = life.sprint
+    found = {f"sprint {sprint.plan.status}"}
+    for node in sprint.plan.tree.nodes.values():
+        found.add(f"{'leaf' if node.leaf >= 0 else 'parent'} {node.status}")
+        if (word := gate_status(node.data)) is not None:
+            level = "for-each" if node.level == 1 and node.leaf < 0 else LEVELS[node.level]
+            found |= {f"gate of a {level}", f"gate {word}"}
+    found |= {f"request {x.get('status')}" for x in sprint.queue if isinstance(x, dict)}
+    return found
+
+
+def positions(life: Life) -> set[str]:
+    """Return where things came in over the whole life."""
+    return {
+        f"position {fact.position.type}"
+        for _, _, fact in life.events
+        if isinstance(fact, f.Injection)
+    }
+
+
+def random_plan(chance: Random) -> Data:
+    """Return a plan with gates at every level, breakpoints, empty phases, goals."""
+
+    def gated(node: Data, share: float) -> Data:
+        if chance.random() < share:
+            node["gate"] = {"script": "x", "max-retries": chance.randrange(3)}
+        return node
+
+    def sub(index: int) -> Data:
+        return gated({"id": f"i{index}", "prompt": "x"}, 0.2)
+
+    def step(index: int) -> Data:
+        below = [sub(n) for n in range(chance.randrange(3))]
+        return gated({"id": f"s{index}", "prompt": "x", "phases": below}, 0.2)
+
+    def top(index: int) -> Data:
+        node: Data = {"id": f"p{index}"}
+        if chance.random() < 0.5:
+            node["prompt"] = "x"
+        else:
+            node["steps"] = [step(n) for n in range(chance.randrange(4))]
+        if chance.random() < 0.25:
+            node["break"] = True
+        return gated(node, 0.5)
+
+    goal: Data = {}
+    if chance.random() < 0.3:
+        goal = {"mode": "ralph", "goal": "x"}
+        if chance.random() < 0.5:
+            goal["per-iteration-hooks"] = [{"id": "h"}]
+        if chance.random() < 0.5:
+            goal["ralph"] = {"min-iterations": 2}
+    tops = [top(index) for index in range(chance.randrange(0 if goal else 1, 4))]
+    retry = {"maxAttempts": chance.randrange(3), "backoffMs": [1000]}
+    return {**goal, "retry": retry, "phases": tops}
+
+
+def _name(command: Callable[..., list[Fact]]) -> str:
+    return str(getattr(command, "__name__", command))
