@@ -14,14 +14,8 @@ from sprintlog.engine.outside.snapshots.plan import Plan
 from sprintlog.engine.outside.snapshots.store import Store
 from sprintlog.engine.sprint.snapshots import first_snapshot
 from sprintlog.projections.own_paths import OUTPUT
-from sprintlog.projections.restoring import (
-    KEPT,
-    Restored,
-    RollBack,
-    Wish,
-    give_up,
-    in_place,
-)
+from sprintlog.projections.restore_plans import Wish
+from sprintlog.projections.restoring import KEPT, Restored, RollBack, give_up, in_place
 from sprintlog.projections.snapshotting import shown, store_of
 from sprintlog.projections.workspace import Workspace
 

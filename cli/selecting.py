@@ -64,7 +64,8 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
 def _apply(workspace: Workspace, sprint_id: str, number: int, options: Options) -> None:
     """Copy what the iteration changed into the folder of results."""
     # Imported here: what starts processes is not needed to select.
-    from sprintlog.projections.restoring import Wish, in_place
+    from sprintlog.projections.restore_plans import Wish
+    from sprintlog.projections.restoring import in_place
     from sprintlog.projections.snapshotting import find_snapshot, shown, store_of
 
     from .bringing_back import into_output, warn_of_kept

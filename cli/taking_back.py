@@ -4,7 +4,9 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.snapshots import files_with
+from sprintlog.engine.sprint.held import Restore
+from sprintlog.engine.sprint.snapshots import files_to_redo, files_to_undo, files_with
+from sprintlog.projections.workspace import Workspace
 
 from .recording import Options, Rule, record, settle
 from .wiring import Function, open_workspace
@@ -28,7 +30,10 @@ def take_back(
     no_files: bool,
     is_agreed: bool,
 ) -> None:
-    """Take a rollback back, and the files that came with it unless they are to stay."""
+    """Take a rollback back, and the files that came with it unless they are to stay.
+
+    Where files alone came back after it, they are what is taken back.
+    """
     if no_files or not _with_files(command, rule, reason, given, is_agreed=is_agreed):
         record(command, given, rule, {"reason": reason})
 
@@ -36,7 +41,7 @@ def take_back(
 def _with_files(
     command: str, rule: Rule, reason: str | None, given: dict[str, Any], *, is_agreed: bool
 ) -> bool:
-    """Take a rollback back that brought files along; tell whether it is one."""
+    """Take back what brought files along; tell whether it did."""
     options = Options(given)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
@@ -46,11 +51,15 @@ def _with_files(
         settle(workspace, sprint_id)
         sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
         wish = options.masked({"reason": reason})
+        latest = files_to_redo if command == "redo" else files_to_undo
+        if (alone := latest(sprint, worktree=worktree)) is not None:
+            _files_alone(workspace, alone, options, command, wish, is_agreed=is_agreed)
+            return True
         restore = files_with(sprint, rule(sprint, **wish), worktree=worktree)
         if restore is None:
             return False
         # Imported here: most rollbacks are of the state alone.
-        from sprintlog.projections.restoring import Wish
+        from sprintlog.projections.restore_plans import Wish
 
         from .bringing_back import bring_back
 
@@ -65,3 +74,28 @@ def _with_files(
             roll_back=lambda sprint: rule(sprint, **wish),
         )
     return True
+
+
+def _files_alone(
+    workspace: Workspace,
+    restore: Restore,
+    options: Options,
+    command: str,
+    arguments: dict[str, Any],
+    *,
+    is_agreed: bool,
+) -> None:
+    """Take a restore back that had nothing to do with the state."""
+    from sprintlog.projections.restore_plans import Wish
+
+    from .bringing_back import bring_back
+
+    bring_back(
+        workspace,
+        workspace.choose(options.sprint_id),
+        Wish(restore.fact.before, undoes=restore.version),
+        options,
+        command=command,
+        arguments=arguments,
+        is_agreed=is_agreed,
+    )

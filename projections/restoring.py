@@ -17,7 +17,11 @@ from sprintlog.engine.outside.snapshots.branching import make_branch
 from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
 from sprintlog.engine.outside.snapshots.extracting import extract
 from sprintlog.engine.outside.snapshots.placing import Placed, place
-from sprintlog.engine.outside.snapshots.plan import Plan, below, needed, plan, reverse
+from sprintlog.engine.outside.snapshots.plan import (
+    Plan,
+    needed,
+    plan,
+)
 from sprintlog.engine.outside.snapshots.store import SEE, Store
 from sprintlog.engine.outside.snapshots.taking import Taken
 from sprintlog.engine.sprint.held import HeldSnapshot, Restore
@@ -39,6 +43,7 @@ from .acting import ActingWorkspace, Envelope, Outcome
 from .best_iteration import artifacts_path
 from .judging import Judged
 from .own_paths import own_paths
+from .restore_plans import NOTHING, Wish, plan_for, plan_of, taken_back, way_back
 from .snapshotting import (
     NAMED_MAX,
     files_left,
@@ -48,22 +53,9 @@ from .snapshotting import (
     taken_fact,
 )
 
-NOTHING = Snapshot("", {}, {}, [], 0, [])
 KEPT = "kept"
 
 RollBack = Callable[[Sprint], list[Fact]]
-
-
-class Wish(NamedTuple):
-    """What is to be brought back, and where."""
-
-    snapshot: str
-    iteration: int | None = None
-    paths: tuple[str, ...] = ()
-    into: str = ""
-    """A folder of the work tree; empty for in place."""
-    since: str = ""
-    """Only what differs from this snapshot."""
 
 
 class Restored(NamedTuple):
@@ -136,13 +128,15 @@ def in_place(
     """
     with store.lock():
         _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
-        wanted = store.read(wish.snapshot)
-        _check_meant(wanted, wish.paths)
-        taken, made = _prepare(workspace, store, wish, wanted, at=envelope.get("at"))
+        _check_meant(store.read(wish.snapshot), wish.paths)
+        sprint = workspace.sprint(sprint_id)
+        taken, made = _prepare(workspace, store, sprint, wish, at=envelope.get("at"))
         is_recorded = False
         try:
             if not is_agreed:
                 return Restored(None, made, None)
+            # That a restore was taken back is to be known, although nothing is left to do.
+            is_worth_it = not made.is_empty or wish.undoes is not None
             started = RestoreStarted(
                 wish.snapshot,
                 taken.commit,
@@ -151,18 +145,19 @@ def in_place(
                 wish.paths,
                 wish.into,
                 wish.since,
+                undoes=wish.undoes,
             )
 
             def decide(sprint: Sprint, at: str) -> list[Fact]:
                 state = roll_back(sprint) if roll_back is not None else []
-                if made.is_empty:
+                if not is_worth_it:
                     return state
                 number = current_iteration(sprint)
                 before = taken_fact(workspace, taken, number, BEFORE_RESTORE)
                 return start_restore(sprint, before=before, restore=started, rollback=state)
 
             outcome = workspace.act(sprint_id, decide, settles=False, **envelope)
-            is_recorded = not outcome.duplicate and not made.is_empty
+            is_recorded = is_worth_it and not outcome.duplicate
         finally:
             if not is_recorded:
                 store.drop([taken.commit])
@@ -173,16 +168,20 @@ def in_place(
 
 
 def _prepare(
-    workspace: ActingWorkspace, store: Store, wish: Wish, wanted: Snapshot, at: str | None
+    workspace: ActingWorkspace, store: Store, sprint: Sprint, wish: Wish, *, at: str | None
 ) -> tuple[Taken, Plan]:
     """Keep what stands there, and make a plan whose bytes are all there, both ways.
 
     Raise `RefusedError` where those of the snapshot are not.
     """
-    meant = {f"{wish.into}/{p}" if wish.into else p for p in wanted.files}
+    files = store.read(wish.snapshot).files
+    meant = {f"{wish.into}/{path}" if wish.into else path for path in files}
+    for restore in taken_back(sprint, wish):
+        made = plan_of(workspace, store, sprint, restore)
+        meant |= {*made.writes, *made.removals}
     for is_last in (False, True):
         taken = take_tree(workspace, store, also=meant, at=at)
-        made = _plan(workspace, store, wish, wanted, store.read(taken.commit))
+        made = plan_for(workspace, store, sprint, wish, store.read(taken.commit))
         damaged = store.damaged(needed(made))
         if not damaged:
             return taken, made
@@ -238,15 +237,12 @@ def give_up(
     """
     done = []
     with store.lock():
-        own = [
-            restore
-            for restore in workspace.sprint(sprint_id).record.restoring
-            if _is_here(workspace, restore)
-        ]
+        sprint = workspace.sprint(sprint_id)
+        own = [r for r in sprint.record.restoring if _is_here(workspace, r)]
         if not own:
             raise NotFoundError(f"sprint {sprint_id} has no restore that was cut short")
         for restore in reversed(own):
-            placed = _put_back(workspace, store, restore)
+            placed = _put_back(workspace, store, sprint, restore)
             ended, _ = _ended(restore, (), placed, "")
             outcome = workspace.act(
                 sprint_id,
@@ -263,15 +259,14 @@ def _give_up(sprint: Sprint, at: str, *, ended: FilesRestored) -> list[Fact]:
     return give_restore_up(sprint, ended=ended)
 
 
-def _put_back(workspace: ActingWorkspace, store: Store, restore: Restore) -> Placed:
+def _put_back(
+    workspace: ActingWorkspace, store: Store, sprint: Sprint, restore: Restore
+) -> Placed:
     """Put back what a restore has touched, as far as its bytes are to be had."""
     try:
-        before = store.read(restore.fact.before)
-        wanted = store.read(restore.fact.snapshot)
-        made = _plan(workspace, store, _wish_of(restore), wanted, before)
+        back = way_back(workspace, store, sprint, restore)
     except SprintlogError as error:
         return Placed(0, 0, [], [LeftOut("", error.message)])
-    back = reverse(made, before)
     root, kept = workspace.location.root, store.folder / KEPT
     with store.blobs() as blob:
         return place(root, back, blob, keep_in=kept, leaves_damaged=True)
@@ -309,8 +304,7 @@ def _finish(
             continue
         lost = None
         try:
-            wanted, before = map(store.read, (restore.fact.snapshot, restore.fact.before))
-            made = _plan(workspace, store, _wish_of(restore), wanted, before)
+            made = plan_of(workspace, store, sprint, restore)
         except NotFoundError as error:
             # The log came from elsewhere, or the store is lost: nobody ever can.
             lost = error.message
@@ -325,11 +319,6 @@ def _finish(
         outcome = workspace.act(sprint_id, end, settles=False, actor=actor)
         done.append(_Ended(placed, len(outcome.events), lost))
     return done
-
-
-def _wish_of(restore: Restore) -> Wish:
-    fact = restore.fact
-    return Wish(fact.snapshot, fact.iteration, fact.paths, fact.into, fact.since)
 
 
 def _end(sprint: Sprint, at: str, *, facts: tuple[FilesRestored, list[Fact]]) -> list[Fact]:
@@ -359,20 +348,6 @@ def _ended(
         tuple(shown(path) for path in copied),
     )
     return ended, [applied]
-
-
-def _plan(
-    workspace: ActingWorkspace,
-    store: Store,
-    wish: Wish,
-    wanted: Snapshot,
-    present: Snapshot,
-) -> Plan:
-    alone = own_paths(workspace)
-    if not wish.into:
-        return plan(wanted, present, paths=wish.paths, alone=alone)
-    base = store.read(wish.since) if wish.since else NOTHING
-    return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
 
 
 def _is_here(workspace: ActingWorkspace, restore: Restore) -> bool:

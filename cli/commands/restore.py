@@ -10,7 +10,8 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.outside.snapshots.entries import LeftOut
 from sprintlog.engine.sprint.held import HeldSnapshot
 from sprintlog.projections.own_paths import OUTPUT
-from sprintlog.projections.restoring import Wish, into_branch, into_folder
+from sprintlog.projections.restore_plans import Wish
+from sprintlog.projections.restoring import into_branch, into_folder
 from sprintlog.projections.snapshotting import find_snapshot, store_of
 from sprintlog.projections.workspace import Workspace
 

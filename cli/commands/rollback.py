@@ -52,7 +52,7 @@ def command(
             )
         if with_files:
             # Imported here: most rollbacks are of the state alone.
-            from sprintlog.projections.restoring import Wish
+            from sprintlog.projections.restore_plans import Wish
             from sprintlog.projections.snapshotting import find_snapshot
 
             from ..bringing_back import bring_back

@@ -30,8 +30,10 @@ def command(
 ) -> None:
     """Take back the latest rollback: the state is as it was just before it.
 
-    Where the rollback brought files back, those that stood there before come back; what
-    would be done is shown first.
+    Where the rollback brought files back, those that stood there before come back. When
+    files alone came back since (`restore --in-place`, `--apply`, `iteration select
+    --apply`, a rollback that changed only files), that is taken back and the state stays.
+    What would be done to files is shown first.
 
     With --decision the state is as it was just before the latest decision; what was
     recorded since then no longer counts either. `sprintlog redo` takes an undo back.

@@ -51,7 +51,7 @@ class Record(msgspec.Struct):
     restoring: list[Restore] = []
     """Restores that began and did not end."""
     restored: list[Restore] = []
-    """Restores that belong to a rollback."""
+    """Restores that came to their end, in order."""
 
     @property
     def iterations(self) -> list[tuple[int, int]]:

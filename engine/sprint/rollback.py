@@ -149,9 +149,7 @@ def undo_decision(sprint: Sprint, *, first: int, reason: str | None = None) -> l
 def redo(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
     """Take back the latest undo in force: the state is as it was just before it."""
     check_exists(sprint)
-    stretches = path(sprint.record.rollbacks, sprint.version)
-    undos = sorted(sprint.record.undid, reverse=True)
-    undo = next((at for at in undos if lies_on(stretches, at)), None)
+    undo = undo_to_redo(sprint)
     if undo is None:
         raise RefusedError(
             f"sprint {sprint.id} has no undo in force to take back",
@@ -159,6 +157,13 @@ def redo(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
             wish="redo",
         )
     return [RolledBack(undo - 1, reason, undoes=undo)]
+
+
+def undo_to_redo(sprint: Sprint) -> int | None:
+    """Return the version of the undo that a redo would take back."""
+    stretches = path(sprint.record.rollbacks, sprint.version)
+    undos = sorted(sprint.record.undid, reverse=True)
+    return next((at for at in undos if lies_on(stretches, at)), None)
 
 
 def record_rollback(record: Record, fact: RolledBack, version: int) -> None:

@@ -84,6 +84,8 @@ class RestoreStarted(Fact, frozen=True):
     """Only what differs from this snapshot is meant."""
     rollback: int | None = None
     """The version of the rollback that it belongs to."""
+    undoes: int | None = None
+    """The version of the restore of files alone that it takes back."""
 
 
 class FilesRestored(Fact, frozen=True):

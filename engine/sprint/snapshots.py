@@ -11,7 +11,7 @@ from .audit_facts import ForkCreated
 from .facts import RolledBack
 from .held import HeldSnapshot, Restore
 from .loop import open_iteration
-from .rollback import iteration_end, undo_rollback
+from .rollback import iteration_end, rollback_to_undo, undo_rollback, undo_to_redo
 from .snapshot_facts import (
     OF_ITERATION,
     OF_MOMENT,
@@ -163,6 +163,52 @@ def files_with(sprint: Sprint, facts: Sequence[Fact], *, worktree: str) -> Resto
     return next((r for r in own if r.fact.rollback in taken_back), None)
 
 
+def files_to_undo(sprint: Sprint, *, worktree: str) -> Restore | None:
+    """Return the restore of files alone that an undo takes back, if it is the latest.
+
+    One that is older than the rollback that an undo would take back is not.
+    """
+    undone, _ = _files_taken_back(sprint.record, worktree)
+    alone = [r for r in _files_alone(sprint.record, worktree) if r.version not in undone]
+    return _newer(alone, rollback_to_undo(sprint))
+
+
+def files_to_redo(sprint: Sprint, *, worktree: str) -> Restore | None:
+    """Return the undo of files alone that a redo takes back, if it is the latest."""
+    _, undid = _files_taken_back(sprint.record, worktree)
+    alone = [r for r in _files_alone(sprint.record, worktree) if r.version in undid]
+    return _newer(alone, undo_to_redo(sprint))
+
+
+def _files_alone(record: Record, worktree: str) -> list[Restore]:
+    own = [r for r in record.restored if r.fact.worktree == worktree]
+    return [restore for restore in own if restore.fact.rollback is None]
+
+
+def _files_taken_back(record: Record, worktree: str) -> tuple[set[int], dict[int, int]]:
+    """Return which restores can be undone no more, and what each undo took back.
+
+    As of rollbacks: an undo is taken back by a redo, after which it can be done again.
+    """
+    undone: set[int] = set()
+    undid: dict[int, int] = {}
+    for version, fact in ((r.version, r.fact) for r in _files_alone(record, worktree)):
+        if fact.undoes is None:
+            continue
+        if fact.undoes in undid:
+            undone.discard(undid.pop(fact.undoes))
+        else:
+            undid[version] = fact.undoes
+            undone.add(fact.undoes)
+        undone.add(version)
+    return undone, undid
+
+
+def _newer(restores: Sequence[Restore], than: int | None) -> Restore | None:
+    newest = restores[-1] if restores else None
+    return newest if newest is not None and newest.version > (than or 0) else None
+
+
 def prune_snapshots(
     sprint: Sprint, *, keep: int = KEEP_DEFAULT, target: int | None = None
 ) -> list[Fact]:
@@ -213,9 +259,8 @@ def _record_started(record: Record, fact: RestoreStarted, version: int) -> None:
 def _record_ended(record: Record, fact: FilesRestored, version: int) -> None:
     ended = [r for r in record.restoring if r.version == fact.started]
     record.restoring = [r for r in record.restoring if r.version != fact.started]
-    # Only what belongs to a rollback can be asked for again, by taking that back.
     if not fact.given_up:
-        record.restored += [r for r in ended if r.fact.rollback is not None]
+        record.restored += ended
 
 
 def _record_pruned(record: Record, fact: SnapshotsPruned, version: int) -> None:

@@ -119,6 +119,28 @@ def reverse(plan: Plan, before: Snapshot) -> Plan:
     )
 
 
+def against(plan: Plan, present: Snapshot) -> Plan:
+    """Return what of a plan is still to be done, where other files stand by now."""
+    in_the_way = {path for path, _ in present.left_out}
+    stuck = [p for p in plan.writes if p in in_the_way or lies_in(p, in_the_way)]
+    wanted = {p: entry for p, entry in plan.writes.items() if p not in stuck}
+    folders = parents_of(wanted) - {"", *present.folders}
+    modes = {**present.folders, **plan.modes}
+    return plan._replace(
+        writes={p: entry for p, entry in wanted.items() if present.files.get(p) != entry},
+        removals=[path for path in plan.removals if path in present.files],
+        folders={
+            path: modes.get(path, 0o755)
+            for path in sorted({*plan.folders, *folders})
+            if present.folders.get(path) != modes.get(path, 0o755)
+        },
+        folders_gone=[path for path in plan.folders_gone if path in present.folders],
+        skipped=[LeftOut(path, IN_THE_WAY) for path in sorted(stuck)],
+        modes=modes,
+        before=present.files,
+    )
+
+
 def needed(plan: Plan) -> dict[str, list[str]]:
     """Return whose bytes a plan and its reverse need: ids, and the paths of each."""
     found: dict[str, list[str]] = {}
