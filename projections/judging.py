@@ -14,6 +14,7 @@ from sprintlog.engine.iterations.recommend import (
     Recommendation,
     recommend,
     recommend_asking,
+    recommend_end,
 )
 from sprintlog.engine.iterations.select import Selection, describe, select
 from sprintlog.engine.iterations.target import is_setback, rollback_target
@@ -21,11 +22,13 @@ from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Tracker
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.facts import IterationEnded
+from sprintlog.engine.sprint.loop import is_used_up
 from sprintlog.engine.sprint.measuring import (
     last_measured,
     measured_on_path,
     unmeasured_iteration,
 )
+from sprintlog.engine.sprint.ralph_settings import max_iterations
 from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import CODEC, sprint_stream
@@ -118,7 +121,9 @@ class Judged:
             failed = self.tracker.failed
             why = failed if failed is not None and failed.number == unmeasured else None
             return recommend_asking(unmeasured, why)
-        last = self.last
+        last, most = self.last, max_iterations(self.sprint.plan.document)
+        if last is None and most is not None and is_used_up(self.sprint):
+            return recommend_end(self.sprint.record.iteration_max, most)
         if last is None:
             raise RefusedError(
                 f"there is nothing to decide on: no iteration of sprint {self.sprint.id} "
@@ -130,13 +135,12 @@ class Judged:
 
     def advice(self, number: int) -> Recommendation:
         """Return what to do after an iteration that was measured."""
-        stats = self.sprint.plan.document.get("stats")
-        limit = stats.get("max-iterations") if isinstance(stats, dict) else None
         return recommend(
             self._judge.judge(number),
             self.best_in_force(),
             self.rules,
-            max_iterations=limit if type(limit) is int else None,
+            max_iterations=max_iterations(self.sprint.plan.document),
+            begun=self.sprint.record.iteration_max,
             before=self._on_path(number - 1),
         )
 

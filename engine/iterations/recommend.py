@@ -80,14 +80,16 @@ def recommend(
     rules: RulesSet,
     *,
     max_iterations: int | None,
+    begun: int = 0,
     before: Iterable[Judgement] = (),
 ) -> Recommendation:
     """Return what to do after the iteration; the first rule that applies decides.
 
-    `before` are those on the path to it, the newest first; they are read only to find
-    where a rollback goes.
+    `begun` is the highest number ever given: it counts against the maximum. `before` are
+    those on the path to it, the newest first; they are read only to find where a rollback
+    goes.
     """
-    stops = _stops(judged, rules, max_iterations)
+    stops = _stops(judged, rules, max_iterations, max(begun, judged.number))
     if judged.loop is not None and judged.loop.is_infinite:
         why = Reason(f"{LOOP_MESSAGE} ({judged.loop.why})", SURE)
         reasons = [why, *(reason for _, reason in stops)]
@@ -122,6 +124,22 @@ def recommend_asking(number: int, failed: MeasurementFailed | None) -> Recommend
     )
 
 
+def recommend_end(begun: int, max_iterations: int) -> Recommendation:
+    """Return the advice to stop a loop that used its iterations up and measured nothing."""
+    why, said = _STOPS["maximum"]
+    return Recommendation(
+        number=begun,
+        action=STOP,
+        reason=f"Loop should terminate due to {why}",
+        message=f"{said}, recommend stop",
+        reasons=(_used_up(begun, max_iterations),),
+    )
+
+
+def _used_up(begun: int, max_iterations: int) -> Reason:
+    return Reason(f"iteration {begun} of at most {max_iterations}", LIKELY)
+
+
 _STOPS = {
     "stalled": (f"stall: {STALL_MESSAGE}", STALL_MESSAGE),
     "target": ("target quality reached", "Target quality reached"),
@@ -130,7 +148,7 @@ _STOPS = {
 
 
 def _stops(
-    judged: Judgement, rules: RulesSet, max_iterations: int | None
+    judged: Judgement, rules: RulesSet, max_iterations: int | None, begun: int
 ) -> list[tuple[str, Reason]]:
     """Return what asks for an end although nothing got worse."""
     found = []
@@ -140,9 +158,8 @@ def _stops(
     if target is not None and value is not None and value >= exact(target):
         text = f"score {shown(value, 2)} reached the target {shown(exact(target), 2)}"
         found.append(("target", Reason(text, LIKELY)))
-    if max_iterations is not None and judged.number >= max_iterations:
-        text = f"iteration {judged.number} of at most {max_iterations}"
-        found.append(("maximum", Reason(text, LIKELY)))
+    if max_iterations is not None and begun >= max_iterations:
+        found.append(("maximum", _used_up(begun, max_iterations)))
     return found
 
 

@@ -201,6 +201,25 @@ def test_decides(
     assert done("decide").out == result.out
 
 
+def test_a_used_up_loop_stops_whatever_was_measured(sprint: Path, run: Run) -> None:
+    """`decide` stops at the maximum as `next` does, also where nothing was measured."""
+    run("iteration", "start", "--max-iterations", 1)
+    run("iteration", "end")
+    result = run("decide", "--exit-code")
+    assert (result.code, result.out.splitlines()) == (
+        10,
+        [
+            "Maximum iterations reached, recommend stop",
+            "iteration 1: of at most 1",
+        ],
+    )
+    run("sprint", "limit", 0)
+    assert "nothing to decide on" in run("decide").err
+    run("iteration", "start")
+    run("iteration", "end", "--score", "0.5", "--metric", "tests_passed=1")
+    assert run("decide", "--exit-code").code == 0
+
+
 def test_records_an_answer_once(measured: Path, done: Run) -> None:
     """The same state asked again records nothing new; another state does."""
     first = done("decide", "--json").json

@@ -91,6 +91,42 @@ def test_each_hook_is_one_command(loop: Loop, done: Run, folder: Path) -> None:
     assert (folder / ".aiwg/output/login.ts").read_text() == f"{PEAK[2]}\n"
 
 
+@pytest.mark.parametrize("scores", [(0.9, 0.8), (0.8, 0.9)])
+def test_all_is_the_result_without_a_snapshot_from_before(
+    loop: Loop, done: Run, folder: Path, scores: tuple[float, float]
+) -> None:
+    """Where nobody kept what was there before the loop, all files are the loop's result."""
+    loop(None, ())
+    for number, score in enumerate(scores, start=1):
+        done("iteration", "start")
+        (folder / "first.ts").touch()
+        (folder / "login.ts").write_text(f"{number}\n")
+        end = ("iteration", "end", "--score", score, "--metric", "tests_passed=1")
+        done(*end, "--metric", "tests_failed=0", "--snapshot")
+    best = scores.index(0.9) + 1
+    chosen = done("iteration", "select", "--apply").out
+    assert f"Selected iteration {best} " in chosen
+    assert (folder / ".aiwg/output/login.ts").read_text() == f"{best}\n"
+    assert (folder / ".aiwg/output/first.ts").is_file()
+
+
+def test_the_state_before_the_loop_can_be_the_result(
+    loop: Loop, done: Run, folder: Path
+) -> None:
+    """Where the baseline is selected its files are applied, not nothing."""
+    loop(None, ())
+    (folder / "login.ts").write_text("before\n")
+    done("iteration", "snapshot")
+    done("iteration", "baseline", *options({"test_count": 3, "tests_passed": 3}))
+    done("iteration", "start")
+    (folder / "login.ts").write_text("worse\n")
+    line = options({"test_count": 2, "tests_passed": 2})
+    done("iteration", "end", *line, "--snapshot")
+    chosen = done("iteration", "select", "--apply").out
+    assert chosen.startswith("Selected baseline ")
+    assert (folder / ".aiwg/output/login.ts").read_text() == "before\n"
+
+
 def test_a_snapshot_holds_what_was_run(loop: Loop, done: Run, folder: Path) -> None:
     """The files of an iteration are kept after its commands: with their reports."""
     loop(None, ())

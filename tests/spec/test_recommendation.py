@@ -190,6 +190,16 @@ def test_stops_at_the_last_iteration(limit: int, action: str) -> None:
     assert given.confidence == (Fraction(1, 2) if action == "stop" else Fraction(2, 10))
 
 
+def test_a_maximum_counts_what_was_begun() -> None:
+    """A rollback gives no iteration back: the highest number ever given counts."""
+    found = scored(0.5, 0.6)
+    judged = found.judge(1)
+    for begun, action in ((3, "continue"), (4, "stop")):
+        given = recommend(judged, None, RulesSet(), max_iterations=4, begun=begun)
+        assert given.action == action
+    assert given.reasons[0].text == "iteration 4 of at most 4"
+
+
 def test_is_surer_with_every_reason() -> None:
     """Reasons of the same action add up; each improved metric is one."""
     given = advice(scored(0.5, 0.9), max_iterations=2, target=0.9)
