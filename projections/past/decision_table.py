@@ -27,6 +27,9 @@ KINDS = {
 """The kinds of decisions, and what each of them means."""
 
 
+IN_FORCE = "in force"
+
+
 class How(NamedTuple):
     """How a fact is read as a decision."""
 
@@ -39,6 +42,8 @@ class How(NamedTuple):
     """The field with the address that it is about."""
     looks_back: bool = False
     """Whether what went wrong there before is evidence too."""
+    judges: str = ""
+    """What is judged for it: the iteration `in force`, or the one that a field names."""
     stops: bool = False
     """Whether the sprint waits then: whatever comes next is what followed."""
 
@@ -51,7 +56,9 @@ DECISIONS: dict[str, How] = {
         GATE, (), ("attempt", "exit_code", "timed_out", "duration_ms", "output_sha256")
     ),
     "gate-blocked": How(GATE, ("error",), stops=True),
-    "rolled-back": How(ROLLBACK, ("to", "undoes", "reason"), looks_back=True),
+    "rolled-back": How(
+        ROLLBACK, ("to", "undoes", "reason"), looks_back=True, judges=IN_FORCE
+    ),
     "edit-observed": How(EDIT, ("path", "problem"), ("since", "digest")),
     "edit-adopted": How(EDIT, ("path", "adopted", "left"), ("edit", "digest")),
     "human-needed": How(
@@ -77,10 +84,16 @@ DECISIONS: dict[str, How] = {
     "request-returned": How(REQUEST, ("request", "until")),
     "request-reopened": How(REQUEST, ("request", "reason")),
     "recommendation-given": How(
-        RECOMMENDATION, ("number", "action", "reason", "target"), ("confidence", "because")
+        RECOMMENDATION,
+        ("number", "action", "reason", "target"),
+        ("confidence", "because"),
+        judges="number",
     ),
     "best-selected": How(
-        SELECTION, ("number", "final", "is_verified"), ("score", "final_score")
+        SELECTION,
+        ("number", "final", "is_verified"),
+        ("score", "final_score"),
+        judges="number",
     ),
     "artifacts-applied": How(SELECTION, ("source", "destination"), ("files_copied",)),
     "goal-set": How(GOAL, ("goal",)),
@@ -99,6 +112,7 @@ EVIDENCE: dict[str, How] = {
     "phase-blocked": How("", ("reason",)),
     "sprint-blocked": How("", ("reason",)),
     "iteration-failed": How("", ("category", "error")),
+    "measurement-failed": How("", ("error",)),
     "breakpoint-reached": How("", ()),
     "recommendation-given": How("", ("action", "reason")),
 }

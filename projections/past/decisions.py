@@ -21,12 +21,19 @@ from sprintlog.engine.sprint.rollback import (
 from sprintlog.engine.sprint.state import Sprint
 
 from ..catalogue import CODEC, sprint_stream
-from .decision_table import BREAKPOINT, DECISIONS, EVIDENCE, GATE, QUIET, UNDOABLE, How
+from .decision_table import (
+    BREAKPOINT,
+    DECISIONS,
+    EVIDENCE,
+    GATE,
+    IN_FORCE,
+    QUIET,
+    UNDOABLE,
+    How,
+)
+from .evidence import Evidence
 
 Data = dict[str, Any]
-Seen = tuple[str, str]
-"""What was seen last of an address: its type, and in words."""
-NOTHING: Seen = ("", "")
 
 TEXT_CHARS_MAX = 300
 
@@ -59,18 +66,21 @@ def decisions(
     """
     found: list[Decision] = []
     waiting: dict[str, list[Decision]] = {}
-    seen: dict[str, Seen] = {}
+    known, named = Evidence(), dict[int, str]()
     live = path(rollbacks, version)
     for event in events:
         how, evidence = DECISIONS.get(event.type), EVIDENCE.get(event.type)
-        data = _data(event) if how or evidence or waiting else {}
+        data = {} if event.type in QUIET else _data(event)
         about = _about(how or evidence, data)
         if event.type not in QUIET:
             for name in {"", *_above(about)} if about else {""}:
                 for before in waiting.pop(name, ()):
                     before.followed = _named(event, about)
         if how is not None:
-            decision = _decision(event, how, data, about, seen)
+            named[event.version] = _named(event, about)
+            decision = _decision(event, how, data, about, known)
+            if event.type == "rolled-back" and data.get("undoes") is not None:
+                decision.evidence = named.get(data["undoes"], "")
             decision.in_force = _counts(event, live)
             if not decision.in_force:
                 by = taken_back_by(event.version, rollbacks)
@@ -80,8 +90,11 @@ def decisions(
             else:
                 waiting.setdefault("" if how.stops else about, []).append(decision)
             found.append(decision)
-        if evidence is not None:
-            _keep(seen, event, evidence, about, data)
+        words = None
+        if evidence is not None and not _is_passed(event, data):
+            said = filter(None, (_named(event, about), _words(evidence, data)))
+            words = ": ".join(said)[:TEXT_CHARS_MAX]
+        known.take(event, data, address=about, words=words)
     return found
 
 
@@ -101,43 +114,35 @@ def last_decision(log: Log, sprint: Sprint) -> int:
     return latest
 
 
-def _keep(seen: dict[str, Seen], event: Recorded, how: How, about: str, data: Data) -> None:
-    """Keep what went wrong, for whatever is above it too; a gate that passed ends it."""
-    names = {"", *_above(about)}
-    if how.kind == GATE and data.get("exit_code") == 0:
-        for name in names:
-            seen.pop(name, None)
-        return
-    said = ": ".join(filter(None, (_named(event, about), _words(how, data))))
-    for name in names:
-        seen[name] = event.type, said[:TEXT_CHARS_MAX]
+def _is_passed(event: Recorded, data: Data) -> bool:
+    return event.type == "gate-checked" and data.get("exit_code") == 0
 
 
 def _decision(
-    event: Recorded, how: How, data: Data, about: str, seen: dict[str, Seen]
+    event: Recorded, how: How, data: Data, about: str, known: Evidence
 ) -> Decision:
     evidence = [_fields(how.evidence, data)]
-    if how.looks_back:
-        evidence.append(seen.get(about, NOTHING)[1])
+    trouble = known.trouble(about) if how.looks_back else None
+    evidence.append(trouble.words if trouble is not None else "")
+    if how.judges == IN_FORCE:
+        evidence += [known.judgement(event.version), known.advice]
+    elif isinstance(number := data.get(how.judges), int):
+        evidence.append(known.judgement(event.version, number))
+    is_review = event.type == "sprint-resumed" and known.is_at_breakpoint
     return Decision(
         event.position,
         event.version,
         event.at,
         event.actor,
         event.observed,
-        BREAKPOINT if _is_review(event, seen) else how.kind,
+        BREAKPOINT if is_review else how.kind,
         event.type,
         about,
         _said(event, how, data),
-        "; ".join(filter(None, evidence)),
+        "; ".join(dict.fromkeys(filter(None, evidence))),
         "",
         in_force=True,
     )
-
-
-def _is_review(event: Recorded, seen: dict[str, Seen]) -> bool:
-    reached = seen.get("", NOTHING)[0] == "breakpoint-reached"
-    return event.type == "sprint-resumed" and reached
 
 
 def _data(event: Recorded) -> Data:

@@ -5,6 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from sprintlog.engine.iterations.facts import (
+    BestSelected,
+    IterationMeasured,
+    MeasurementFailed,
+    Metrics,
+    RecommendationGiven,
+)
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import facts as f
@@ -69,6 +76,90 @@ def test_a_gate_that_passed_ends_the_trouble() -> None:
     assert paused.evidence == ""
     late = f.GateChecked("a", 1, 137, timed_out=True, elsewhere=True)
     assert told(late)[0].said == "failed at its time limit, handed in from elsewhere"
+
+
+@pytest.mark.parametrize(
+    "overcome",
+    [
+        [f.PhaseRetried("a/b"), f.PhaseStarted("a/b"), f.PhaseCompleted("a/b")],
+        [f.PhaseStarted("a/b"), f.PhaseCompleted("a/b")],
+        [f.PhaseSkipped("a/b")],
+        [f.PhaseSkipped("a")],
+    ],
+)
+def test_what_was_overcome_is_no_evidence(overcome: list[Fact]) -> None:
+    """A failure that work or a person ended says nothing of a later decision."""
+    failed = f.PhaseFailed("a/b", "boom", "network")
+    back = told(f.SprintStarted(), failed, *overcome, f.RolledBack(1))[-1]
+    assert (back.kind, back.evidence) == ("rollback", "")
+    still = told(f.SprintStarted(), failed, f.PhaseCompleted("c"), f.RolledBack(1))[-1]
+    assert still.evidence == "version 2: phase-failed a/b by runtime: network: boom"
+
+
+def test_what_a_person_went_on_from_is_no_evidence() -> None:
+    """Once the sprint went on, what had stopped it is over."""
+    for stop in (f.HumanNeeded("a", "?"), f.SprintBlocked("x"), f.GateBlocked("a", "no")):
+        resumed, back = told(stop, f.SprintResumed("ana", "mended"), f.RolledBack(1))[-2:]
+        assert resumed.evidence.startswith("version 1: ")
+        assert back.evidence == ""
+
+
+def test_a_rollback_takes_troubles_back_and_brings_them_again() -> None:
+    """What is wrong is what is wrong on the path."""
+    failed = f.PhaseFailed("a", "boom", "logic")
+    facts: list[Fact] = [
+        f.SprintStarted(),
+        failed,
+        f.RolledBack(1),
+        f.PhaseBlocked("c", "x"),
+    ]
+    assert told(*facts, f.SprintResumed("ana"))[-1].evidence.startswith("version 4")
+    assert told(*facts[:3], f.SprintResumed("ana"))[-1].evidence == ""
+    again = [f.SprintStarted(), failed, f.PhaseRetried("a"), f.RolledBack(2)]
+    assert told(*again, f.SprintResumed("ana"))[-1].evidence.startswith("version 2")
+
+
+def test_a_rollback_stands_on_the_judgement_in_force() -> None:
+    """Measured iterations, their alerts and the advice are what it was decided on."""
+    good, bad = Metrics(10, 10), Metrics(9, 9)
+    facts: list[Fact] = [
+        f.IterationStarted(1),
+        IterationMeasured(1, good),
+        f.IterationStarted(2),
+        IterationMeasured(2, bad, 1),
+        RecommendationGiven(2, "rollback", "Rollback to iteration 1", 0.9, 1),
+        f.RolledBack(2),
+    ]
+    advice, back = told(*facts)
+    judged = (
+        "iteration 2: regression, quality 1.00 with 55% measured; CRITICAL test_deletion: "
+        "Test count decreased from 10 to 9; HIGH functionality_loss: "
+        "Passing tests decreased from 10 to 9"
+    )
+    assert advice.evidence == f"confidence 0.9; {judged}"
+    assert back.evidence == (
+        f"{judged}; version 5: recommendation-given by runtime: "
+        "rollback: Rollback to iteration 1"
+    )
+    more = told(*facts, f.IterationStarted(3), f.RolledBack(1))[-1]
+    assert more.evidence == (
+        "iteration 1: nothing before it, quality 1.00 with 55% measured"
+    )
+    selected = told(*facts[:4], BestSelected(1, 2, is_verified=True))[-1]
+    assert selected.evidence.startswith("iteration 1: nothing before it, quality 1.00")
+    undo = told(*facts, f.RolledBack(5, undoes=6))[-1]
+    assert undo.evidence == "version 6: rolled-back by runtime"
+
+
+def test_a_measurement_that_failed_is_evidence_until_there_is_one() -> None:
+    """An advice to ask stands on why nothing was measured."""
+    asked = RecommendationGiven(1, "escalate", "Escalate", 0.2)
+    failed: list[Fact] = [f.IterationStarted(1), MeasurementFailed(1, "no report"), asked]
+    why = "version 2: measurement-failed by runtime: no report"
+    assert told(*failed)[0].evidence == f"confidence 0.2; {why}"
+    assert told(*failed, f.RolledBack(1))[-1].evidence.startswith(why)
+    found = told(*failed, IterationMeasured(1, Metrics(1, 1)), f.RolledBack(1))[-1]
+    assert found.evidence.startswith("iteration 1: ")
 
 
 def test_what_follows_is_about_the_same() -> None:

@@ -1,0 +1,164 @@
+"""What a decision was made on: the open failure, the judgement in force, its alerts.
+
+What was overcome since is no evidence, nor is what a rollback took back.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sprintlog.engine.iterations.judging import Judge, Judgement
+from sprintlog.engine.iterations.select import said_score
+from sprintlog.engine.iterations.tracker import TAKE, Tracker
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.rollback import lies_on, path
+
+from ..catalogue import CODEC
+
+Data = dict[str, Any]
+
+OF_ADDRESS = ("phase-completed", "phase-retried", "phase-reopened", "phase-skipped")
+"""What ends the trouble at an address, and below it; a gate that passes does, too."""
+ENDED_BY: dict[str, tuple[str, ...]] = {
+    "sprint-resumed": (
+        *("sprint-blocked", "human-needed", "breakpoint-reached", "gate-blocked"),
+    ),
+    "iteration-started": ("iteration-failed",),
+    "iteration-ended": ("iteration-failed",),
+    "iteration-measured": ("iteration-failed",),
+    "goal-completed": ("iteration-failed",),
+}
+"""Which other troubles are over with a fact."""
+ENDS_ALL = ("sprint-completed", "sprint-imported")
+ADVICE = "recommendation-given"
+OF_ITERATIONS = {fact.type: take for fact, take in TAKE.items()}
+
+
+class Trouble(NamedTuple):
+    """Something that went wrong, or stopped the sprint."""
+
+    version: int
+    type: str
+    address: str
+    words: str
+    number: int | None = None
+    """The iteration that it is about, where it says so."""
+
+
+class _Step(NamedTuple):
+    """What a fact changed: a trouble that began, or what ended some."""
+
+    version: int
+    began: Trouble | None
+    type: str
+    address: str
+    number: int | None
+
+
+class Evidence:
+    """What is known at each point of one stream, told event by event."""
+
+    def __init__(self) -> None:
+        self._open: list[Trouble] = []
+        self._steps: list[_Step] = []
+        self._rollbacks: list[tuple[int, int]] = []
+        self._tracker = Tracker()
+        self._facts: dict[int, tuple[str, Fact]] = {}
+        self._advice = ""
+        self._judge = Judge(self._tracker, lambda version: self._facts[version])
+
+    def trouble(self, about: str) -> Trouble | None:
+        """Return what is wrong at an address or below it, the newest; `""` is all of it."""
+        return next((one for one in reversed(self._open) if _is_in(one, about)), None)
+
+    @property
+    def is_at_breakpoint(self) -> bool:
+        """Tell whether what stopped the sprint last is a breakpoint."""
+        return bool(self._open) and self._open[-1].type == "breakpoint-reached"
+
+    def judgement(self, version: int, number: int | None = None) -> str:
+        """Return how the iteration in force before a version is judged, or one of them."""
+        if number is None:
+            stretches = path(self._rollbacks, version - 1)
+            entries = self._tracker.newest_first()
+            on_path = (e.number for e in entries if lies_on(stretches, e.version))
+            number = next(on_path, None)
+        if number is None:
+            return ""
+        failed = next((one for one in self._open if one.number == number), None)
+        is_known = number == 0 or self._tracker.entry(number) is not None
+        if not is_known or (number == 0 and self._tracker.baseline is None):
+            return failed.words if failed is not None else ""
+        return "; ".join(_judged(self._judge.judge(number)))
+
+    @property
+    def advice(self) -> str:
+        """Return the advice that was given last; nothing where more happened since."""
+        return self._advice
+
+    def take(self, event: Recorded, data: Data, *, address: str, words: str | None) -> None:
+        """Learn what an event changed; `words` say what went wrong, if it did."""
+        number = data.get("number") if event.type == "measurement-failed" else None
+        began = None
+        if words is not None:
+            began = Trouble(event.version, event.type, address, words, number)
+        number = data.get("number") if event.type == "iteration-measured" else number
+        step = _Step(event.version, began, event.type, address, number)
+        if event.type == "rolled-back":
+            self._go_back(event, data)
+        elif event.type == ADVICE:
+            self._advice = words or ""
+        elif began is not None or _ends(event.type, data):
+            self._steps.append(step)
+            self._open = [*_after(self._open, step)]
+        self._take_iteration(event)
+
+    def _go_back(self, event: Recorded, data: Data) -> None:
+        self._rollbacks.append((event.version, int(data.get("to") or 1)))
+        self._advice = ""
+        stretches = path(self._rollbacks, event.version)
+        self._open = []
+        for step in self._steps:
+            if lies_on(stretches, step.version):
+                self._open = [*_after(self._open, step)]
+
+    def _take_iteration(self, event: Recorded) -> None:
+        take = OF_ITERATIONS.get(event.type)
+        if take is None or CODEC.today(event) is None:
+            return
+        fact = CODEC.decode(event)
+        if event.type in ("baseline-captured", "iteration-measured"):
+            self._facts[event.version] = event.at, fact
+            self._advice = ""
+        take(self._tracker, fact, event.version)
+
+
+def _ends(type_: str, data: Data) -> bool:
+    is_passed = type_ == "gate-checked" and data.get("exit_code") == 0
+    return is_passed or type_ in OF_ADDRESS or type_ in ENDED_BY or type_ in ENDS_ALL
+
+
+def _after(open_: Sequence[Trouble], step: _Step) -> Iterator[Trouble]:
+    """Yield what is wrong after a step: what it does not end, and what it began."""
+    ended = ENDED_BY.get(step.type, ())
+    is_there = step.type in OF_ADDRESS or (
+        step.type == "gate-checked" and step.began is None
+    )
+    for one in open_:
+        is_measured = step.type == "iteration-measured" and one.number == step.number
+        is_over = one.type in ended or (is_there and _is_in(one, step.address))
+        if not (is_over or step.type in ENDS_ALL or (is_measured and one.number)):
+            yield one
+    if step.began is not None:
+        yield step.began
+
+
+def _is_in(trouble: Trouble, about: str) -> bool:
+    return not about or f"{trouble.address}/".startswith(f"{about}/")
+
+
+def _judged(one: Judgement) -> Iterator[str]:
+    word = one.classification or "nothing before it"
+    yield f"iteration {one.number}: {word}, quality {said_score(one.score)}"
+    for alert in one.alerts:
+        yield f"{alert.severity} {alert.type}: {alert.message}"
