@@ -21,6 +21,8 @@ AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 
 WRITERS_SECONDS_MAX = 2.0
 """How long an editor that still has a displaced file open is waited for."""
+FILE_BYTES_MAX = 128 * 1024 * 1024
+"""No state file of ours is longer; one of somebody else's is not read into the memory."""
 MODE = 0o666
 """The mode of a new file, before the umask."""
 
@@ -47,7 +49,7 @@ class NotPlainError(OSError):
     """Something that is no plain file has a file's name."""
 
 
-def read_file(spot: Spot, *, at_most: int = -1) -> bytes:
+def read_file(spot: Spot, *, at_most: int | None = None) -> bytes:
     """Return a plain file's bytes, or the first of them where no more is wanted.
 
     Raise `NotPlainError` for a link, a pipe, a folder.
@@ -176,9 +178,12 @@ def _reading(spot: Spot) -> Iterator[int]:
         give_back(descriptor)
 
 
-def _whole(descriptor: int, *, at_most: int = -1) -> bytes:
+def _whole(descriptor: int, *, at_most: int | None = None) -> bytes:
     with open(descriptor, "rb", closefd=False) as file:
-        return file.read(at_most)
+        content = file.read(FILE_BYTES_MAX + 1 if at_most is None else at_most)
+    if len(content) > FILE_BYTES_MAX:
+        raise OSError(errno.EFBIG, f"it is longer than {FILE_BYTES_MAX // 2**20} MiB")
+    return content
 
 
 def _write_beside(spot: Spot, content: bytes, *, mode: int | None) -> Spot:

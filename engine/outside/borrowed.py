@@ -96,7 +96,7 @@ def _head(directory: Path) -> bytes:
     # Long ago it was a link to the branch's own file.
     if head.is_symlink():
         return b"ref: " + bytes(head.readlink()) + b"\n"
-    return read_whole(head, at_most=4096)
+    return read_whole(head, at_most=4096) if head.is_file() else b""
 
 
 def _config(common: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.sprint.facts import Place, SprintCompiled
+from sprintlog.projections import replacing
 from sprintlog.projections.catalogue import draft, sprint_stream
 from sprintlog.projections.workspace import Workspace
 
@@ -95,6 +96,18 @@ def test_pipe_in_the_place_of_a_file_holds_nobody(sprint: Path, run: Run) -> Non
     (sprint / "PROGRESS.yaml").unlink()
     os.mkfifo(sprint / "PROGRESS.yaml")
     assert "it is no plain file" in run("note", "seen").err
+
+
+@pytest.mark.parametrize("name", ["PROGRESS.yaml", ".PROGRESS.yaml.sprintlog-old"])
+def test_file_without_end_is_not_read_whole(
+    sprint: Path, run: Run, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is longer than any of ours is named, and stays as it is."""
+    monkeypatch.setattr(replacing, "FILE_BYTES_MAX", 2**20)
+    put(sprint / name, b"x" * (2**20 + 1))
+    result = run("note", "seen")
+    assert (result.code, "it is longer than 1 MiB" in result.err) == (1, True)
+    assert (sprint / name).stat().st_size == 2**20 + 1
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_results_are_applied_to_a_folder(tree: Path, done: Run, run: Run) -> Non
     assert event["data"]["files_copied"] == [".gitignore", "README", "src/login"]
     done("restore", "iter:1", "src", "--apply", "--into", "out", "--yes")
     assert files(tree)["out/src/login"] == b"good\n"
-    for folder in (".", "..", ".git/hooks", "a/.GIT/b"):
+    for folder in (".sprintlog/x", ".", "..", ".git/hooks", "a/.GIT/b"):
         assert run("restore", "iter:1", "--apply", "--into", folder).code == 1
 
 
