@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     metavar="[SPRINT.yaml|DIR]",
 )
 @click.option("--check", is_flag=True, help="Compile without recording.")
+@click.option("--strict", is_flag=True, help="Refuse keys that no field has.")
 @click.option(
     "--workflows",
     type=click.Path(path_type=Path),
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 def command(
     definition: Path,
     check: bool,
+    strict: bool,
     workflows: Path | None,
     new_id: str | None,
     sprint_dir: Path | None,
@@ -65,7 +67,9 @@ def command(
     from ..intake.definition import as_fields, compile_files
 
     options = Options(given)
-    compiled = compile_files(definition, workflows=workflows, sprint_id=new_id)
+    compiled = compile_files(
+        definition, workflows=workflows, sprint_id=new_id, is_strict=strict
+    )
     warnings = [as_fields(problem) for problem in compiled.warnings]
     if check and options.as_json:
         print_json(_checked(compiled, warnings))

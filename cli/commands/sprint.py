@@ -40,6 +40,7 @@ def command() -> None:
     type=click.Path(path_type=Path),
     help="Where PROGRESS.yaml is written. [the plan's folder, else this one]",
 )
+@click.option("--strict", is_flag=True, help="Refuse keys of the plan that no field has.")
 @click.option(
     "--max-iterations",
     type=click.IntRange(0),
@@ -69,6 +70,7 @@ def create(
     new_id: str,
     plan: Path | None,
     sprint_dir: Path | None,
+    strict: bool,
     max_iterations: int | None,
     mode: str | None,
     goal: str | None,
@@ -101,7 +103,7 @@ def create(
         from ..intake.progress import read_bytes, read_plan
 
         content = read_bytes(plan)
-        document, remarks = read_plan(content, file=str(plan))
+        document, remarks = read_plan(content, file=str(plan), is_strict=strict)
         for remark in remarks:
             warn(f"{plan}: {remark}")
     elif "goal" not in fields:

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.compile.compiler import compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition, Problem, text_of
+from sprintlog.engine.sprint.compile.templates import names_in
 from sprintlog.engine.sprint.compile.workflows import (
     sprint_references,
     workflow_references,
@@ -26,7 +27,7 @@ from sprintlog.projections.yaml.writer import field_path
 
 from .definition_models import Sprint, Workflow
 from .progress import read_bytes
-from .shapes import shape_problems
+from .shapes import shape_problems, unknown_fields
 
 SPRINT = "SPRINT.yaml"
 ALONE = "--workflow"
@@ -85,16 +86,23 @@ def as_fields(problem: Problem) -> dict[str, Any]:
 
 
 def compile_files(
-    given: Path, *, workflows: Path | None = None, sprint_id: str | None = None
+    given: Path,
+    *,
+    workflows: Path | None = None,
+    sprint_id: str | None = None,
+    is_strict: bool = False,
 ) -> CompiledFiles:
     """Compile a SPRINT.yaml, or the one in a folder, with the workflows it names.
 
     Workflows are looked for in `workflows`, else in the nearest `.claude/workflows`
-    upwards from the SPRINT.yaml. Raise `NotFoundError` when there is no SPRINT.yaml,
-    `DefinitionError` with every problem of every file.
+    upwards from the SPRINT.yaml. Keys that no field has are warnings, unless `is_strict`.
+    Raise `NotFoundError` when there is no SPRINT.yaml, `DefinitionError` with every
+    problem of every file.
     """
     file = _in_folder(given) if given.is_dir() else given
-    return _compiled(Read(file, read_bytes(file)), workflows, sprint_id)
+    return _compiled(
+        Read(file, read_bytes(file)), workflows, sprint_id, is_strict=is_strict
+    )
 
 
 def _in_folder(folder: Path) -> Path:
@@ -131,17 +139,22 @@ def _without_items(workflow: str, problem: Problem) -> Problem:
 
 
 def _compiled(
-    definition: Read, workflows: Path | None, sprint_id: str | None
+    definition: Read,
+    workflows: Path | None,
+    sprint_id: str | None,
+    *,
+    is_strict: bool = False,
 ) -> CompiledFiles:
     file, content = definition
     folder = workflows or nearest_workflows(file)
     if workflows is not None and not workflows.is_dir():
         raise NotFoundError(f"{workflows}: there is no such folder", file=str(workflows))
-    files = _Files(folder)
+    files = _Files(folder, is_strict=is_strict)
     sprint = files.take(file, content, Sprint)
     if sprint is None:
         raise DefinitionError(files.located([]))
     files.follow(sprint)
+    files.check_keys()
     identity = sprint_id or text_of(sprint.data, "sprint-id") or _named_by_folder(file)
     compiled = compile_sprint(
         sprint,
@@ -171,8 +184,10 @@ def _named_by_folder(file: Path) -> str:
 class _Files:
     """The files read so far, what is in them, and what is wrong with them."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, *, is_strict: bool) -> None:
         self._folder = folder
+        self._is_strict = is_strict
+        self._taken: list[tuple[type[BaseModel], Definition]] = []
         self.workflows: dict[str, Definition | None] = {}
         self.read: list[Read] = []
         self._placed: dict[str, Placed] = {}
@@ -197,8 +212,29 @@ class _Files:
         for line, path, message in placed.repeated:
             self._problems.append(Problem("duplicate-key", message, name, path, line=line))
         definition = Definition(name, placed.data)
+        for path, text in placed.kept:
+            message = f"{text[:40]} is kept as text: the number would be written otherwise"
+            hint = "put it in quotes, or write the number shortest: 7, 1.5"
+            self._problems.append(Problem("kept-as-text", message, name, path, hint))
         self._problems += shape_problems(model, definition)
+        self._taken.append((model, definition))
         return definition
+
+    def check_keys(self) -> None:
+        """Take the keys that no field has as problems; templates may name any of items."""
+        named = {
+            name for _, definition in self._taken for name in names_in(definition.data)
+        }
+        for model, definition in self._taken:
+            missing = {
+                problem.path
+                for problem in self._problems
+                if (problem.code, problem.file) == ("missing-field", definition.file)
+            }
+            for problem in unknown_fields(
+                model, definition, variables=named, missing=missing
+            ):
+                self._problems.append(problem._replace(is_strict=self._is_strict))
 
     def follow(self, sprint: Definition) -> None:
         """Read every workflow that the sprint names, directly or through others."""

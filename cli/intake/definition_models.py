@@ -4,7 +4,7 @@ Only shapes are here: what may follow from what is the compiler's business. Keys
 field names are allowed, an item's are for templates.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -53,6 +53,8 @@ Iterations = Annotated[
 class Item(Open):
     """One thing to be done; `prompt` and every other key can be named in templates."""
 
+    takes_any: ClassVar[bool] = True
+
     prompt: Prompt
     id: Identity | None = None
     workflow: Text | None = None
@@ -95,12 +97,30 @@ class HookSwitch(Open):
 
 
 class Config(Open):
-    """Settings of the tools around; only `max-iterations` is compiled."""
+    """Settings of the tools around, kept as written; `max-iterations` counts here too."""
+
+    takes_any: ClassVar[bool] = True
 
     max_iterations: Iterations | None = None
 
 
-class Sprint(Open):
+class Around(Open):
+    """What is kept for the tools around, as it is written."""
+
+    known_beside: ClassVar[tuple[str, ...]] = (
+        *("created", "owner", "description", "notes", "goals", "schema-version"),
+        *("github", "github-issue"),
+    )
+
+    worktree: dict[str, Any] | None = None
+    orchestration: dict[str, Any] | None = None
+    prompts: dict[str, Any] | None = None
+    operator: Any = None
+    parallel: Any = None
+    config: Config | None = None
+
+
+class Sprint(Around):
     """SPRINT.yaml: `steps` in the first generation, `collections` in the second."""
 
     workflow: Text
@@ -115,7 +135,6 @@ class Sprint(Open):
     per_iteration_hooks: dict[str, HookSwitch] = Field(default_factory=dict)
     retry: Retry = Retry()
     max_iterations: Iterations | None = None
-    config: Config | None = None
 
 
 class OnFail(Open):
@@ -143,6 +162,7 @@ class Phase(Open):
     id: Identity
     prompt: Prompt | None = None
     for_each: Text | None = None
+    collection: Text | None = None
     workflow: Text | None = None
     model: Model | None = None
     break_: Flag | None = None
@@ -151,7 +171,7 @@ class Phase(Open):
     wait_for_parallel: Flag | None = None
 
 
-class Workflow(Open):
+class Workflow(Around):
     """A workflow: phases in order, or what a Ralph loop needs."""
 
     name: Text | None = None

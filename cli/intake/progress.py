@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -17,6 +18,8 @@ from sprintlog.projections.yaml.reader import AsWritten, load
 from .fields import Open
 from .files import read_bytes as read_bytes
 from .progress_models import Phases, Plan, Progress, Steps
+from .shapes import UNKNOWN_MAX
+from .unknown import unknown_keys
 
 Document = dict[str, Any]
 
@@ -46,11 +49,18 @@ def read_progress(content: bytes, *, file: str, sprint_id: str | None = None) ->
     return Taken(document, remarks)
 
 
-def read_plan(content: bytes, *, file: str) -> Taken:
-    """Return a compiled plan as data."""
-    taken = _mapping(content, file)
-    check_plan(taken.document, file=file)
-    return taken
+def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> Taken:
+    """Return a compiled plan as data; a key that no field has is told, or refused."""
+    document, remarks = _mapping(content, file)
+    check_plan(document, file=file)
+    unknown = list(islice(unknown_keys(Plan, document), UNKNOWN_MAX))
+    for one in unknown:
+        field = field_path(one.path)
+        if is_strict:
+            raise InvalidInputError(one.message, file=file, field=field, hint=one.hint)
+        meant = f"; {one.hint}" if one.hint else ""
+        remarks.append(f"{field} is no field we know{meant}")
+    return Taken(document, remarks)
 
 
 def read_nodes(content: bytes, *, file: str, key: str) -> list[Document]:
@@ -79,6 +89,7 @@ def check_progress(document: Document, *, file: str) -> None:
             field="sprint-id" if "sprint-id" not in document else "status",
             hint="another schema of the same file name cannot be imported",
         )
+    check_shape(Progress, document, file)
     if not isinstance(document.get("phases"), list) and document.get("mode") != RALPH:
         raise InvalidInputError(
             "is missing: what is to be done cannot be read from this",
@@ -86,7 +97,6 @@ def check_progress(document: Document, *, file: str) -> None:
             field="phases",
             hint="`phases`, or `queue`, `completed` and `blocked`, hold it",
         )
-    check_shape(Progress, document, file)
     _check_ids(document, file)
     _check_pointer(document, file)
     if document.get("phases") and not Tree(document).leaves:
@@ -113,9 +123,10 @@ def _mapping(content: bytes, file: str) -> Taken:
     return Taken(document, [kept_as_text(*kept) for kept in builder.kept])
 
 
-def kept_as_text(field: str, text: str) -> str:
+def kept_as_text(path: tuple[str | int, ...], text: str) -> str:
     """Return what is told of something that looks like a number."""
-    return f"{field} is kept as the text {text}: as a number it would be written otherwise"
+    said = f"is kept as the text {text[:40]}: as a number it would be written otherwise"
+    return f"{field_path(path)} {said}"
 
 
 def check_shape(

@@ -4,9 +4,11 @@ Every field of progress-yaml-reference and progress-yaml-schema is here. Unknown
 are allowed and kept; known ones must have their type and their word list.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
+
+from sprintlog.engine.sprint.compile.settings import KEPT
 
 from .fields import (
     Count,
@@ -57,6 +59,11 @@ class Node(Open):
     `id` and `status` may be missing in documents other tools left behind: such a node
     is inert.
     """
+
+    known_beside: ClassVar[tuple[str, ...]] = (
+        *("parallel", "wait-for-parallel", "depends-on", "description", "error-category"),
+        *("commit", "name", "workflow"),
+    )
 
     id: Identity | None = None
     status: PhaseStatus | None = None
@@ -129,6 +136,12 @@ class Steps(Open):
 
 class Plan(Open):
     """A compiled plan: a PROGRESS.yaml in which nothing has happened yet."""
+
+    known_beside: ClassVar[tuple[str, ...]] = (
+        *KEPT,
+        *("retry", "goal-prompt", "reflection-prompt", "parallel-tasks", "step-queue"),
+        *("human-needed", "name", "description", "created", "owner"),
+    )
 
     sprint_id: Identity | None = None
     status: SprintStatus | None = None

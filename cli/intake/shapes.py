@@ -1,12 +1,18 @@
 """What pydantic finds wrong with a definition's shape, as the compiler's problems."""
 
+from collections.abc import Container
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from sprintlog.engine.sprint.compile.problems import Definition, Problem
 
+from .unknown import unknown_keys
+
+UNKNOWN_MAX = 1_000
+"""More unknown keys of one file are not told."""
 TOLD_MAX = 10_000
 """More mistakes than this in one file are only counted."""
 _CODES = {
@@ -51,6 +57,25 @@ def shape_problems(model: type[BaseModel], definition: Definition) -> list[Probl
         found = error.errors(include_url=False, include_context=False)
         return [_problem(one, definition.file) for one in found]
     return []
+
+
+def unknown_fields(
+    model: type[BaseModel],
+    definition: Definition,
+    *,
+    variables: Container[str],
+    missing: Container[tuple[int | str, ...]],
+) -> list[Problem]:
+    """Return the keys of a file that no field has.
+
+    But those that a template names, and slips for which the right one is missed already.
+    """
+    found = (
+        Problem("unknown-field", one.message, definition.file, one.path, one.hint)
+        for one in unknown_keys(model, definition.data)
+        if one.path[-1] not in variables and (*one.path[:-1], one.close) not in missing
+    )
+    return list(islice(found, UNKNOWN_MAX))
 
 
 def _problem(error: Any, file: str) -> Problem:

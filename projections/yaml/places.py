@@ -28,7 +28,7 @@ class Placed:
         self.repeated: list[tuple[int, Path, str]] = builder.repeated
         """Line, path and message of each key that was there before; the last one counts."""
         self.kept = builder.kept
-        """Field and text of what looks like a number and was kept as it is written."""
+        """Path and text of what looks like a number and was kept as it is written."""
         self._spans = builder.spans
         self._replaced = builder.replaced
         self._content = content

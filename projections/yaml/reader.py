@@ -202,8 +202,8 @@ class AsWritten(Builder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.kept: list[tuple[str, str]] = []
-        """The first of them: field and text."""
+        self.kept: list[tuple[tuple[str | int, ...], str]] = []
+        """The first of them: path and text."""
 
     def resolve(self, text: str) -> Any:
         """Return what a plain scalar stands for; a number only in the form we write."""
@@ -222,7 +222,7 @@ class AsWritten(Builder):
             if written == text:
                 return value
         if len(self.kept) < _KEPT_MAX:
-            self.kept.append((field_path(self.path()), text))
+            self.kept.append((tuple(self.path()), text))
         return text
 
 

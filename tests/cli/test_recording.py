@@ -177,3 +177,29 @@ def test_no_command_records_a_token(sprint: Path, done: Any, command: list[str])
     """Whatever the command, a token in its text does not reach the log."""
     done(*command)
     assert SECRET not in done("log", "--json").out
+
+
+def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
+    """A key of a plan that no field has is kept and told, or refused with `--strict`."""
+    plan = "phases: [{id: a, prompt: x, brake: true, gate: {script: x, max_retries: 1}}]\n"
+    (folder / "plan.yaml").write_text(plan)
+    run("init")
+    words = ("sprint", "create", "auth", "--plan", "plan.yaml")
+    refused = run(*words, "--strict")
+    assert (refused.code, refused.err.splitlines()) == (
+        1,
+        [
+            "error: plan.yaml: phases[0].brake: is no field here, and does nothing",
+            "hint: did you mean break?",
+        ],
+    )
+    told = run(*words)
+    assert (told.code, told.err.splitlines()) == (
+        0,
+        [
+            "warning: plan.yaml: phases[0].brake is no field we know; did you mean break?",
+            "warning: plan.yaml: phases[0].gate.max_retries is no field we know; "
+            "did you mean max-retries?",
+        ],
+    )
+    assert "brake: true" in (folder / "PROGRESS.yaml").read_text()

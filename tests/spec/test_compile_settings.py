@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.cli.intake.definition import DefinitionError, compile_files
 from sprintlog.engine.sprint.plan import create_sprint
 from sprintlog.engine.sprint.state import Sprint
 
-from .definitions import Data, compiled
+from .definitions import Data, compiled, write
 
 RALPH = """\
 mode: ralph
@@ -124,6 +125,75 @@ def test_iterations_may_be_limited(
 
 
 def test_other_keys_are_left_out(tmp_path: Path) -> None:
-    """What belongs to other tools is allowed and does not get into the plan."""
-    sprint = "workflow: main\nowner: ana\nworktree: {enabled: true}\ngithub: {labels: []}\n"
-    assert set(plan(tmp_path, sprint, SIMPLE)) == {"sprint-id", "phases"}
+    """What only describes the sprint is allowed and does not get into the plan."""
+    sprint = "workflow: main\nowner: ana\ncreated: today\ngithub: {labels: []}\n"
+    found = compiled(tmp_path, sprint, main=SIMPLE)
+    assert set(found.plan) == {"sprint-id", "phases"}
+    assert found.warnings == []
+
+
+def test_what_other_tools_need_is_kept(tmp_path: Path) -> None:
+    """Settings of the tools around stand in the plan: the sprint's over the workflow's."""
+    sprint = (
+        "workflow: main\nworktree: {enabled: true, branch: b}\nprompts: {header: Hi}\n"
+        "config: {max-tasks: 10, time-box: 4h}\noperator: {enabled: true}\nparallel: 2\n"
+    )
+    main = (
+        f"{SIMPLE}worktree: {{enabled: false, cleanup: never}}\norchestration: {{a: 1}}\n"
+    )
+    found = compiled(tmp_path, sprint, main=main)
+    kept = {key: value for key, value in found.plan.items() if key != "phases"}
+    assert kept == {
+        "sprint-id": tmp_path.name,
+        "worktree": {"enabled": True, "cleanup": "never", "branch": "b"},
+        "orchestration": {"a": 1},
+        "prompts": {"header": "Hi"},
+        "operator": {"enabled": True},
+        "config": {"max-tasks": 10, "time-box": "4h"},
+        "parallel": 2,
+    }
+    assert found.warnings == []
+
+
+def test_items_may_be_called_otherwise(tmp_path: Path) -> None:
+    """`collection` says where the items of a `for-each` are, which names them."""
+    sprint = "workflow: main\ncollections: {bugs: [{prompt: Mend it}]}\n"
+    main = "phases: [{id: fix, for-each: bug, collection: bugs, workflow: one}]\n"
+    one = 'phases: [{id: do, prompt: "{{bug.id}}: {{bugs.prompt}}"}]\n'
+    (phase,) = compiled(tmp_path, sprint, main=main, one=one).plan["phases"]
+    assert phase["steps"][0]["phases"][0]["prompt"] == "bugs-0: Mend it"
+
+
+SLIPS = {
+    "brake: true": "break",
+    "modle: opus": "model",
+    "gates: {script: x}": "gate",
+    "gate: {script: x, max_retries: 1}": "max-retries",
+    "gate: {script: x, on-fail: {promt: y}}": "prompt",
+    "gate: {script: x, on-fail-promt: y}": "on-fail-prompt",
+    "color: red": None,
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_an_unknown_key_is_told(tmp_path: Path, slip: str) -> None:
+    """A key that no field has is a warning that says what was meant, or an error."""
+    main = f"phases:\n  - id: a\n    prompt: x\n    {slip}\n"
+    file = write(tmp_path, "workflow: main\nsteps: [{prompt: x}]\n", main=main)
+    found = [w for w in compile_files(file).warnings if w.code == "unknown-field"]
+    meant = SLIPS[slip]
+    assert [one.hint for one in found] == [meant and f"did you mean {meant}?"]
+    assert [one.line for one in found] == [4]
+    with pytest.raises(DefinitionError) as refused:
+        compile_files(file, is_strict=True)
+    codes = [one.code for one in refused.value.problems if not one.is_warning]
+    assert codes == ["unknown-field"]
+
+
+def test_templates_may_name_any_field_of_an_item(tmp_path: Path) -> None:
+    """What an item has beside its fields is for templates, unless it looks like a slip."""
+    sprint = "workflow: main\nsteps: [{prompt: x, color: red, mode: dark, promt: y}]\n"
+    one = 'phases: [{id: do, prompt: "{{item.mode}}"}]\n'
+    main = "phases: [{id: all, for-each: step, workflow: one}]\n"
+    found = compiled(tmp_path, sprint, main=main, one=one).warnings
+    assert [(one.code, one.path[-1]) for one in found] == [("unknown-field", "promt")]

@@ -17,7 +17,7 @@ collections:
       id: login
       priority: 1
       done: false
-      ratio: 1.50
+      ratio: 1.5
       files: [a.py, b.py]
       owner: {name: ana}
       index: 7
@@ -48,7 +48,7 @@ PROMPT = "Log in {{item.id}} $& \\1 {{nope}}"
         ("{{item.index}}", "0"),
         ("{{item.type}}", "form"),
         ("{{endpoint}}", "/login"),
-        ("{{item.priority}} {{item.done}} {{item.ratio}}", "1 false 1.50"),
+        ("{{item.priority}} {{item.done}} {{item.ratio}}", "1 false 1.5"),
         ("{{item.files}}", '["a.py","b.py"]'),
         ("{{item.owner.name}}", "ana"),
         ("{{phase.id}} {{phase.index}}", "do 0"),

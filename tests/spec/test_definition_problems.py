@@ -142,6 +142,9 @@ CASES = [
         6,
         main=f'{MAIN}  - id: end\n    prompt: "{{{{item.id}}}}"\n',
     ),
+    Case("unknown-field", "SPRINT.yaml", 5, with_settings("modle: opus")),
+    Case("unknown-field", "one.yaml", 6, one=with_phase("prompt: x\n    brake: true")),
+    Case("kept-as-text", "SPRINT.yaml", 5, with_item("commit: 6673e79")),
     Case(
         "later-dependency",
         "SPRINT.yaml",

@@ -63,18 +63,23 @@ class Hierarchy:
                 )
 
     def _for_each(self, flat: Flat, scope: Scope) -> Data:
-        kind = text_of(flat.part.phase.data, "for-each") or ""
-        collection = self._collection(flat.part.phase, kind)
+        data = flat.part.phase.data
+        kind = text_of(data, "for-each") or ""
+        # What an item is called in templates may be other than where the items are.
+        named = "collection" if text_of(data, "collection") else "for-each"
+        name = text_of(data, named) or ""
+        collection = self._collection(flat.part.phase, name, named)
         node: Data = {"id": flat.id, **flat.flags}
         if flat.gate is not None:
             node["gate"] = self._gate(flat.gate, scope)
-        if name := workflow_of(flat.part.phase.data):
+        if workflow := workflow_of(data):
             # Looked at even where every item names another one.
-            self._phases_of_step(name, flat.part.phase, flat)
+            self._phases_of_step(workflow, flat.part.phase, flat)
         items = collection.items if collection else ()
-        return {**node, "steps": [self._step(item, kind, flat) for item in items]}
+        kinds = (kind, name)
+        return {**node, "steps": [self._step(item, kinds, flat) for item in items]}
 
-    def _collection(self, phase: Authored, name: str) -> Collection | None:
+    def _collection(self, phase: Authored, name: str, field: str) -> Collection | None:
         self._used.add(name)
         if name in self._collections or not name:
             return self._collections.get(name)
@@ -82,7 +87,7 @@ class Hierarchy:
             self._problems.add(
                 "unknown-collection",
                 phase.where,
-                (*phase.path, "for-each"),
+                (*phase.path, field),
                 f"{self._sprint.file} has no collection {name!r}",
                 hint=nearest(name, list(self._collections)),
             )
@@ -90,7 +95,7 @@ class Hierarchy:
             missing_items(self._sprint, self._problems)
         return None
 
-    def _step(self, item: Item, kind: str, outer: Flat) -> Data:
+    def _step(self, item: Item, kinds: tuple[str, ...], outer: Flat) -> Data:
         data = item.data
         model = text_of(data, "model")
         step: Data = {"id": data["id"], "prompt": data["prompt"]}
@@ -107,7 +112,7 @@ class Hierarchy:
         phases = []
         for index, flat in enumerate(self._phases_of_step(name, named_by, outer)):
             place = {"id": flat.id, "index": index}
-            scope = Scope(self._identity, place, data, (kind,))
+            scope = Scope(self._identity, place, data, kinds)
             phases.append(self._leaf(flat, scope, model))
         return {**step, "phases": phases}
 

@@ -204,6 +204,14 @@ class Outline:
                 f"phase {data['id']!r} does not say what is to be done",
                 hint="give it a `prompt`, a `for-each` or a `workflow`",
             )
+        elif is_given(data, "collection") and not is_given(data, "for-each"):
+            self._problems.add(
+                "ignored-field",
+                phase.where,
+                (*phase.path, "collection"),
+                "a phase without a `for-each` has no items",
+                hint="write `for-each`, with the name that templates have for an item",
+            )
         elif is_given(data, "prompt") and is_given(data, "for-each"):
             self._problems.add(
                 "unused-prompt",

@@ -47,6 +47,8 @@ WARNINGS = {
     "unused-prompt": "A `for-each` phase has a prompt, which nothing uses.",
     "variable-without-item": "A phase outside of any `for-each` names a field of the item.",
     "ignored-field": "A field has no effect where it stands.",
+    "unknown-field": "A key that no field has: it does nothing. An error with `--strict`.",
+    "kept-as-text": "What looks like a number would be written otherwise, and is text.",
     "later-dependency": "An item depends on one that comes after it.",
 }
 """Every code that is only told, with what it means."""
@@ -71,11 +73,13 @@ class Problem(NamedTuple):
     """A piece of the value's text that the problem is about."""
     line: int | None = None
     """Filled in by whoever read the file."""
+    is_strict: bool = False
+    """Whether it refuses the definition although its code only warns."""
 
     @property
     def is_warning(self) -> bool:
         """Tell whether the definition compiles all the same."""
-        return self.code in WARNINGS
+        return self.code in WARNINGS and not self.is_strict
 
 
 class Problems:

@@ -14,6 +14,8 @@ from .problems import (
     text_of,
 )
 
+KEPT = ("worktree", "orchestration", "prompts", "operator", "config", "parallel")
+"""Fields for the tools around, kept as they are written."""
 _PROMPTS = ("goal-prompt", "reflection-prompt")
 
 
@@ -41,6 +43,7 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
     settings |= {key: workflow[key] for key in _PROMPTS if text_of(workflow, key)}
     if hooks := _hooks(sprint, main, problems):
         settings["per-iteration-hooks"] = hooks
+    settings |= _kept(data, workflow)
     if retry := mapping_of(data, "retry"):
         settings["retry"] = retry
     if is_ralph:
@@ -50,6 +53,22 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
     if most or (is_ralph and most is not None):
         settings["stats"] = {"max-iterations": most}
     return settings
+
+
+def _kept(sprint: Data, workflow: Data) -> Data:
+    """Return what is for the tools around: the sprint's, over the workflow's."""
+    found: Data = {}
+    for key in KEPT:
+        said = [data[key] for data in (workflow, sprint) if is_given(data, key)]
+        if said and all(isinstance(one, dict) for one in said):
+            found[key] = {name: value for one in said for name, value in one.items()}
+        elif said:
+            found[key] = said[-1]
+    if isinstance(config := found.get("config"), dict):
+        # This one is among the figures.
+        config.pop("max-iterations", None)
+        found = {key: value for key, value in found.items() if value != {}}
+    return found
 
 
 def _max_iterations(data: Data) -> int | None:

@@ -61,6 +61,18 @@ def cut(text: str) -> Template:
     return [piece for piece in pieces if piece]
 
 
+def names_in(value: Any) -> Iterator[str]:
+    """Yield what the variables of all texts in some data name, word for word."""
+    values = [value]
+    for found in values:
+        if isinstance(found, dict | list):
+            values.extend(found.values() if isinstance(found, dict) else found)
+        elif isinstance(found, str) and "{{" in found:
+            for piece in cut(found):
+                if isinstance(piece, Variable):
+                    yield from piece.name.split(".")
+
+
 def filled(template: Template, scope: Scope, report: Report) -> Iterator[str]:
     """Yield the pieces of the text; a variable without a value is reported and stays."""
     for piece in template:
