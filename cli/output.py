@@ -85,6 +85,11 @@ def warn(text: str) -> None:
     _tell([("warning", text)])
 
 
+def hint(text: str | None) -> None:
+    """Tell what can be done about what was told before."""
+    _tell([("hint", text)])
+
+
 def progress(text: str) -> None:
     """Tell on stderr how long work goes on, one line each."""
     _write(STDERR, f"{visible(text)}\n".encode(errors="backslashreplace"))

@@ -52,4 +52,8 @@ def reason_lines(action: Action) -> list[str]:
 
 
 def _more(action: Action) -> tuple[tuple[str, str | None], ...]:
-    return ("details", action.details), ("hint", action.hint)
+    return (
+        ("error", action.error),
+        ("details", action.details),
+        ("hint", action.hint),
+    )

@@ -169,6 +169,13 @@ class WorkspaceReading:
         stream, last = sprint_stream(sprint.id), sprint.version
         return next(self.log.read_stream(stream, after=last - 1, until=last)).at
 
+    def moved_back(self, sprint: Sprint) -> str | None:
+        """Return when a sprint was rolled back last, None when it never was."""
+        if not sprint.record.rollbacks:
+            return None
+        stream, (last, _) = sprint_stream(sprint.id), sprint.record.rollbacks[-1]
+        return next(self.log.read_stream(stream, after=last - 1, until=last)).at
+
     def standing(self, at: str | None) -> dict[str, Sprint]:
         """Return the sprints that there were at a point, as they were then."""
         found = {}

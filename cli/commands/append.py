@@ -162,7 +162,8 @@ def _append(
         workspace, sprint_id, "append", decide, chosen, arguments, observed=observed
     )
     phase = getattr(fact, "phase", None)
-    if phase is not None and outcome.sprint.plan.tree.find(phase) is None:
+    # An empty one stands for the sprint itself, which is there.
+    if phase and outcome.sprint.plan.tree.find(phase) is None:
         warn(f"{phase} is not in the plan of {sprint_id}: recorded, but without effect")
     return outcome
 

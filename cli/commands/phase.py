@@ -6,10 +6,18 @@ from typing import Any, TypeVar
 import click
 
 from sprintlog.engine.sprint import phases
+from sprintlog.engine.sprint.done_work import done_work
 from sprintlog.engine.sprint.injection import inject_phases
-from sprintlog.engine.sprint.words import FAILURE_CATEGORIES, MODELS
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.words import (
+    FAILURE_CATEGORIES,
+    IN_PROGRESS,
+    MODELS,
+    STOPPED,
+)
 
 from ..injecting import inject, with_injection, with_workflow
+from ..output import warn
 from ..recording import record
 from ..wiring import with_recording
 
@@ -46,10 +54,25 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 @with_phase
 @click.option("--summary", metavar="TEXT", help="What was done.")
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
-    """Finish a leaf successfully."""
-    record(
-        "phase complete", given, phases.complete_phase, {"phase": phase, "summary": summary}
-    )
+    """Finish a leaf successfully.
+
+    While the sprint is paused or stopped otherwise the work is kept as done; once it was
+    resumed the leaf is completed by the loop, or by this command again.
+    """
+    wish = {"phase": phase, "summary": summary}
+    sprint = record("phase complete", given, phases.complete_phase, wish)
+    if _waits(sprint):
+        warn(
+            f"the sprint is {sprint.plan.status}: the work is kept as done, and "
+            "`sprintlog phase complete` ends it once the sprint was resumed"
+        )
+
+
+def _waits(sprint: Sprint) -> bool:
+    """Tell whether work is done that only waits for the sprint to go on."""
+    begun = (leaf for leaf in sprint.plan.tree.leaves if leaf.status == IN_PROGRESS)
+    done = (done_work(sprint.plan, leaf.address) for leaf in begun)
+    return sprint.plan.status in STOPPED and any(done)
 
 
 @command.command(

@@ -8,15 +8,19 @@ import click
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle
+from sprintlog.engine.sprint.actions import STOP
 from sprintlog.engine.sprint.loop import limit_iterations
+from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
 from sprintlog.engine.sprint.queue_view import counts
 from sprintlog.engine.sprint.ralph_settings import HOOKS, ralph_fields
 from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.words import MODES, PENDING
+from sprintlog.projections.workspace import wall_clock
 
 from ..hooking import hook_from
-from ..output import counted, print_json, print_text, table, warn
+from ..output import counted, hint, print_json, print_text, table, warn
 from ..placing import place_in, source_of
 from ..recording import Options, act, answer_and_refresh, record
 from ..wiring import open_workspace, with_envelope, with_json, with_point, with_recording
@@ -177,16 +181,24 @@ def interrupt(reason: str | None, **given: Any) -> None:
 @click.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
 @click.option("--why", metavar="TEXT", help="Why it can go on.")
 @click.option("--done", metavar="TEXT", help="What was done about it.")
+@click.option("--retry", is_flag=True, help="What failed or is blocked is done again.")
 @with_recording
-def resume(by: str | None, why: str | None, done: str | None, **given: Any) -> None:
+def resume(
+    by: str | None, why: str | None, done: str | None, retry: bool, **given: Any
+) -> None:
     """Go on after a pause, a breakpoint, an interruption or a block.
 
-    After `blocked` and `needs-human` somebody says who resolved it (--by) and why.
+    After `blocked` and `needs-human` somebody says who resolved it (--by) and why. What
+    else is needed before it goes on is told, unless --retry does it.
     """
     actor = str(given["actor"])
     who = by or (actor.removeprefix("operator:") if actor.startswith("operator:") else None)
-    wish = {"by": who, "why": why, "done": done}
-    record("sprint resume", given, lifecycle.resume_sprint, wish)
+    wish = {"by": who, "why": why, "done": done, "retry": retry}
+    sprint = record("sprint resume", given, lifecycle.resume_sprint, wish)
+    action = next_action(sprint, now=from_milliseconds(wall_clock()))
+    if action.do == STOP:
+        warn(f"it does not go on yet: {action.why}")
+        hint(action.hint)
 
 
 @command.command(epilog="Example: sprintlog sprint block --reason 'no credentials'")

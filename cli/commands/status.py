@@ -54,7 +54,8 @@ def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         check_exists(sprint)
-        stale = at is None and is_stale(sprint, now=from_milliseconds(workspace.clock()))
+        now, moved = from_milliseconds(workspace.clock()), workspace.moved_back(sprint)
+        stale = at is None and is_stale(sprint, now=now, moved=moved)
         holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
         action = next_action(sprint, now=workspace.moment(sprint, at))
     if as_json:

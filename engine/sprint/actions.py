@@ -90,6 +90,8 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     hint: str | None = None
     details: str | None = None
     """What helps a person to decide."""
+    error: str | None = None
+    """What led to a person being needed, where that is said beside the reason."""
     iteration: int | None = None
     """In Ralph mode: the number of the iteration that is meant."""
     reflection: bool = False

@@ -75,6 +75,8 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     category: str = LOGIC
     details: str | None = None
     usage: Usage | None = None
+    reason: str | None = None
+    """What a person is needed for; `error` then is what led there, if that was said."""
 
 
 def judge(
@@ -141,14 +143,19 @@ def no_success(own: Data) -> Verdict:
     status = _WORDS.get(word)
     if status not in (FAILED, NEEDS_HUMAN):
         return invalid(f"the agent's status {word[:40]!r} is unknown")
-    error = _text(own.get("error")) or _text(own.get("summary"))
-    error = error or "the agent gave no reason"
+    said = _text(own.get("error"))
+    error = said or _text(own.get("summary")) or "the agent gave no reason"
     if status == FAILED:
         return Verdict(FAILED, error=short(error), category=categorise(error))
     needed = own.get("human-needed") or own.get("humanNeeded") or own
     reason = _text(needed.get("reason")) if isinstance(needed, dict) else _text(needed)
     details = _text(needed.get("details")) if isinstance(needed, dict) else ""
-    return Verdict(NEEDS_HUMAN, error=short(reason or error), details=details or None)
+    return Verdict(
+        NEEDS_HUMAN,
+        error=short(said) or None,
+        details=details or None,
+        reason=short(reason or error),
+    )
 
 
 def invalid(error: str) -> Verdict:

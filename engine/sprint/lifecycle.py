@@ -12,6 +12,7 @@ from .facts import (
     ActivitySeen,
     BreakpointReached,
     HumanNeeded,
+    PhaseRetried,
     SprintBlocked,
     SprintCompleted,
     SprintInterrupted,
@@ -26,7 +27,7 @@ from .ralph_settings import NOT_LEFT
 from .state import Plan, Sprint
 from .times import parse
 from .transitions import check_exists, check_phase, check_sprint, find_leaf
-from .tree import Data, Node, put
+from .tree import Data, Node, gate_status, put
 from .words import (
     BLOCKED,
     COMPLETED,
@@ -108,15 +109,18 @@ def resume_sprint(
     by: str | None = None,
     why: str | None = None,
     done: str | None = None,
+    retry: bool = False,
 ) -> list[Fact]:
     """Go on; after `blocked` and `needs-human` somebody says who resolved it and why.
 
-    After a breakpoint on the last phase nothing is left to do and the sprint completes.
-    One that was reached while the sprint was blocked still pauses it then.
+    With `retry` what failed or is blocked is to be done again, in the same append. After
+    a breakpoint on the last phase nothing is left to do and the sprint completes. One that
+    was reached while the sprint was blocked still pauses it then.
     """
     fact = SprintResumed(by, why, done)
+    again = [PhaseRetried(x.address, why) for x in _stuck(sprint.plan)] if retry else []
     if sprint.plan.status == IN_PROGRESS and sprint.plan.was_said("", fact):
-        return []
+        return [*again]
     check_sprint(sprint, "resume")
     status = sprint.plan.status
     if status in (BLOCKED, NEEDS_HUMAN) and not (by and why):
@@ -128,7 +132,21 @@ def resume_sprint(
         )
     if status == PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
         return [fact] if undecided_at_end(sprint) else [fact, SprintCompleted()]
-    return [fact, *_breakpoint_to_come(sprint.plan)]
+    return [fact, *again, *_breakpoint_to_come(sprint.plan)]
+
+
+def _stuck(plan: Plan) -> list[Node]:
+    """Return the leaves that wait for a person's word after they failed or blocked.
+
+    One whose gate has blocked waits for that alone.
+    """
+    return [
+        leaf
+        for leaf in plan.tree.leaves
+        if leaf.status in (FAILED, BLOCKED)
+        and "next-retry-at" not in leaf.data
+        and gate_status(leaf.data) != BLOCKED
+    ]
 
 
 def complete_sprint(
@@ -223,15 +241,17 @@ def beat(sprint: Sprint) -> list[Fact]:
     return [ActivitySeen()]
 
 
-def is_stale(sprint: Sprint, *, now: str) -> bool:
+def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
     """Tell whether a running sprint was silent for more than 15 minutes before `now`.
 
-    Computed when it is asked for, never stored (DESIGN.md section 7).
+    Computed when it is asked for, never stored (DESIGN.md section 7). A rollback takes
+    back the time of the last activity as well, but `moved`, when it happened, is one.
     """
     last = sprint.document.get("last-activity")
     if not sprint.is_running or not isinstance(last, str):
         return False
-    return (parse(now) - parse(last)).total_seconds() > STALE_AFTER_SECONDS
+    latest = max(parse(last), parse(moved or last))
+    return (parse(now) - latest).total_seconds() > STALE_AFTER_SECONDS
 
 
 def _wish(sprint: Sprint, wish: str, fact: Fact, result: str) -> list[Fact]:

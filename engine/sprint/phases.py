@@ -34,6 +34,7 @@ from .words import (
     MODELS,
     PENDING,
     SKIPPED,
+    STOPPED,
 )
 
 
@@ -53,11 +54,20 @@ def start_phase(
 def complete_phase(
     sprint: Sprint, *, phase: str | None = None, summary: str | None = None
 ) -> list[Fact]:
-    """Finish a leaf successfully; a phase with `break: true` then pauses the sprint."""
+    """Finish a leaf successfully; a phase with `break: true` then pauses the sprint.
+
+    In a sprint that was stopped while somebody worked on the leaf the work is kept as
+    done, and the leaf ends when the sprint goes on.
+    """
     leaf = find_leaf(sprint, phase)
+    done = done_work(sprint.plan, leaf.address)
+    if summary is None and done is not None:
+        summary = done.summary
     fact = PhaseCompleted(leaf.address, summary)
     if _is_again(sprint, leaf, fact, COMPLETED):
         return []
+    if sprint.plan.status in STOPPED and leaf.status == IN_PROGRESS:
+        return end_work(sprint, phase=leaf.address, summary=summary)
     check_running(sprint, f"complete phase {leaf.address}")
     # A phase without any step is reached and completed: there is nothing to start.
     if not (leaf.is_empty and leaf.status == PENDING):

@@ -10,6 +10,7 @@ from ..log.fact import Fact
 from .facts import Place, Source, SprintCompiled, SprintImported
 from .patch import Operation, apply, diff, same
 from .queue_view import QUEUE, says_queue, with_queue
+from .ralph_settings import RALPH, ralph_fields
 from .state import Plan, Sprint
 from .tree import CHILDREN, Data, Tree
 from .turns import Turns
@@ -118,6 +119,8 @@ def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
 
 def prepare(plan: Data, *, sprint_id: str) -> Data:
     """Return the plan as a document with every status, the pointer and the figures."""
+    if plan.get("mode") == RALPH:
+        plan = _with_ralph_fields(plan)
     document: Data = {"sprint-id": sprint_id, "status": NOT_STARTED}
     document.update({key: plan[key] for key in plan if key not in ("current", "stats")})
     document["sprint-id"] = sprint_id
@@ -145,6 +148,16 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
     settled.replace(document)
     settled.touched = True
     return settled.settle()
+
+
+def _with_ralph_fields(plan: Data) -> Data:
+    """Return a plan in Ralph mode with all that such a document has."""
+    goal = plan.get("goal")
+    if not isinstance(goal, str) or not goal.strip():
+        raise RefusedError("goal: a plan in Ralph mode needs one", field="goal")
+    fields, ralph = ralph_fields(goal), plan.get("ralph")
+    settings = {**fields["ralph"], **(ralph if isinstance(ralph, dict) else {})}
+    return {**fields, **plan, "ralph": settings}
 
 
 def prepare_nodes(nodes: Any, field: str, *, level: int) -> list[Data]:

@@ -4,13 +4,13 @@ from ..log.fact import Fact
 from .answers import Verdict
 from .dynamic_steps import take_steps
 from .facts import AgentRan
-from .lifecycle import need_human
 from .loop import end_iteration, start_iteration
 from .ralph import fail_iteration, reach_goal
 from .ralph_answers import Turn
 from .ralph_facts import GoalClaimed
 from .state import Sprint
 from .words import COMPLETED, FAILED
+from .work import NO_REASON, need_as_said
 
 
 def start_turn(sprint: Sprint) -> list[Fact]:
@@ -30,11 +30,11 @@ def end_turn(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> lis
         return [ran, *_went_well(sprint, verdict)]
     if not sprint.is_running:
         return [ran]
-    error = verdict.error or "the agent gave no reason"
+    error = verdict.error or NO_REASON
     if verdict.status == FAILED:
         category = verdict.category
         return [ran, *fail_iteration(sprint, error=error, category=category, at=at)]
-    return [ran, *need_human(sprint, reason=error, details=verdict.details)]
+    return [ran, *need_as_said(sprint, verdict)]
 
 
 def _went_well(sprint: Sprint, turn: Turn) -> list[Fact]:

@@ -36,14 +36,14 @@ def stop_of(plan: Plan) -> Action:
     """Return why a sprint that is paused, blocked or waits for a person stands still."""
     status = plan.status
     leaf = None if plan.is_at_goal else plan.pointed()
-    why, details = still(plan), None
+    why, details, error = still(plan), None, None
     if status == NEEDS_HUMAN:
         leaf = leaf_in_need(plan) or leaf
         data: Data = plan.document if leaf is None else leaf.data
         needed = data.get("human-needed")
         needed = needed if isinstance(needed, dict) else {}
-        error = plan.turns.error if leaf is None else data.get("error")
-        why = _text(needed.get("reason")) or _text(error) or why
+        error = _text(plan.turns.error if leaf is None else data.get("error"))
+        why = _text(needed.get("reason")) or error or why
         details = _text(needed.get("details"))
     return Action(
         STOP,
@@ -51,6 +51,7 @@ def stop_of(plan: Plan) -> Action:
         phase=leaf.address if leaf else None,
         why=why,
         details=details,
+        error=error if error != why else None,
         hint=_hint(status, leaf),
     )
 

@@ -29,6 +29,8 @@ SPRINT_STATUSES = (
     NEEDS_HUMAN,
     INTERRUPTED,
 )
+STOPPED = frozenset({BLOCKED, PAUSED, PAUSED_AT_BREAKPOINT, NEEDS_HUMAN, INTERRUPTED})
+"""In which status of the sprint nothing further is begun, but it is not over."""
 PHASE_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED, SKIPPED, FAILED)
 FINISHED = frozenset({COMPLETED, SKIPPED})
 

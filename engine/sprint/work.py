@@ -11,6 +11,8 @@ from .transitions import check_goal, find_leaf, find_node
 from .tree import gate_is_open
 from .words import COMPLETED, FAILED, IN_PROGRESS
 
+NO_REASON = "the agent gave no reason"
+
 
 def start_run(sprint: Sprint, *, phase: str) -> list[Fact]:
     """Begin a loop iteration and in it a leaf; nothing for a leaf that is begun.
@@ -42,15 +44,27 @@ def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list
         return [ran, *end(sprint, phase=ran.phase, summary=verdict.summary), *ends]
     if not sprint.is_running:
         return [ran]
-    phase, error = ran.phase, verdict.error or "the agent gave no reason"
+    phase, error = ran.phase, verdict.error or NO_REASON
     if verdict.status == FAILED:
         category = verdict.category
         return [
             ran,
             *fail_phase(sprint, phase=phase, error=error, category=category, at=at),
         ]
-    details = verdict.details
-    return [ran, *need_human(sprint, phase=phase, reason=error, details=details)]
+    return [ran, *need_as_said(sprint, verdict, phase=phase)]
+
+
+def need_as_said(
+    sprint: Sprint, verdict: Verdict, *, phase: str | None = None
+) -> list[Fact]:
+    """Wait for the person that an agent said is needed; its error stands beside that."""
+    return need_human(
+        sprint,
+        phase=phase,
+        reason=verdict.reason or verdict.error or NO_REASON,
+        details=verdict.details,
+        error=verdict.error,
+    )
 
 
 def record_run(sprint: Sprint, *, ran: AgentRan) -> list[Fact]:

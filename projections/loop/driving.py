@@ -155,6 +155,8 @@ def ran_as(
 
 def _said(run: AgentRun, verdict: Verdict) -> str:
     """Return how a run ended, on one line."""
-    words = (verdict.error or verdict.summary or "").strip().split("\n")[0]
+    words = (
+        (verdict.reason or verdict.error or verdict.summary or "").strip().split("\n")[0]
+    )
     took = f" in {run.duration_ms / 1000:.1f} s" if run.duration_ms is not None else ""
     return f"{verdict.status}{took}" + (f": {words}" if words else "")

@@ -193,5 +193,5 @@ def _interrupted(sprint: Sprint, why: str) -> list[Fact]:
 def _repaired(sprint: Sprint, at: str, *, ran: AgentRan, verdict: Verdict) -> list[Fact]:
     if verdict.status != NEEDS_HUMAN or not sprint.is_running:
         return [ran]
-    why = f"repairing the gate of {ran.phase}: {verdict.error}"
+    why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"
     return [ran, *lifecycle.block_sprint(sprint, reason=why)]

@@ -9,6 +9,7 @@ import pytest
 from sprintlog.projections.yaml.reader import load
 
 from .conftest import Run
+from .goals import Make
 from .scripted import PLAN
 
 
@@ -98,3 +99,47 @@ def test_what_goes_on_has_no_reason_to_tell(agent: Any, done: Run) -> None:
     done("sprint", "start")
     assert done("status", "--json").json["stopped"] is None
     assert "why" not in done("status").out
+
+
+def test_a_resume_says_what_else_is_needed(sprint: Path, done: Run) -> None:
+    """A leaf that is blocked needs a word of its own, which is named or given with it."""
+    done("phase", "start")
+    done("sprint", "needs-human", "--reason", "a key")
+    resumed = done("sprint", "resume", "--by", "ana", "--why", "here")
+    assert "warning: it does not go on yet: a key" in resumed.err
+    assert "hint: `sprintlog phase retry setup`" in resumed.err
+    done("phase", "retry")
+    done("phase", "start")
+    done("sprint", "needs-human", "--reason", "another key")
+    resumed = done("sprint", "resume", "--by", "ana", "--why", "here", "--retry")
+    assert resumed.err == ""
+    assert done("next", "--json").json["do"] == "work"
+
+
+def test_work_that_ends_in_a_pause_is_told(sprint: Path, done: Run) -> None:
+    """Who completes a phase of a paused sprint learns that it is kept as done."""
+    done("phase", "start")
+    done("sprint", "pause")
+    ended = done("phase", "complete", "--summary", "made")
+    assert "work-done setup" in ended.out
+    assert "warning: the sprint is paused: the work is kept as done" in ended.err
+    done("sprint", "resume")
+    assert done("next").out.startswith("end setup\n")
+    assert done("phase", "complete").err == ""
+    assert "summary: made" in done("show", "progress").out
+
+
+def test_who_has_just_gone_back_is_not_stale(sprint: Path, done: Run) -> None:
+    """After a rollback the state is old, and the sprint is not silent."""
+    assert done("status", "--json").json["stale"] is True
+    done("note", "a remark")
+    done("rollback", "--to", "version:2")
+    assert done("status", "--json").json["stale"] is False
+
+
+def test_a_run_for_the_goal_needs_no_phase(goal_agent: Make, done: Run) -> None:
+    """What is recorded of the sprint itself is not said to be without effect."""
+    goal_agent()
+    done("sprint", "start")
+    data = '{"phase": "", "status": "completed", "usage": {"cost_usd": 0.1}}'
+    assert done("append", "agent-ran", "--data", data).err == ""

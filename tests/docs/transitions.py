@@ -79,13 +79,16 @@ content again is accepted and records nothing.
 - `complete` needs every leaf to be completed or skipped, and every critical or high request
   of the operator queue to be decided. A goal that is not reached keeps the sprint open
   until `goal complete`, or `sprint complete --abandon-goal --reason TEXT`.
+- `resume --retry` also gives `phase retry` to what failed or is blocked.
 - `needs-human` also blocks the leaf it is about.
 
 ## A leaf, in a sprint that is in progress
 
 {phase}
 
-- `complete` is refused while the phase has a gate that has not passed.
+- `complete` is refused while the phase has a gate that has not passed. While the sprint is
+  paused, blocked, interrupted or waits for a person it keeps the work as done
+  (`work-done`), and the leaf is in progress until `complete` is given after the resume.
 - `fail` schedules another attempt when the policy retries the category; otherwise the
   sprint blocks. `block` always blocks the sprint.
 - The end of a phase with `break: true` pauses the sprint at a breakpoint. One with

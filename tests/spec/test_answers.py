@@ -1,12 +1,17 @@
 """What an agent's run means: nothing but a plain success counts as one."""
 
 import json
+from typing import Any
 
 import pytest
 
 from sprintlog.engine.outside.agents.hearing import hear
 from sprintlog.engine.sprint.answers import SUMMARY_CHARS_MAX, Answer, categorise, judge
-from sprintlog.engine.sprint.facts import Usage
+from sprintlog.engine.sprint.facts import AgentRan, PhaseStarted, Usage
+from sprintlog.engine.sprint.next import next_action
+from sprintlog.engine.sprint.work import end_run
+
+from .conftest import Scenario, simple
 
 
 def answer(**fields: object) -> str:
@@ -122,7 +127,26 @@ def test_what_it_cost_counts_however_it_ended(
 def test_needs_human(output: str) -> None:
     """An agent may ask for a person, with reason and details (R140)."""
     verdict = judge(hear(output.encode()), exit_code=0)
-    assert (verdict.status, verdict.error, verdict.details) == ("needs-human", "a key", "d")
+    assert (verdict.status, verdict.reason, verdict.details) == (
+        "needs-human",
+        "a key",
+        "d",
+    )
+    assert verdict.error is None
+
+
+def test_a_need_keeps_its_error_beside_the_reason(running: Any) -> None:
+    """What went wrong and what a person is needed for have fields of their own (R140)."""
+    said = '{"status": "needs-human", "error": "401", "reason": "a key"}'
+    verdict = judge(hear(said.encode()), exit_code=0)
+    assert (verdict.error, verdict.reason) == ("401", "a key")
+    scenario: Scenario = running(simple("a"), PhaseStarted("a"))
+    ran = AgentRan("a", verdict.status)
+    scenario.do(end_run, ran=ran, verdict=verdict, at=scenario.now)
+    leaf = scenario.node("a")
+    assert (leaf["error"], leaf["human-needed"]) == ("401", {"reason": "a key"})
+    told = next_action(scenario.sprint, now=scenario.now)
+    assert (told.why, told.error) == ("a key", "401")
 
 
 @pytest.mark.parametrize(

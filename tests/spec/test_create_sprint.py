@@ -7,6 +7,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.facts import NoteAdded, Place, Source, SprintCompiled
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.ralph_settings import NOT_LEFT
 from sprintlog.engine.sprint.state import Sprint
 
 from .conftest import Data, Scenario, for_each, simple
@@ -167,3 +168,21 @@ def test_refuses_sprint_ids_unsafe_in_paths(identity: object) -> None:
     with pytest.raises(RefusedError) as caught:
         check_sprint_id(identity)
     assert caught.value.fields["field"] == "sprint-id"
+
+
+@pytest.mark.parametrize("settings", [{}, {"ralph": {"min-iterations": 2}}])
+def test_fills_in_what_a_goal_needs(given: Any, settings: Data) -> None:
+    """A plan in Ralph mode has all fields of that mode, whoever wrote it (R51-R68)."""
+    plan: Data = {"mode": "ralph", "goal": "Win", **settings, **simple("a")}
+    document = given(plan).document
+    ralph = {"idle-threshold": 3, **settings.get("ralph", {})}
+    assert document["ralph"] == ralph
+    assert document["ralph-exit"] == NOT_LEFT
+    assert (document["dynamic-steps"], document["hook-tasks"]) == ([], [])
+
+
+def test_refuses_a_goal_that_says_nothing(given: Any) -> None:
+    """A plan in Ralph mode says what is to be reached."""
+    scenario: Scenario = given()
+    scenario.when(create_sprint, plan={"mode": "ralph", **simple("a")})
+    scenario.then_refused(field="goal")

@@ -91,7 +91,7 @@ def test_nothing_else_counts_as_success(
     """Unknown words and malformed steps are failures that name what is wrong."""
     found = read(said(**fields))
     assert found.status == status
-    assert error in (found.error or "")
+    assert error in (found.reason or found.error or "")
 
 
 def test_words_change_no_step() -> None:
