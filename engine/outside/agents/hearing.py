@@ -19,7 +19,7 @@ ANSWER_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 16 * 1024 * 1024
 """A longer line is passed over."""
 
-_JSON_LINE = re.compile(rb"^[ \t]*[{\[][^\n]*", re.MULTILINE)
+_JSON_LINE = re.compile(rb'^[ \t]*[{\[][^\n"]*"[^\n]*[}\]][ \t\r]*$', re.MULTILINE)
 _OPENS = re.compile(rb"^[{\[][ \t\r]*$", re.MULTILINE)
 _CLOSES = re.compile(rb"^[}\]][ \t\r]*$", re.MULTILINE)
 

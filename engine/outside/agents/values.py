@@ -22,7 +22,9 @@ def parse(content: bytes) -> object:
     try:
         return msgspec.json.decode(content)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        # It is strict about halves of surrogate pairs, which cut texts have.
+        # It is strict about halves of surrogate pairs, which cut texts have, and bytes.
+        if content.isascii() and b"\\u" not in content:
+            return None
         try:
             return json.loads(content.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
