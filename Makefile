@@ -7,14 +7,15 @@ ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
 LINKS := $(addprefix .package/sprintlog/,engine projections cli)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint bench accept
+.PHONY: help demo test test-oldest check lint bench accept
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s%s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed ## show sprintlog at work
 	@$(BIN)/sprintlog demo $(ARGS)
@@ -22,7 +23,10 @@ demo: $(VENV)/.installed ## show sprintlog at work
 test: $(VENV)/.installed-dev ## run the tests; ARGS='-k journal' runs some of them
 	@$(BIN)/python -m pytest $(ARGS)
 
-check: lint test ## everything a change must pass: format, lint, imports, types, tests
+test-oldest: $(OLDEST)/.installed ## the commands, with the oldest dependencies we allow
+	@$(OLDEST)/bin/python -m pytest -p no:cacheprovider tests/cli tests/architecture $(ARGS)
+
+check: lint test test-oldest ## all that a change must pass: format, lint, imports, types, tests
 
 lint: $(VENV)/.installed-dev ## the fast half of check: all but the tests
 	@echo "format"  && $(BIN)/python -m ruff format --check .
@@ -39,16 +43,17 @@ accept: $(VENV)/.installed-dev ## the long form of every check: kills, faults, l
 # --- Set-up: once, and again when pyproject.toml changes -----------------------------
 
 # An interpreter that went away takes what was installed for it along.
-$(shell test -x $(BIN)/python || rm -f $(VENV)/.installed*)
+$(foreach venv,$(VENV) $(OLDEST),\
+	$(shell test -x $(venv)/bin/python || rm -f $(venv)/.installed*))
 
 # pip is missing from a .venv that uv made.
 define install
-	@echo "setting up $(VENV) (once, and again when pyproject.toml changes) ..." >&2
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 \
-		|| $(BIN)/python -m ensurepip >/dev/null
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e $(1) || { \
-		echo "error: installing into $(VENV) failed; the lines above say why" >&2; \
-		echo "hint: this step needs a package index; 'rm -r $(VENV)' starts afresh" >&2; \
+	@echo "setting up $(@D) (once, and again when pyproject.toml changes) ..." >&2
+	@$(@D)/bin/python -m pip --version >/dev/null 2>&1 \
+		|| $(@D)/bin/python -m ensurepip >/dev/null
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check -e $(1) || { \
+		echo "error: installing into $(@D) failed; the lines above say why" >&2; \
+		echo "hint: this step needs a package index; 'rm -r $(@D)' starts afresh" >&2; \
 		exit 1; }
 	@touch $(2)
 endef
@@ -62,7 +67,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python $(LINKS)
 $(VENV)/.installed-bench: pyproject.toml | $(BIN)/python $(LINKS)
 	$(call install,'.[bench]',$@ $(VENV)/.installed)
 
-$(BIN)/python:
+$(OLDEST)/.installed: pyproject.toml .ci/oldest.txt | $(OLDEST)/bin/python $(LINKS)
+	$(call install,'.[dev]' -c .ci/oldest.txt,$@)
+
+$(BIN)/python $(OLDEST)/bin/python:
 	@command -v $(firstword $(PYTHON)) >/dev/null 2>&1 || { \
 		echo "error: $(PYTHON) was not found; sprintlog needs Python 3.11 or newer" >&2; \
 		echo "hint: make PYTHON=/path/to/python3.12" >&2; exit 1; }
@@ -72,7 +80,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo "error: $(PYTHON) cannot make virtual environments: its venv module is missing" >&2; \
 		echo "hint: on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
+	@$(PYTHON) -m venv --clear $(@:/bin/python=) || { rm -rf $(@:/bin/python=); exit 1; }
 
 # Archives do not carry the links that a git checkout has.
 $(LINKS):

@@ -69,6 +69,7 @@ def test_wheel_marks_every_room_as_typed(wheel: list[str], room: str) -> None:
 def test_sdist_holds_what_building_and_testing_need(sdist: list[str]) -> None:
     """A source archive holds the rooms once, and what builds and tests them."""
     needed = {
+        ".ci/oldest.txt",
         ".ci/run",
         ".package/sprintlog/__init__.py",
         "CHANGELOG.md",

@@ -46,7 +46,8 @@ def parse(path: Path) -> ast.Module:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every file that belongs to the project."""
-    paths = [path for path in ROOT.iterdir() if path.is_file()]
+    # In a work tree beside the clone, .git is a file that says where git keeps it.
+    paths = [p for p in ROOT.iterdir() if p.is_file() and p.name != ".git"]
     for folder in _TEXT_FOLDERS:
         paths += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
     for path in sorted(paths):
