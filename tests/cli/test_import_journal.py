@@ -204,7 +204,7 @@ def test_text_beside_a_json_is_left(example: Path, ralph: Path, done: Run) -> No
     """Where progress.json is there nothing happens, and both are mentioned (P25)."""
     (ralph / "progress.txt").write_text("old")
     told = done("journal", "migrate")
-    assert "`sprintlog import journal` takes it in" in told.err
+    assert "`sprintlog import journal FILE` takes it in" in told.err
     assert (ralph / "progress.txt").exists()
     done("import", "journal", PLACE)
     before = example.read_bytes()

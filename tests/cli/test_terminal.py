@@ -14,6 +14,7 @@ import click
 import msgspec
 import pytest
 
+from sprintlog.cli.stopped import EXIT_CODES
 from sprintlog.engine.journal.facts import JOURNAL_FACTS
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores import sqlite
@@ -30,6 +31,7 @@ EXACT = {f"sprintlog {name}" for name in ("show progress", "show best", "append"
 EXACT |= {"sprintlog show journal"}
 """What they print is a state file, or JSON lines for a program."""
 OWN_WORDS = {"sprintlog completion", "sprintlog schema"}
+ENDINGS = {*range(7), *EXIT_CODES.values()}
 NEEDED = {
     "new_id": "new",
     "plan": "plan.yaml",
@@ -51,6 +53,7 @@ NEEDED = {
     "hook_id": EVIL,
     "one": "iter:1",
     "other": "snapshot:0000",
+    "max_iterations": "9",
     "number": "1",
     "request": EVIL,
     "reasoning": EVIL,
@@ -129,7 +132,7 @@ def given(parameter: click.Parameter, value: str) -> str:
 
 def check(result: Result, line: list[str]) -> None:
     """Hold what was printed against what a terminal must not get."""
-    assert 0 <= result.code <= 6, (line, result)
+    assert result.code in ENDINGS, (line, result)
     assert not harm(result.out), (line, result.out)
     assert not harm(result.err), (line, result.err)
 
