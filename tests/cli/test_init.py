@@ -86,15 +86,16 @@ def test_log_that_git_tracks_is_not_used(
         (folder / ".git" / "index").unlink()
 
 
+@pytest.mark.parametrize("place", [".", ".sprintlog", ".sprintlog/log.db"])
 def test_log_of_another_user_is_not_used(
-    sprint: Path, run: Any, done: Any, monkeypatch: pytest.MonkeyPatch
+    sprint: Path, run: Any, done: Any, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says what is written and run: only who lists it as safe uses it."""
     config = sprint / "config" / "sprintlog"
     config.mkdir(parents=True)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(config.parent))
     if os.getuid() == 0:
-        os.chown(sprint / ".sprintlog" / "log.db", 4711, -1)
+        os.chown(sprint / place, 4711, -1)
     else:
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     result = run("status")
