@@ -4,7 +4,6 @@ A file is named by an open folder and its name there, so that no link leads else
 """
 
 import errno
-import fcntl
 import os
 import stat
 import time
@@ -14,7 +13,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
-from sprintlog.engine.log.stores.descriptors import give_back
+from sprintlog.engine.log.stores.descriptors import give_back, is_being_written
 from sprintlog.engine.outside.folders import opened
 
 AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
@@ -233,23 +232,11 @@ def _read_when_closed(displaced: Spot) -> bytes | None:
     try:
         with _reading(displaced) as descriptor:
             until = time.monotonic() + WRITERS_SECONDS_MAX
-            while _is_being_written(descriptor) and time.monotonic() < until:
+            while is_being_written(descriptor) and time.monotonic() < until:
                 time.sleep(0.005)
             return _whole(descriptor)
     except (FileNotFoundError, NotPlainError):
         return None
-
-
-def _is_being_written(descriptor: int) -> bool:
-    # A lease for reading is refused as long as anybody has the file open for writing.
-    try:
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except AttributeError:
-        return False
-    except OSError as error:
-        return error.errno == errno.EAGAIN
-    return False
 
 
 @cache

@@ -1,5 +1,6 @@
 """What a snapshot holds of a work tree, and what it says it does not hold."""
 
+import mmap
 import os
 import shutil
 import socket
@@ -10,7 +11,7 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.outside.git import GitError
-from sprintlog.engine.outside.snapshots import known_stats
+from sprintlog.engine.outside.snapshots import known_stats, quiet
 from sprintlog.engine.outside.snapshots.listing import SPECIAL
 from sprintlog.engine.outside.snapshots.store import Store, sync_folder
 from sprintlog.engine.outside.snapshots.taking import Limits
@@ -80,6 +81,40 @@ def test_change_within_the_same_moment_is_seen(
     os.utime(root / "a", ns=(at.st_atime_ns, at.st_mtime_ns))
     made = taken(store, root)
     assert extracted(store, made.commit, tmp_path / "new")["a"][2] == b"two"
+
+
+@pytest.mark.parametrize("kind", ["as it is", "unknown"])
+def test_writes_through_a_map_are_seen(
+    root: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A file that is written by a map between two snapshots is read again by the second."""
+    monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
+    if kind == "unknown":
+        if quiet.kind_of(root) in quiet.IN_MEMORY:
+            pytest.skip("nothing is ever written to a disk here")
+        monkeypatch.setattr(quiet, "kind_of", lambda root: None)
+        monkeypatch.setattr(quiet, "is_being_written", lambda descriptor: False)
+    put(root / "mapped", b"-" * 8192)
+    with open(root / "mapped", "r+b") as file:
+        mapped = mmap.mmap(file.fileno(), 0)
+    mapped[0:3] = b"one"
+    taken(store, root)
+    mapped[0:3] = b"two"
+    made = taken(store, root)
+    assert extracted(store, made.commit, tmp_path / "out")["mapped"][2][:3] == b"two"
+    mapped.close()
+
+
+def test_memory_is_read_whole(
+    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where maps leave no trace in a file's time, each snapshot reads every file."""
+    put(root / "one", b"x")
+    (root / "link").symlink_to("one")
+    monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
+    monkeypatch.setattr(quiet, "kind_of", lambda root: "tmpfs")
+    taken(store, root)
+    assert taken(store, root).read == 1
 
 
 def test_files_and_folders_change_places(root: Path, store: Store, tmp_path: Path) -> None:

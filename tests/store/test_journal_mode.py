@@ -59,7 +59,7 @@ def test_only_file_systems_known_as_local_get_wal(
     """A write-ahead log is used where it is known to be safe and nowhere else."""
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"22 1 0:1 / / rw - {kind} none rw\n")
-    monkeypatch.setattr(journal_mode, "_MOUNTS", mounts)
+    monkeypatch.setattr(journal_mode, "MOUNTS", mounts)
     mode = choose_journal_mode(tmp_path)
     assert mode.wal is wal
     assert kind in mode.reason
@@ -69,7 +69,7 @@ def test_system_without_mountinfo_gets_the_rollback_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the file system cannot be told nothing is risked."""
-    monkeypatch.setattr(journal_mode, "_MOUNTS", tmp_path / "absent")
+    monkeypatch.setattr(journal_mode, "MOUNTS", tmp_path / "absent")
     assert not choose_journal_mode(tmp_path).wal
 
 

@@ -1,5 +1,7 @@
 """Files read whole, and descriptors given back: what closing says comes too late."""
 
+import errno
+import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -23,3 +25,21 @@ def give_back(descriptor: int) -> None:
     """
     with suppress(OSError):
         os.close(descriptor)
+
+
+def is_being_written(descriptor: int) -> bool:
+    """Tell whether somebody can write to an open file; where none can tell, nobody can."""
+    # Imported here: only who waits for others asks.
+    import signal
+
+    try:
+        # Who opens it for writing while the lease is held must not end this process.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        # A lease for reading is refused as long as anybody has the file open for writing.
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except AttributeError:
+        return False
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    return False

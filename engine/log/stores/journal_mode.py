@@ -20,7 +20,7 @@ LOCAL: Final = frozenset(
         *("overlay", "ramfs", "reiserfs", "tmpfs", "xfs", "zfs"),
     }
 )
-_MOUNTS = Path("/proc/self/mountinfo")
+MOUNTS = Path("/proc/self/mountinfo")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
@@ -34,7 +34,7 @@ class JournalMode(msgspec.Struct, frozen=True):
 def choose_journal_mode(folder: Path) -> JournalMode:
     """Return WAL where the folder's file system is known to be local."""
     try:
-        mounts = _MOUNTS.read_text("utf-8", "surrogateescape")
+        mounts = MOUNTS.read_text("utf-8", "surrogateescape")
     except OSError:
         return JournalMode(False, "the file system cannot be told on this system")
     kind = file_system(folder.resolve(), mounts)

@@ -18,6 +18,7 @@ from .entries import LeftOut, Manifest, Stat, encode, make_manifest
 from .ignored import unseen
 from .known_stats import Known
 from .listing import Listing, Wanted, list_tree, refusal
+from .quiet import Quiet
 from .store import FILES, MANIFEST, REFS, Store
 
 CHECKED_BYTES_MAX = 256 * 1024 * 1024
@@ -115,6 +116,7 @@ class _Taker:
         self._unseen = unseen
         self._limits = limits
         self._also = also
+        self._quiet = Quiet(root)
         self.files: dict[str, Stat] = {}
         """What is in the snapshot, as it looked when it was read."""
 
@@ -183,7 +185,7 @@ class _Taker:
                         reason = f"{self._limits.read_bytes_max} bytes were read already"
                 if reason is None:
                     try:
-                        status, content = _read(root, path, size)
+                        status, content = _read(root, path, size, self._quiet)
                     except OSError as error:
                         reason = refusal(path, error)
                 if reason is not None:
@@ -196,8 +198,11 @@ class _Taker:
         return left
 
 
-def _read(root: int, path: str, size: int) -> tuple[Stat, bytes]:
-    """Return a file as it was when its bytes were read, or a link and its target."""
+def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
+    """Return a file as it was when its bytes were read, or a link and its target.
+
+    One that may change without looking so has no time.
+    """
     folder, _, name = path.rpartition("/")
     with opened_below(root, folder) as inner:
         seen = os.stat(name, dir_fd=inner, follow_symlinks=False)
@@ -206,6 +211,7 @@ def _read(root: int, path: str, size: int) -> tuple[Stat, bytes]:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(name, flags, dir_fd=inner)
         try:
+            quiet.prepare(descriptor)
             for _ in range(READS_MAX):
                 before = os.fstat(descriptor)
                 if not stat.S_ISREG(before.st_mode):
@@ -215,10 +221,12 @@ def _read(root: int, path: str, size: int) -> tuple[Stat, bytes]:
                     content = file.read(2 * max(size, before.st_size) + 4096)
                 after = os.fstat(descriptor)
                 if _stat(before) == _stat(after) and len(content) == after.st_size:
-                    return _stat(after), content
+                    if quiet.is_kept(descriptor, after.st_dev):
+                        return _stat(after), content
+                    break
         finally:
             give_back(descriptor)
-    # It goes on changing: its next snapshot reads it again.
+    # It goes on changing, or may: its next snapshot reads it again.
     mode, length, _, inode = _stat(after)
     return (mode, length, -1, inode), content
 
