@@ -9,7 +9,7 @@ from sprintlog.engine.iterations.facts import (
     MeasurementFailed,
     RulesSet,
 )
-from sprintlog.engine.iterations.judging import Fetch, Judge, Judgement
+from sprintlog.engine.iterations.judging import Fetch, Judge, Judgement, Scored
 from sprintlog.engine.iterations.recommend import (
     Recommendation,
     recommend,
@@ -29,6 +29,7 @@ from sprintlog.engine.sprint.measuring import (
     unmeasured_iteration,
 )
 from sprintlog.engine.sprint.ralph_settings import max_iterations
+from sprintlog.engine.sprint.rollback import lies_on, path
 from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import CODEC, sprint_stream
@@ -96,15 +97,20 @@ class Judged:
         best = self.tracker.best
         return None if best is None else self._judge.judge(best.number)
 
-    def best_in_force(self) -> Judgement | None:
+    def best_in_force(self) -> Scored | None:
         """Return the best iteration, unless it was gone back from as a setback itself.
 
         That one is no measure of the others, and no place to go back to.
         """
-        best = self.best()
-        if best is not None and is_setback(best, None, self.rules):
-            return None if best.number in self.off_path() else best
-        return best
+        best = self.tracker.best
+        if best is None:
+            return None
+        stretches = path(self.sprint.record.rollbacks, self.sprint.version)
+        # The first look is enough for nearly all, and reads no chain.
+        if lies_on(stretches, best.version) or best.number not in self.off_path():
+            return self._judge.best()
+        judged = self._judge.judge(best.number)
+        return None if is_setback(judged, None, self.rules) else judged
 
     def target(self) -> int | None:
         """Return the iteration that a rollback to the best goes to, None without one."""

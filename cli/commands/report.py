@@ -9,7 +9,7 @@ from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.projections.judging import Judged
 from sprintlog.projections.workspace import Workspace
 
-from ..judged import judged_at, judgement_answer
+from ..judged import failure_answer, judged_at, judgement_answer
 from ..output import print_bytes, print_json
 from ..reporting import tell_written, write_files
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -120,7 +120,8 @@ def _print_summary(judged: Judged, *, as_json: bool) -> None:
 
     base = judged.baseline()
     found = [*([base] if base else []), *judged.all()]
-    given = None if judged.last is None else judged.recommendation()
+    failures = judged.failures()
+    given = judged.recommendation() if judged.last is not None or failures else None
     selection, summaries = judged.selected(), judged.summaries()
     if not as_json:
         text = summary_markdown(
@@ -130,6 +131,7 @@ def _print_summary(judged: Judged, *, as_json: bool) -> None:
             best=judged.best(),
             given=given,
             selection=selection,
+            failures=failures,
         )
         print_bytes(text.encode())
         return
@@ -141,10 +143,11 @@ def _print_summary(judged: Judged, *, as_json: bool) -> None:
         }
         for one in found
     ]
+    answers += [failure_answer(one) for one in failures.values()]
     print_json(
         {
             "sprint": judged.sprint.id,
-            "iterations": answers,
+            "iterations": sorted(answers, key=lambda one: int(one["iteration"])),
             "recommendation": given and recommendation_data(given),
             "selection": selection and selection_data(judged, selection),
         }

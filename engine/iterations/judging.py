@@ -4,7 +4,7 @@ A judgement depends on nothing that happened after the iteration was measured.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ..errors import NotFoundError
 from ..log.fact import Fact
@@ -40,6 +40,25 @@ class Judgement(NamedTuple):
     from_baseline: Deltas | None = None
     is_incomplete: bool = False
     loop: Loop | None = None
+
+
+class Scored(Protocol):
+    """An iteration with its score, whatever else is known of it."""
+
+    @property
+    def number(self) -> int:
+        """Return its number."""
+
+    @property
+    def score(self) -> Score:
+        """Return its score."""
+
+
+class BestScored(NamedTuple):
+    """The best iteration, as others are compared with it."""
+
+    number: int
+    score: Score
 
 
 class _Measured(NamedTuple):
@@ -86,6 +105,14 @@ class Judge:
             classification=BASELINE,
             reasons=("before any change",),
         )
+
+    def best(self) -> BestScored | None:
+        """Return the best iteration's score, from its event alone; None without one."""
+        best = self._tracker.best
+        if best is None:
+            return None
+        entry = Entry(best.number, best.version, None, is_incomplete=False)
+        return BestScored(best.number, self._of_entry(entry).score)
 
     def judge(self, number: int) -> Judgement:
         """Return the judgement of an iteration; `NotFoundError` if it was not measured."""
@@ -172,6 +199,9 @@ class Judge:
                     f"iteration {number} was not measured", iteration=number
                 )
             entry = found
+        return self._of_entry(entry)
+
+    def _of_entry(self, entry: Entry) -> _Measured:
         at, fact = self._fetch(entry.version)
         assert isinstance(fact, BaselineCaptured | IterationMeasured)
         given, tree = None, None

@@ -10,7 +10,7 @@ from .classify import FORWARD, STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
 from .deltas import improved
 from .exact import exact, shown
 from .facts import MeasurementFailed, RecommendationGiven, RulesSet
-from .judging import Judgement
+from .judging import Judgement, Scored
 from .loops import MESSAGE as LOOP_MESSAGE
 from .target import behind_best, is_setback, rollback_target
 
@@ -76,7 +76,7 @@ class Recommendation(NamedTuple):
 
 def recommend(
     judged: Judgement,
-    best: Judgement | None,
+    best: Scored | None,
     rules: RulesSet,
     *,
     max_iterations: int | None,
@@ -195,7 +195,7 @@ def _escalate(
 
 
 def _rollback(
-    judged: Judgement, best: Judgement | None, rules: RulesSet, target: int | None
+    judged: Judgement, best: Scored | None, rules: RulesSet, target: int | None
 ) -> Recommendation:
     """Return the advice to go back to what was won before."""
     behind = behind_best(judged, best)

@@ -6,12 +6,12 @@ from fractions import Fraction
 from .alerts import CRITICAL, HIGH
 from .exact import exact, rounded
 from .facts import RulesSet
-from .judging import Judgement
+from .judging import Judgement, Scored
 from .score import compared
 from .select import SCORE_PLACES, not_verified
 
 
-def behind_best(judged: Judgement, best: Judgement | None) -> Fraction:
+def behind_best(judged: Judgement, best: Scored | None) -> Fraction:
     """Return how far an iteration is below the best one, on what both have measured.
 
     One from before the best one is not behind it: nothing was won yet that it could lose.
@@ -22,7 +22,7 @@ def behind_best(judged: Judgement, best: Judgement | None) -> Fraction:
     return pair[1] - pair[0] if pair is not None else Fraction(0)
 
 
-def is_setback(judged: Judgement, best: Judgement | None, rules: RulesSet) -> bool:
+def is_setback(judged: Judgement, best: Scored | None, rules: RulesSet) -> bool:
     """Tell whether an iteration lost so much of what was won that one should go back."""
     behind = behind_best(judged, best)
     severities = {alert.severity for alert in judged.alerts}
@@ -33,7 +33,7 @@ def is_setback(judged: Judgement, best: Judgement | None, rules: RulesSet) -> bo
     )
 
 
-def is_as_good(judged: Judgement, best: Judgement) -> bool:
+def is_as_good(judged: Judgement, best: Scored) -> bool:
     """Tell whether an iteration is verified, and prints no lower score than the best one.
 
     Scores are compared on the components that both have.
@@ -46,7 +46,7 @@ def is_as_good(judged: Judgement, best: Judgement) -> bool:
 
 
 def rollback_target(
-    newest_first: Iterable[Judgement], best: Judgement | None, rules: RulesSet
+    newest_first: Iterable[Judgement], best: Scored | None, rules: RulesSet
 ) -> int | None:
     """Return the iteration that a rollback goes to; None where there is none.
 

@@ -55,6 +55,8 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
     """What its score was made from."""
     is_given: bool = False
     """True for a judgement from elsewhere, which is compared as it was given."""
+    version: int = 0
+    """The version that measured it."""
 
     @property
     def value(self) -> "Fraction":
@@ -158,7 +160,9 @@ def _take_measured(tracker: Tracker, fact: IterationMeasured, version: int) -> N
     tracker.keep(Entry(fact.number, version, built_on, is_incomplete))
     if found.value is not None and not is_incomplete and _replaces(found, best):
         components = tuple(sorted(found.components))
-        tracker.best = Best(fact.number, str(found.value), components, found.is_given)
+        tracker.best = Best(
+            fact.number, str(found.value), components, found.is_given, version
+        )
 
 
 def _replaces(found: "Score", best: Best | None) -> bool:

@@ -19,7 +19,7 @@ from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-MEANING = "4372651a5f7b"
+MEANING = "9096efd1b418"
 """Stands for what is saved of the stored streams; a test says what to write here.
 
 So a state is not read again that says something else in the same fields.

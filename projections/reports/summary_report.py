@@ -1,6 +1,7 @@
 """All iterations of a sprint on one page of Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from sprintlog.engine.iterations.exact import shown
 from sprintlog.engine.iterations.judging import Judgement
@@ -8,6 +9,7 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.select import Selection, said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 
+from ..judging import Failure
 from ..markdown import code, code_cell, table
 from .iteration_reports import MISSING, said
 from .sparkline import sparkline
@@ -28,6 +30,7 @@ def summary_markdown(
     best: Judgement | None,
     given: Recommendation | None,
     selection: Selection | None,
+    failures: Mapping[int, Failure] = MappingProxyType({}),
 ) -> str:
     """Return all iterations of a sprint on one page, fit for the summary of a CI step."""
     lines = [f"## Iterations of {code(name)}", ""]
@@ -41,14 +44,20 @@ def summary_markdown(
         lines += [f"- **Now**: {given.message} ({given.reason})"]
     if selection is not None:
         lines += [f"- **Result**: {selection.message}"]
-    if not judged:
+    if not judged and not failures:
         lines += ["No iteration was measured"]
         return "\n".join(lines) + "\n"
-    rows = [_row(one, summaries) for one in judged[-SUMMARY_ROWS_MAX:]]
-    lines += ["", *table(_HEAD, rows)]
-    if (more := len(judged) - SUMMARY_ROWS_MAX) > 0:
+    rows = {one.number: _row(one, summaries) for one in judged}
+    rows |= {number: _failed_row(one) for number, one in failures.items()}
+    lines += ["", *table(_HEAD, [rows[n] for n in sorted(rows)[-SUMMARY_ROWS_MAX:]])]
+    if (more := len(rows) - SUMMARY_ROWS_MAX) > 0:
         lines += ["", f"{more} earlier ones are not shown."]
     return "\n".join(lines) + "\n"
+
+
+def _failed_row(failure: Failure) -> tuple[str, ...]:
+    said = code_cell(f"not measured: {failure.fact.error}")
+    return (str(failure.fact.number), *(MISSING,) * (len(_HEAD) - 3), "", said)
 
 
 def _row(one: Judgement, summaries: dict[int, str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.judging import Judgement
+from sprintlog.engine.iterations.judging import Judgement, Scored
 from sprintlog.engine.iterations.target import is_setback
 from sprintlog.engine.sprint.measuring import unmeasured_iteration
 
@@ -17,7 +17,7 @@ def is_verified(one: Judgement) -> bool:
     return now.tests_failed == 0 and bool(now.tests_passed) and now.build_status != "failed"
 
 
-def prints_as_high(one: Judgement, best: Judgement) -> bool:
+def prints_as_high(one: Judgement, best: Scored) -> bool:
     """Tell whether a score is printed as high as the best, on what both have."""
     common = one.score.components & best.score.components
     mine, its = one.score.on(common), best.score.on(common)
