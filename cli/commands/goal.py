@@ -4,8 +4,10 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.ralph import complete_goal, set_goal
+from sprintlog.engine.sprint.queue import urgent
+from sprintlog.engine.sprint.ralph import claim_in_force, complete_goal, set_goal
 
+from ..output import hint, warn
 from ..recording import record
 from ..wiring import with_recording
 
@@ -48,6 +50,11 @@ def set_(
 def complete(summary: str | None, **given: Any) -> None:
     """Say that the goal is reached: that completes the sprint.
 
-    Before `ralph.min-iterations` it is recorded, and the loop goes on.
+    Before `ralph.min-iterations`, and while critical or high requests are undecided, it is
+    recorded as a claim, and the sprint goes on.
     """
-    record("goal complete", given, complete_goal, {"summary": summary})
+    sprint = record("goal complete", given, complete_goal, {"summary": summary})
+    if (why := claim_in_force(sprint.plan)) is not None:
+        warn(f"the goal is claimed, it does not count as reached: {why}")
+        if urgent(sprint):
+            hint("`sprintlog queue list --status pending`, and decide")

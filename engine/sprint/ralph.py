@@ -47,7 +47,10 @@ def set_goal(
 
 
 def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
-    """Say that the goal is reached; an iteration that is under way ends with it."""
+    """Say that the goal is reached; an iteration that is under way ends with it.
+
+    So it does where the goal is only claimed: the same iteration would claim it again.
+    """
     plan = sprint.plan
     check_exists(sprint)
     if plan.status == COMPLETED:
@@ -56,9 +59,15 @@ def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
             return []
     check_goal(sprint, "complete the goal")
     found = reach_goal(sprint, summary=summary)
-    if isinstance(found, GoalClaimed):
-        return [] if plan.was_said(_CLAIM, found) else [found]
+    if isinstance(found, GoalClaimed) and plan.was_said(_CLAIM, found):
+        return []
     return [*(end_iteration(sprint) if plan.turns.number else []), found]
+
+
+def claim_in_force(plan: Plan) -> str | None:
+    """Return why the goal was claimed last and not reached; None once it is reached."""
+    said = plan.last_said(_CLAIM)
+    return None if said is None or plan.status == COMPLETED else str(said[1]["reason"])
 
 
 def reach_goal(

@@ -51,7 +51,7 @@ def prompt_of(sprint: Sprint, *, number: int, reflects: bool) -> str:
         parts.append(f"# A person has yet to decide about\n\n{waiting}")
     if claimed := plan.turns.claimed:
         least = min_iterations(document)
-        when = f": it can be from iteration {least} on" if least else ""
+        when = f": it can be from iteration {least} on" if claimed < least else ""
         parts.append(
             f"In iteration {claimed} it was said that the goal is reached; that did not "
             f"count{when}."

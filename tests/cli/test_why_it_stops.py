@@ -143,3 +143,17 @@ def test_a_run_for_the_goal_needs_no_phase(goal_agent: Make, done: Run) -> None:
     done("sprint", "start")
     data = '{"phase": "", "status": "completed", "usage": {"cost_usd": 0.1}}'
     assert done("append", "agent-ran", "--data", data).err == ""
+
+
+def test_a_goal_that_is_only_claimed_says_so(goal_agent: Make, done: Run) -> None:
+    """Whoever says that the goal is reached learns what has to be decided first."""
+    goal_agent()
+    done("sprint", "start")
+    done("iteration", "start")
+    done("queue", "add", "A hole", "--priority", "high", "--type", "bug")
+    claimed = done("goal", "complete", "--summary", "all done")
+    assert "warning: the goal is claimed" in claimed.err
+    assert "hint: `sprintlog queue list --status pending`" in claimed.err
+    assert done("next", "--json").json["because"] == "person"
+    done("queue", "reject", "req-1", "--reasoning", "no hole")
+    assert done("goal", "complete", "--summary", "all done").err == ""

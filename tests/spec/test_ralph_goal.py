@@ -86,7 +86,7 @@ def test_an_early_claim_is_recorded_and_not_obeyed() -> None:
     """Before `min-iterations` the goal is claimed; from that iteration on it counts."""
     scenario = begun(goal(min_iterations=2)).do(start_iteration)
     scenario.when(complete_goal, summary="x").then(
-        r.GoalClaimed(1, "iteration 1 of at least 2", "x")
+        f.IterationEnded(1), r.GoalClaimed(1, "iteration 1 of at least 2", "x")
     )
     scenario.when(complete_goal, summary="x").then_nothing()
     assert (scenario.status, scenario.document["ralph-exit"]) == ("in-progress", NOT_LEFT)
