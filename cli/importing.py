@@ -16,7 +16,7 @@ from sprintlog.projections.workspace import Outcome, Workspace
 
 from .output import counted, print_json, print_text, visible, warn
 from .placing import PROGRESS, place_in, place_of
-from .recording import Options, act, refresh
+from .recording import UNNAMED, Options, act, refresh
 
 if TYPE_CHECKING:
     from .intake.versions import Version
@@ -83,7 +83,7 @@ class Importing:
         options = options.with_values(
             at=version.at or options.at,
             actor=f"import:{version.file.name}"[:128]
-            if options.actor == "runtime"
+            if options.actor in UNNAMED
             else options.actor,
         )
         wish: dict[str, Any] = {

@@ -15,14 +15,14 @@ from sprintlog.projections.workspace import Workspace
 from .intake.journal import Read, read_journal
 from .output import counted, print_json, print_text, warn
 from .placing import place_of
-from .recording import Options, act_on_journal, refresh_stream
+from .recording import UNNAMED, Options, act_on_journal, refresh_stream
 
 
 def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) -> None:
     """Record what a progress.json has beyond the journal, and say what differs."""
     read = read_journal(content, file=str(file))
     options = options.with_values(
-        actor=f"import:{file.name}"[:128] if options.actor == "runtime" else options.actor,
+        actor=f"import:{file.name}"[:128] if options.actor in UNNAMED else options.actor,
         # Like every document that comes in whole, it is recorded as it is.
         masks=False,
     )

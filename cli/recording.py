@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Rule = Callable[..., list[Fact]]
 
+UNNAMED = ("runtime", "operator")
+"""Who causes an event where nobody says more of it."""
 ACTORS = ("agent:", "operator:", "import:")
 
 
@@ -64,10 +66,11 @@ class Options:
 
 def check_actor(actor: str) -> str:
     """Return the actor; raise `click.UsageError` for a form that has no meaning."""
-    if actor == "runtime" or (actor.startswith(ACTORS) and actor[-1] != ":"):
+    if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
         return actor
     raise click.UsageError(
-        f"--actor {actor[:40]!r}: give runtime, agent:NAME, operator:NAME or import:NAME"
+        f"--actor {actor[:40]!r}: give runtime, operator, operator:NAME, agent:NAME "
+        "or import:NAME"
     )
 
 

@@ -103,16 +103,32 @@ def with_recording(function: Function) -> Function:
     return with_sprint(with_envelope(function))
 
 
+def with_actor(function: Function) -> Function:
+    """Add the option that says who causes the event."""
+    return click.option(
+        "--actor",
+        envvar="SPRINTLOG_ACTOR",
+        default=_who_types,
+        metavar="WHO",
+        help="runtime, operator, operator:…, agent:… or import:…. "
+        "[SPRINTLOG_ACTOR; operator on a terminal, else runtime]",
+    )(function)
+
+
+def _who_types() -> str:
+    """Return who causes an event where nobody says so.
+
+    No person's name: what is in an event's header can never be erased.
+    """
+    both = sys.stdin, sys.stdout
+    on_terminal = all(file is not None and file.isatty() for file in both)
+    return "operator" if on_terminal else "runtime"
+
+
 def with_envelope(function: Function) -> Function:
     """Add the options about the event itself, and `--json`."""
     options = [
-        click.option(
-            "--actor",
-            envvar="SPRINTLOG_ACTOR",
-            default="runtime",
-            metavar="WHO",
-            help="runtime, agent:…, operator:… or import:…. [SPRINTLOG_ACTOR; runtime]",
-        ),
+        with_actor,
         click.option("--at", metavar="TIME", help="When it happened, ISO 8601. [now]"),
         click.option("--key", metavar="KEY", help="Idempotency key: record only once."),
         click.option(

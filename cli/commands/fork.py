@@ -12,7 +12,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..placing import place_in
 from ..recording import answer_and_refresh, check_actor
-from ..wiring import open_workspace, with_json, with_sprint
+from ..wiring import open_workspace, with_actor, with_json, with_sprint
 
 
 @click.command(
@@ -33,13 +33,7 @@ from ..wiring import open_workspace, with_json, with_sprint
     help="Where its PROGRESS.yaml is written. [NAME beside the old one's folder]",
 )
 @click.option("--reason", metavar="TEXT", help="Why.")
-@click.option(
-    "--actor",
-    envvar="SPRINTLOG_ACTOR",
-    default="runtime",
-    metavar="WHO",
-    help="runtime, agent:…, operator:… or import:…. [SPRINTLOG_ACTOR; runtime]",
-)
+@with_actor
 @with_sprint
 @with_json
 def command(

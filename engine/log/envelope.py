@@ -16,7 +16,7 @@ class Draft(msgspec.Struct, frozen=True):
     at: str
     """When it happened: ISO 8601 in UTC, ending in `Z`, given by the caller."""
     actor: str
-    """Who caused it: `runtime`, `agent:…`, `operator:…` or `import:…`."""
+    """Who caused it: `runtime`, `operator`, `operator:…`, `agent:…` or `import:…`."""
     schema_version: int = 1
     """The shape of the payload; raised only when an upcast is needed."""
     correlation_id: str | None = None

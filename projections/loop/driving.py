@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from sprintlog.engine.log.fact import Fact
@@ -44,6 +45,13 @@ class Means(NamedTuple):
     """At an undecided request of this priority or a higher one it ends at once."""
 
 
+def agent_of(means: Means) -> str:
+    """Return who the agent is in what it records itself: its command's name."""
+    if means.actor.startswith("agent:"):
+        return means.actor
+    return f"agent:{PurePath(means.command[0]).name or 'command'}"[:128]
+
+
 Tell = Callable[[str], None]
 
 
@@ -78,7 +86,11 @@ class Driver:
         told: str = "",
     ) -> tuple[AgentRun, Verdict]:
         """Hand a prompt to the agent; return how that ended and what it means."""
-        names = {"SPRINT_ID": self._id, "SPRINTLOG_SPRINT": self._id}
+        names = {
+            "SPRINT_ID": self._id,
+            "SPRINTLOG_SPRINT": self._id,
+            "SPRINTLOG_ACTOR": agent_of(self._means),
+        }
         self._beaten = time.monotonic()
         hearing = Hearing(told=told)
         with self._signals.interruptible():

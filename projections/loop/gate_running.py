@@ -159,6 +159,7 @@ def _run(
         "SPRINT_ID": sprint.id,
         "PHASE_ID": started.phase,
         "ATTEMPT_NUMBER": started.attempt,
+        "SPRINTLOG_ACTOR": "agent:gate",
     }
     return run_script(
         script,

@@ -147,7 +147,11 @@ class GoalRunner(Driver):
         directory: Path | None = None
         if place is not None and place.worktree == location.worktree:
             directory = (location.root / place.path).parent
-        names = {"SPRINT_ID": self._id, "SPRINTLOG_SPRINT": self._id}
+        names = {
+            "SPRINT_ID": self._id,
+            "SPRINTLOG_SPRINT": self._id,
+            "SPRINTLOG_ACTOR": "agent:hook",
+        }
         around = Surroundings(
             location.root,
             directory,
