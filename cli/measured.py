@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 
 import click
 
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.iterations.metrics import check_metrics
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -49,6 +52,8 @@ def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
         from .intake.metrics import read_metrics_file
 
         metrics = read_metrics_file(file)
+        if not given:
+            _check_together(metrics, file)
     named: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
@@ -57,6 +62,14 @@ def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
             raise click.UsageError(f"--metric {pair[:60]!r}: {why}")
         named[name] = number_or_word(value)
     return {**metrics, **named}
+
+
+def _check_together(metrics: dict[str, Any], file: Path) -> None:
+    """Raise `InvalidInputError` naming the file whose metrics contradict each other."""
+    try:
+        check_metrics(metrics)
+    except RefusedError as error:
+        raise InvalidInputError(error.message, file=str(file)) from error
 
 
 def number_or_word(text: str) -> int | float | str:

@@ -261,5 +261,5 @@ def _write_checksum(spot: Spot, content: bytes) -> None:
     side = _checksum(spot)
     text = sha256(content).hexdigest().encode()
     with suppress(FileNotFoundError, NotPlainError):
-        if read_file(side).strip() != text:
+        if read_file(side, at_most=CHECKSUM_BYTES_MAX).strip() != text:
             replace_in(side, text)

@@ -1,5 +1,6 @@
 """Read JSON from a stranger: bounded like YAML, and no key twice."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -8,6 +9,8 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.yaml.writer import DEPTH_MAX, NODES_MAX
 
 KEY_CHARS_SHOWN = 40
+_NO_NUMBER = re.compile(rb"[:\[,]\s*(-?Infinity|NaN)\b")
+"""What Python writes for numbers that JSON does not have."""
 
 
 def load(
@@ -27,6 +30,8 @@ def load(
         problem = f"nested deeper than {DEPTH_MAX} levels"
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = f"not JSON: {error}"
+        if (word := _NO_NUMBER.search(text)) is not None:
+            problem = f"not JSON: {word[1].decode()} is no number there; null means unknown"
     else:
         if nodes <= NODES_MAX and twice is None:
             return value

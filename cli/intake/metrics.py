@@ -48,7 +48,7 @@ def read_metrics_file(path: Path) -> dict[str, Any]:
 
 def check_metrics_file(content: bytes, *, file: str) -> dict[str, Any]:
     """Return metrics from JSON; raise `InvalidInputError` naming the field."""
-    given = load(content, field=file)
+    given = load(content, file=file)
     if not isinstance(given, dict):
         raise InvalidInputError("must be a JSON object of metrics", file=file)
     try:

@@ -66,7 +66,8 @@ def test_reads_metrics_from_a_file(sprint: Path, done: Run, run: Run) -> None:
         ('{"tests": 8}', "m.json: tests: there is no such metric"),
         ('{"coverage_percentage": 101}', "m.json: coverage_percentage: "),
         ('{"build_status": "green"}', "m.json: build_status: 'green' is unknown"),
-        ('{"test_count": 1, "tests_passed": 2}', "the metrics contradict each other"),
+        ('{"test_count": 1, "tests_passed": 2}', "m.json: the metrics contradict"),
+        ('{"test_count": NaN}', "m.json: not JSON: NaN is no number there"),
         ("{}", "nothing was measured"),
     ],
 )
