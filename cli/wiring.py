@@ -10,9 +10,10 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.port import Expect, Expected
+from sprintlog.engine.log.stores.waiting import Wait
 from sprintlog.projections.workspace import Workspace
 
-from .output import visible, warn
+from .output import progress, visible, warn
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -44,7 +45,11 @@ def environment() -> dict[str, str]:
 def open_workspace(*, check_head: bool = True) -> Workspace:
     """Open the log that this folder belongs to."""
     workspace = Workspace.open(
-        here(), folder=log_folder(), safe=safe_list(), check_head=check_head
+        here(),
+        folder=log_folder(),
+        safe=safe_list(),
+        check_head=check_head,
+        wait=Wait(say=progress),
     )
     workspace.environment, workspace.tell = os.environ, warn
     diagnose(

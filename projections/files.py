@@ -4,18 +4,18 @@ A file is compared by digest, never by parsing: one whose bytes we ever wrote is
 stale, any other was edited by somebody else (DESIGN.md section 5, drift).
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.stores.descriptors import give_back, read_whole
+from sprintlog.engine.errors import BusyError, RefusedError
+from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
+from sprintlog.engine.log.stores.waiting import locked
 from sprintlog.engine.outside.folders import opened, opened_below
 
 from .location import Location
@@ -65,14 +65,13 @@ class StateFiles:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the one lock under which state files are compared and written."""
-        descriptor = os.open(
-            self._location.folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
-        )
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self._location.folder / LOCK, self._log.wait))
+            except BusyError as error:
+                # Nothing that was recorded is in doubt, as a conflict would say.
+                raise RefusedError(error.message, hint=SAFE, **error.fields) from error
             yield
-        finally:
-            give_back(descriptor)
 
     @cached_property
     def _ours(self) -> tuple[int, int]:

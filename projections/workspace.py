@@ -25,7 +25,8 @@ from sprintlog.engine.log.append import check_expected, check_key
 from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Clock, Entropy
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite import WAIT, SqliteLog
+from sprintlog.engine.log.stores.waiting import Wait
 from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.queue_facts import RequestReturned
 from sprintlog.engine.sprint.queue_returns import with_returns
@@ -83,12 +84,13 @@ class Workspace(WorkspacePast):
         safe: Path | None = None,
         clock: Clock = wall_clock,
         entropy: Entropy = urandom,
+        wait: Wait = WAIT,
     ) -> Self:
         """Make an empty log and open it; raise `RefusedError` over an existing one."""
         location = locations.place_for_new(start, here=here, folder=folder)
         check_trusted(location, safe=safe)
         locations.make_folder(location)
-        log = SqliteLog.create(location.database, clock=clock, entropy=entropy)
+        log = SqliteLog.create(location.database, clock=clock, entropy=entropy, wait=wait)
         return cls(location, log, clock=clock)
 
     @classmethod
@@ -101,17 +103,22 @@ class Workspace(WorkspacePast):
         clock: Clock = wall_clock,
         entropy: Entropy = urandom,
         check_head: bool = True,
+        wait: Wait = WAIT,
     ) -> Self:
         """Open the nearest log upwards; raise `NotFoundError` when there is none.
 
         One that another user or a pull may have put there is refused, unless the file
         `safe` lists it. `check_head=False` opens one whose end is lost, to look into the
-        damage.
+        damage. `wait` says how long others may hold the log, and who hears of it.
         """
         location = locations.find(start, folder=folder)
         check_trusted(location, safe=safe)
         log = SqliteLog.open(
-            location.database, clock=clock, entropy=entropy, check_head=check_head
+            location.database,
+            clock=clock,
+            entropy=entropy,
+            check_head=check_head,
+            wait=wait,
         )
         return cls(location, log, clock=clock)
 

@@ -18,11 +18,11 @@ import msgspec
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Kind
+from sprintlog.engine.log.stores.waiting import locked
 from sprintlog.engine.sprint.rollback import path as path_to
 from sprintlog.engine.sprint.state import STATE_FORMAT
 
 from ..catalogue import CODEC, sprint_of
-from ..locks import locked
 from ..past.decisions import decisions
 from ..workspace import Workspace
 from .proof import is_proven, prove, remove
@@ -71,7 +71,7 @@ def _up_to_date(workspace: Workspace, *, fresh: bool, progress: Progress) -> Ite
     """Give the file while nobody else of us changes it."""
     target = workspace.location.folder / NAME
     try:
-        with locked(target.with_name(LOCK)):
+        with locked(target.with_name(LOCK), workspace.log.wait):
             if fresh or not is_proven(target):
                 remove(target)
             try:

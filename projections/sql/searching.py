@@ -17,9 +17,9 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.facts import EntryRecorded, LearningAdded
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.stores.waiting import locked
 
 from ..catalogue import CODEC
-from ..locks import locked
 from ..workspace_reading import WorkspaceReading
 from .proof import is_proven, prove, remove
 
@@ -62,7 +62,7 @@ def search(
         raise RefusedError("words: a search needs some", field="words")
     path = workspace.location.folder / SEARCH
     try:
-        with locked(path.with_name(LOCK)):
+        with locked(path.with_name(LOCK), workspace.log.wait):
             if not is_proven(path):
                 remove(path)
             try:

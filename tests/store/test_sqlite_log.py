@@ -20,6 +20,7 @@ from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.waiting import Wait
 
 Reopen = Callable[..., SqliteLog]
 
@@ -243,7 +244,7 @@ def test_unfinished_reading_blocks_nobody(
     log.append("a", [draft] * 600, expect=0)
     reading = log.read()
     next(reading)
-    raw = reopen(wait_seconds=0.0)
+    raw = reopen(wait=Wait(0.0))
     assert raw.append("a", [draft], expect=600).events[0].position == 601
     assert log.append("a", [draft], expect=601).events[0].position == 602
     busy, *_ = raw.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -255,7 +256,7 @@ def test_locked_log_is_busy_after_a_bounded_wait(
     raw: sqlite3.Connection, reopen: Reopen, draft: Draft
 ) -> None:
     """Whoever waits too long is told so; afterwards all goes on."""
-    log = reopen(wait_seconds=0.1)
+    log = reopen(wait=Wait(0.1))
     raw.execute("BEGIN IMMEDIATE")
     with pytest.raises(BusyError) as caught:
         log.append("a", [draft], expect=0)

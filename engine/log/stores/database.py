@@ -1,15 +1,16 @@
 """Making and opening the database file: modes, pragmas, and no trust in what is found."""
 
-import fcntl
 import os
 import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import RESCUE, NotFoundError, RefusedError, SprintlogError, UnreadableError
+from ..port import Entropy
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, check_schema, migrate
-from .sqlite_errors import explained, is_busy
+from .sqlite_errors import Patience, explained, is_busy
+from .waiting import Wait, take
 
 BUSY_MILLISECONDS = 250
 """How long SQLite itself waits; longer waits are ours, so that they can be interrupted."""
@@ -25,7 +26,7 @@ def wal_path(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def create_database(path: Path) -> None:
+def create_database(path: Path, *, wait: Wait) -> None:
     """Make an empty log; it appears under its name only when it is complete."""
     try:
         path.parent.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +36,7 @@ def create_database(path: Path) -> None:
         raise _not_created(path, error) from error
     try:
         # Two creators at once would otherwise replace one another's log.
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        take(folder, path.parent, wait)
         _refuse_leftovers(path)
         draft = path.with_name(f"{path.name}-new")
         _remove(draft)
@@ -63,12 +64,23 @@ class Opened(NamedTuple):
     """Why it can only be read, where it was opened for writing in vain."""
 
 
-def open_database(path: Path, *, readonly: bool) -> Opened:
+def open_database(path: Path, *, readonly: bool, wait: Wait, entropy: Entropy) -> Opened:
     """Return a connection to an existing log whose schema is exactly ours.
 
-    On a full disk or a read-only file system it can still be read.
+    On a full disk or a read-only file system it can still be read. Raise `BusyError` when
+    others hold it for longer than is waited.
     """
     mode = choose_journal_mode(path.parent)
+    patience: Patience | None = None
+    while True:
+        try:
+            return _open_as_it_can(path, mode, readonly=readonly)
+        except sqlite3.Error as error:
+            patience = patience or Patience(wait, entropy=entropy, path=path)
+            patience.after(error)
+
+
+def _open_as_it_can(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
     try:
         return Opened(_open(path, mode, readonly=readonly), mode, None)
     except RefusedError as error:
@@ -95,6 +107,8 @@ def _open(path: Path, mode: JournalMode, *, readonly: bool) -> sqlite3.Connectio
             connection.close()
             raise
     except sqlite3.Error as error:
+        if is_busy(error):
+            raise
         raise explained(error, path) from error
     except UnicodeDecodeError as error:
         # Python cannot even read the message in which SQLite quotes the schema.

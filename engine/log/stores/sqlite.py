@@ -18,8 +18,9 @@ from .journal_mode import JournalMode, checkpoint_if_large
 from .sqlite_errors import explained, is_busy
 from .sqlite_reading import SqliteReading
 from .sqlite_rows import ROWS_PER_INSERT, insert, insert_each
+from .waiting import Wait
 
-WAIT_SECONDS = 30.0
+WAIT = Wait()
 BYTES_PER_CHECKPOINT_LOOK = 2 * 1024 * 1024
 _APPEND_BYTES, _EVENT_BYTES = 1024, 400
 """What an append, and each of its events beside its payload, takes at least."""
@@ -36,7 +37,7 @@ class SqliteLog(SqliteReading):
         entropy: Entropy,
         readonly: bool,
         check_head: bool,
-        wait_seconds: float,
+        wait: Wait,
     ) -> None:
         self._clock = clock
         self._head_file = HeadFile(head_path(path))
@@ -45,11 +46,11 @@ class SqliteLog(SqliteReading):
         self._bytes_since_look = 0
         self._closed = False
         known = self._head_file.read() if check_head else None
-        opened = open_database(path, readonly=readonly)
+        opened = open_database(path, readonly=readonly, wait=wait, entropy=entropy)
         connection, journal_mode = opened.connection, opened.mode
         self.readonly = readonly or opened.only_read is not None
         self._only_read = opened.only_read
-        super().__init__(path, connection, entropy=entropy, wait_seconds=wait_seconds)
+        super().__init__(path, connection, entropy=entropy, wait=wait)
         self.journal_mode: JournalMode = journal_mode
         """The journal mode chosen for this place, and why."""
         try:
@@ -60,10 +61,12 @@ class SqliteLog(SqliteReading):
             raise
 
     @classmethod
-    def create(cls, path: str | Path, *, clock: Clock, entropy: Entropy) -> Self:
+    def create(
+        cls, path: str | Path, *, clock: Clock, entropy: Entropy, wait: Wait = WAIT
+    ) -> Self:
         """Make a new log and return it open; raise `RefusedError` where one exists."""
-        create_database(Path(path))
-        log = cls.open(path, clock=clock, entropy=entropy)
+        create_database(Path(path), wait=wait)
+        log = cls.open(path, clock=clock, entropy=entropy, wait=wait)
         log._head_file.write(START)
         return log
 
@@ -76,7 +79,7 @@ class SqliteLog(SqliteReading):
         entropy: Entropy,
         readonly: bool = False,
         check_head: bool = True,
-        wait_seconds: float = WAIT_SECONDS,
+        wait: Wait = WAIT,
     ) -> Self:
         """Return an existing log.
 
@@ -89,7 +92,7 @@ class SqliteLog(SqliteReading):
             entropy=entropy,
             readonly=readonly,
             check_head=check_head,
-            wait_seconds=wait_seconds,
+            wait=wait,
         )
 
     def append(

@@ -4,9 +4,13 @@ import os
 import sqlite3
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...errors import RESCUE, BusyError, RefusedError, SprintlogError, UnreadableError
+from ...errors import RESCUE, RefusedError, SprintlogError, UnreadableError
 from ..port import Entropy
+
+if TYPE_CHECKING:
+    from .waiting import Wait
 
 # The primary codes; 3.11's sqlite3 has names for them, older SQLite has not all.
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR = 3, 5, 6, 8, 10
@@ -89,31 +93,27 @@ def no_locks(path: Path) -> SprintlogError | None:
     return None
 
 
-def _held(path: Path) -> BusyError:
+def _held(path: Path) -> SprintlogError:
     # Looked up only now, when the wait is over.
-    from .lock_holder import lock_holders
+    from .waiting import held
 
-    holders = lock_holders(path)
-    return BusyError(
-        f"nothing recorded: {path} is held by {', '.join(holders) or 'another process'}",
-        hint="wait for it to finish, or end it, and repeat the command",
-        path=str(path),
-        holders=holders,
-    )
+    return held(path, "nothing recorded: ")
 
 
 class Patience:
     """A bounded wait for a database that others hold, in jittered steps."""
 
-    def __init__(self, wait_seconds: float, *, entropy: Entropy, path: Path) -> None:
-        self._until = time.monotonic() + wait_seconds
+    def __init__(self, wait: "Wait", *, entropy: Entropy, path: Path) -> None:
+        # Imported here: hardly anybody has to wait.
+        from .waiting import Waiting
+
+        self._waiting = Waiting(wait, path)
         self._entropy = entropy
         self._path = path
 
     def after(self, error: sqlite3.Error) -> None:
         """Wait a moment; raise for good when it is over or waiting would not help."""
-        over = not is_busy(error) or time.monotonic() >= self._until
-        if over or no_locks(self._path):
+        if not is_busy(error) or self._waiting.is_over() or no_locks(self._path):
             raise explained(error, self._path) from error
         time.sleep((1 + self._entropy(1)[0] % 32) / 1000)
 

@@ -12,6 +12,7 @@ from ..envelope import Head, Recorded
 from ..port import Entropy, Row
 from .sqlite_errors import Patience, no_locks
 from .sqlite_rows import READ, events_of
+from .waiting import Wait
 
 ROWS_PER_READ = 512
 ROWS_PER_SCAN = 512
@@ -58,12 +59,13 @@ class SqliteReading:
         connection: sqlite3.Connection,
         *,
         entropy: Entropy,
-        wait_seconds: float,
+        wait: Wait,
     ) -> None:
         self.path = path
         self.connection = connection
         self._entropy = entropy
-        self._wait_seconds = wait_seconds
+        self.wait = wait
+        """How long is waited for others, also for the locks beside the log."""
         self._doubted = False
 
     def find_key(self, key: str) -> list[Recorded]:
@@ -205,6 +207,6 @@ class SqliteReading:
             except sqlite3.Error as error:
                 self._doubted = True
                 patience = patience or Patience(
-                    self._wait_seconds, entropy=self._entropy, path=self.path
+                    self.wait, entropy=self._entropy, path=self.path
                 )
                 patience.after(error)

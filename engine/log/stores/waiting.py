@@ -1,0 +1,104 @@
+"""One bounded wait for what other processes hold, said aloud once it takes a while."""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import BusyError
+from .descriptors import give_back
+
+
+def say_nothing(text: str) -> None:
+    """Let nobody hear of a wait."""
+
+
+class Wait(NamedTuple):
+    """How long is waited for others, and who hears of it."""
+
+    seconds: float = 30.0
+    say: Callable[[str], None] = say_nothing
+    """Told once, when it has taken `quiet_seconds`."""
+    quiet_seconds: float = 1.0
+
+
+class Waiting:
+    """A wait for one file that has begun."""
+
+    def __init__(self, wait: Wait, path: Path) -> None:
+        self._wait = wait
+        self._path = path
+        self._since = time.monotonic()
+        self._said = False
+
+    def is_over(self) -> bool:
+        """Tell whether it has taken as long as it may; say before that that it goes on."""
+        waited = time.monotonic() - self._since
+        if waited >= self._wait.seconds:
+            return True
+        if not self._said and waited >= self._wait.quiet_seconds:
+            self._said = True
+            left = self._wait.seconds - waited
+            self._wait.say(
+                f"waiting for {self._path}, held by {_named(_holders(self._path))}:"
+                f" {left:.0f} s at most"
+            )
+        return False
+
+    def pause(self) -> None:
+        """Let a moment pass: a short one, as long as nobody was told."""
+        time.sleep(0.05 if self._said else 0.002)
+
+
+@contextmanager
+def locked(path: Path, wait: Wait) -> Iterator[None]:
+    """Be the only one that holds a lock file, which is made where it is missing.
+
+    Raise `BusyError` when others hold it for longer than is waited.
+    """
+    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        take(descriptor, path, wait)
+        yield
+    finally:
+        give_back(descriptor)
+
+
+def take(descriptor: int, path: Path, wait: Wait) -> None:
+    """Lock an open file; raise `BusyError` when others hold it for too long."""
+    waiting = Waiting(wait, path)
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if waiting.is_over():
+                raise held(path, "") from error
+            waiting.pause()
+        else:
+            return
+
+
+def held(path: Path, said: str) -> BusyError:
+    """Return the error for what others held until the wait was over."""
+    holders = _holders(path)
+    return BusyError(
+        f"{said}{path} is held by {_named(holders)}",
+        hint="wait for it to finish, or end it, and repeat the command",
+        path=str(path),
+        holders=holders,
+    )
+
+
+def _holders(path: Path) -> list[str]:
+    # Imported here: hardly anybody has to wait.
+    from .lock_holder import lock_holders
+
+    return lock_holders(path)
+
+
+def _named(holders: list[str]) -> str:
+    return ", ".join(holders) or "another process"

@@ -1,0 +1,97 @@
+"""Whatever others hold is waited for in one way: for a while, and not in silence."""
+
+import fcntl
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.errors import BusyError, RefusedError
+from sprintlog.engine.log.stores.waiting import Wait
+from sprintlog.engine.sprint.facts import NoteAdded, Place, SprintCompiled
+from sprintlog.projections.sql.querying import ask
+from sprintlog.projections.sql.searching import search
+from sprintlog.projections.workspace import Workspace
+
+LOCKS: dict[str, Callable[[Workspace], object]] = {
+    "files.lock": lambda workspace: workspace.refresh("auth"),
+    "query.lock": lambda workspace: asked(workspace),
+    "search.lock": lambda workspace: search(workspace, "word"),
+}
+
+
+def asked(workspace: Workspace) -> object:
+    """Ask something."""
+    with ask(workspace, "SELECT 1", seconds_max=60) as found:
+        return list(found.pages)
+
+
+@contextmanager
+def holding(path: Path) -> Iterator[None]:
+    """Hold a lock file, as another process does."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a log and a sprint whose file is up to date."""
+    with Workspace.init(tmp_path, here=True) as workspace:
+        document = {"sprint-id": "auth", "phases": [{"id": "a", "prompt": "x"}]}
+        made = SprintCompiled(document, Place("PROGRESS.yaml"))
+        workspace.act("auth", lambda sprint, at: [made])
+        workspace.act("auth", lambda sprint, at: [NoteAdded("word")])
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_is_waited_for_and_said(folder: Path, name: str) -> None:
+    """A lock that others keep ends in an error after the wait, which was said once."""
+    said: list[str] = []
+    path = folder / ".sprintlog" / name
+    wait = Wait(0.3, said.append, quiet_seconds=0.1)
+    with Workspace.open(folder, wait=wait) as workspace, holding(path):
+        with pytest.raises((BusyError, RefusedError), match="held by"):
+            LOCKS[name](workspace)
+        assert [text.partition(",")[0] for text in said] == [f"waiting for {path}"]
+
+
+def test_opening_is_waited_for(folder: Path) -> None:
+    """A log that another process has for itself is waited for when it is opened."""
+    said: list[str] = []
+    database = folder / ".sprintlog" / "log.db"
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode=DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(BusyError, match="held by"):
+            Workspace.open(folder, wait=Wait(0.6, said.append, quiet_seconds=0.3))
+        assert len(said) == 1
+        other.execute("ROLLBACK")
+    Workspace.open(folder, wait=Wait(0.0)).close()
+
+
+def test_a_person_is_told_and_then_it_goes_on(folder: Path) -> None:
+    """A command says what it waits for, and does its work when that is free."""
+    path = folder / ".sprintlog" / "files.lock"
+    with holding(path):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sprintlog.cli", "note", "more"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        said = process.stderr.readline()
+    _, rest = process.communicate()
+    assert said.startswith(f"waiting for {path}, held by process ")
+    assert (process.returncode, rest) == (0, "")
