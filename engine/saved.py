@@ -23,13 +23,13 @@ def unsealed(saved: bytes) -> bytes:
     return state
 
 
-def shape_of(*saved: type[msgspec.Struct], meaning: str) -> int:
+def shape_of(*saved: type[msgspec.Struct], meaning: int) -> int:
     """Return a number that is another one as soon as anything about these is another.
 
     It covers their fields, in order, with types and defaults, and all structs below them.
     `meaning` stands for what no field says.
     """
-    lines = [meaning]
+    lines = [str(meaning)]
     structs = [*dict.fromkeys(saved)]
     for struct in structs:
         types = _types_of(struct)

@@ -10,11 +10,8 @@ from ..errors import NotFoundError
 from ..saved import sealed, shape_of, unsealed
 from .ids import next_id
 
-MEANING = "51923477ccb1"
-"""Stands for what is saved of the stored journals; a test says what to write here.
-
-So a state is not read again that says something else in the same fields.
-"""
+MEANING = 1
+"""Raised when what is saved says something else in the same fields; a test tells."""
 JOURNAL = "journal"
 
 

@@ -19,11 +19,8 @@ from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-MEANING = "9096efd1b418"
-"""Stands for what is saved of the stored streams; a test says what to write here.
-
-So a state is not read again that says something else in the same fields.
-"""
+MEANING = 2
+"""Raised when what is saved says something else in the same fields; a test tells."""
 
 
 class Plan:

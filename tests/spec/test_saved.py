@@ -18,7 +18,7 @@ def part(**fields: tuple[object, object]) -> type[msgspec.Struct]:
 def whole(kind: object, *, array_like: bool = False) -> int:
     """Return the number for a struct with one field."""
     struct = msgspec.defstruct("Whole", [("held", kind)], array_like=array_like)
-    return shape_of(struct, meaning="1")
+    return shape_of(struct, meaning=1)
 
 
 BEFORE = part(number=(int, 0), words=(list[str], msgspec.field(default_factory=list)))
@@ -58,12 +58,12 @@ def test_another_layout_is_another_shape() -> None:
 
 def test_another_meaning_is_another_shape() -> None:
     """What no field says is part of the number."""
-    assert shape_of(BEFORE, meaning="1") != shape_of(BEFORE, meaning="2")
+    assert shape_of(BEFORE, meaning=1) != shape_of(BEFORE, meaning=2)
 
 
 def test_struct_that_is_met_again_counts_once() -> None:
     """A struct that several fields hold is part of the number once."""
-    assert shape_of(BEFORE, BEFORE, meaning="1") == shape_of(BEFORE, meaning="1")
+    assert shape_of(BEFORE, BEFORE, meaning=1) == shape_of(BEFORE, meaning=1)
 
 
 def test_number_is_the_same_in_every_process() -> None:
