@@ -37,10 +37,13 @@ def with_returns(sprint: Sprint, facts: list[Fact], *, at: str) -> list[Fact]:
     waiting = _waiting(sprint)
     if not waiting or any(isinstance(x, _ANOTHER_STATE) for x in facts):
         return facts
+    # A document that comes in first is what is gone on from: it stands as it came, and
+    # what is due by it is brought back with the first fact of our own.
+    first = sum(isinstance(fact, SprintImported) for fact in facts)
+    if first == len(facts):
+        return facts
     events = [(sprint.version + n, at, deepcopy(x)) for n, x in enumerate(facts, start=1)]
     after = copied(sprint)
-    # A document that comes in first is what is gone on from: it knows what came back.
-    first = sum(isinstance(fact, SprintImported) for fact in facts)
     fold(after, events[:first])
     had_ended, were_over = has_ended(after.plan), finished_phases(after.plan)
     waiting = _waiting(after)

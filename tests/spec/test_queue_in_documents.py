@@ -171,3 +171,16 @@ def test_document_that_drops_requests_drops_them(queues: Any) -> None:
     scenario.given(found())
     scenario.do(import_document, document=before, source="x")
     assert scenario.document == before
+
+
+def test_document_that_ends_a_phase_stands_as_it_came(running: Any) -> None:
+    """What it makes due comes back with the first fact of our own, once."""
+    scenario = deferred(running(simple("a", "b", "c")), "end-of-phase")
+    document = scenario.document
+    document["phases"][0]["status"] = "completed"
+    taken = settled(import_document)
+    scenario.do(taken, document=document, source="x")
+    assert scenario.document == document
+    scenario.when(skip, phase="b")
+    scenario.then(f.PhaseSkipped("b"), RequestReturned("r", "end-of-phase"))
+    scenario.when(skip, phase="c").then(f.PhaseSkipped("c"))
