@@ -91,7 +91,6 @@ def _print(outcome: Outcome, checked: GateChecked, answer: dict[str, Any]) -> No
     print_text(*told.split("\n"))
     hint = "repair it and run it again; standard output is what the repair needs"
     if answer["status"] == BLOCKED:
-        again = "run it again" if node and node.children else "`sprintlog phase retry`"
-        hint = f"`sprintlog sprint resume --by NAME --why TEXT`, then {again}"
+        hint = "`sprintlog sprint resume --by NAME --why TEXT`, then run it again"
     message = f"the gate of {checked.phase} failed: {how} ({attempt}, {answer['status']})"
     print_error(SprintlogError(message, hint=hint), as_json=False)

@@ -38,7 +38,8 @@ def command() -> None:
     """Record what happens to a phase, step or sub-phase.
 
     A leaf is named by ids, like `build/step-1/implement`; without a name the one that
-    the pointer stands on is meant. Parents get their status from their children.
+    the pointer stands on is meant. Parents get their status from their children; skip,
+    retry and reopen take them for all that is below them.
     """
 
 
@@ -112,7 +113,7 @@ def block(phase: str | None, reason: str, **given: Any) -> None:
 @with_phase
 @REASON
 def skip(phase: str | None, reason: str | None, **given: Any) -> None:
-    """Leave a leaf out on purpose."""
+    """Leave a leaf out on purpose, or all that is unfinished of a step or a phase."""
     record("phase skip", given, phases.skip_phase, {"phase": phase, "reason": reason})
 
 
@@ -120,7 +121,10 @@ def skip(phase: str | None, reason: str | None, **given: Any) -> None:
 @with_phase
 @REASON
 def retry(phase: str | None, reason: str | None, **given: Any) -> None:
-    """Put a failed or blocked leaf back to be executed again."""
+    """Put a failed or blocked leaf back, or all such of a step or a phase.
+
+    By a person's word all of its retries may be used again, and all of its gate's.
+    """
     record("phase retry", given, phases.retry_phase, {"phase": phase, "reason": reason})
 
 
@@ -129,7 +133,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 @REASON
 @with_recording
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
-    """Put a completed or skipped leaf back to be done again."""
+    """Put what is completed or skipped back: a leaf, or all of a step or a phase."""
     record("phase reopen", given, phases.reopen_phase, {"phase": phase, "reason": reason})
 
 

@@ -23,3 +23,15 @@ def breakpoint_after(node: Node, status: str) -> list[Fact]:
     if status == COMPLETED and node.data.get("break") is True:
         return [BreakpointReached(node.address)]
     return []
+
+
+def breakpoint_after_skipping(node: Node) -> list[Fact]:
+    """Return the breakpoint reached when all that is unfinished of a node is skipped."""
+    if any(gate_is_open(x.data) and _is_done(x) for x in (node, *node.walk())):
+        return []
+    return breakpoint_after(node, COMPLETED if _is_done(node) else SKIPPED)
+
+
+def _is_done(node: Node) -> bool:
+    """Tell whether there is something that a gate could check."""
+    return any(leaf.status == COMPLETED for leaf in node.leaves())

@@ -12,6 +12,7 @@ import msgspec
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .breakpoints import breakpoint_after
+from .budgets import was_checked
 from .done_work import done_work, keep_done
 from .facts import (
     GateBlocked,
@@ -38,6 +39,7 @@ from .tree import Data, Node, gate_is_open, gate_status, put
 from .words import (
     BLOCKED,
     COMPLETED,
+    IN_PROGRESS,
     NEEDS_HUMAN,
     NOT_STARTED,
     PASSED,
@@ -85,7 +87,7 @@ def start_gate(
         raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
     started = GateStarted(
         node.address,
-        next_attempt(node),
+        next_attempt(sprint.plan, node),
         run,
         pid,
         process_started,
@@ -150,7 +152,7 @@ def record_gate(
     if sprint.plan.status in (NOT_STARTED, COMPLETED) or _is_blocked(node):
         check_running(sprint, f"record a result of the gate of phase {node.address}")
     facts = _check_free(sprint, node, is_alive)
-    following = next_attempt(node)
+    following = next_attempt(sprint.plan, node)
     if attempt not in (None, following):
         raise RefusedError(
             f"attempt {attempt} of the gate of {node.address} is not the next one; "
@@ -269,11 +271,21 @@ def _track(node: Node, attempts: int, status: str, **fields: Any) -> None:
     put(node.data, "gate-tracking", tracking)
 
 
+def _take_up(plan: Plan, node: Node, at: str) -> None:
+    """Take up again a leaf that its gate had blocked, since that is checked again."""
+    was_checked(plan, node)
+    if node.leaf >= 0 and node.status == BLOCKED and _is_blocked(node):
+        node.data.pop("error", None)
+        plan.tree.set_status(node, IN_PROGRESS, at)
+
+
 def _started(plan: Plan, node: Node, fact: GateStarted, at: str) -> None:
+    _take_up(plan, node, at)
     _track(node, max(fact.attempt - 1, 0), RUNNING)
 
 
 def _was_checked(plan: Plan, node: Node, fact: GateChecked, at: str) -> None:
+    _take_up(plan, node, at)
     _track(
         node,
         max(fact.attempt, 0),

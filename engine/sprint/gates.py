@@ -7,12 +7,13 @@ is in `gate_checks.py`.
 import msgspec
 
 from ..errors import RefusedError
+from .budgets import is_renewed
 from .facts import GateChecked
 from .gate_policy import GATE_RETRIES as GATE_RETRIES
 from .gate_policy import GATE_TIMEOUT_SECONDS as GATE_TIMEOUT_SECONDS
 from .gate_policy import Gate as Gate
 from .gate_policy import gate_of as gate_of
-from .state import Sprint
+from .state import Plan, Sprint
 from .transitions import find_node
 from .tree import Node, gate_is_open, gate_status, waits_for_gate
 from .words import (
@@ -54,7 +55,9 @@ def is_due(node: Node) -> bool:
         return False
     # A phase without any step has no work that could come before its gate.
     has_none = node.is_empty and node.status == PENDING
-    return has_none or node.status in (IN_PROGRESS, COMPLETED)
+    # What only its gate has blocked needs no work before that is run again.
+    is_stuck = node.status == BLOCKED and gate_status(node.data) == BLOCKED
+    return has_none or is_stuck or node.status in (IN_PROGRESS, COMPLETED)
 
 
 def find_gate(sprint: Sprint, phase: str | None) -> Node:
@@ -83,25 +86,34 @@ def check_due(node: Node) -> None:
     """Raise `RefusedError` unless the node waits for its gate."""
     if is_due(node):
         return
-    waits_for = next((x for x in node.leaves() if x.status not in FINISHED), node)
-    way = _WAYS.get(waits_for.status)
+    leaf = next((x for x in node.leaves() if x.status not in FINISHED), None)
+    waits_for = leaf or next(filter(is_due, node.walk()), node)
     raise RefusedError(
         f"the gate of phase {node.address} cannot be checked: "
         f"{waits_for.address} is {waits_for.status}",
-        hint=f"`sprintlog phase {way} {waits_for.address}` first" if way else None,
+        hint=_way_on(waits_for),
         phase=node.address,
         state=node.status,
         wish="gate",
     )
 
 
+def _way_on(node: Node) -> str | None:
+    """Return what leads on from a node that a gate waits for."""
+    if is_due(node):
+        return f"`sprintlog gate run --phase {node.address}` first"
+    way = _WAYS.get(node.status) if node.leaf >= 0 else None
+    return f"`sprintlog phase {way} {node.address}` first" if way else None
+
+
 _WAYS = {PENDING: "start", IN_PROGRESS: "complete", FAILED: "retry", BLOCKED: "retry"}
 """What leads on from a leaf whose work is not done."""
 
 
-def next_attempt(node: Node) -> int:
-    """Return the number of the next check; a gate that had blocked begins anew."""
-    return 1 if gate_status(node.data) == BLOCKED else attempts_of(node) + 1
+def next_attempt(plan: Plan, node: Node) -> int:
+    """Return the number of the next check; after a person stepped in it is the first."""
+    begins_anew = gate_status(node.data) == BLOCKED or is_renewed(plan, node)
+    return 1 if begins_anew else attempts_of(node) + 1
 
 
 def verdict_of(fact: GateChecked) -> str:

@@ -7,6 +7,7 @@ import msgspec
 
 from ..errors import RefusedError
 from ..log.fact import Fact
+from .budgets import renew_all
 from .endings import has_ended
 from .facts import (
     ActivitySeen,
@@ -283,8 +284,10 @@ def _evolve_reopened(plan: Plan, fact: Any, at: str) -> None:
         plan.document["ralph-exit"] = dict(NOT_LEFT)
 
 
-def _evolve_resumed(plan: Plan, fact: Any, at: str) -> None:
+def _evolve_resumed(plan: Plan, fact: SprintResumed, at: str) -> None:
     plan.set_status(IN_PROGRESS)
+    if fact.by is not None:
+        renew_all(plan)
     plan.document.pop("human-needed", None)
 
 

@@ -22,7 +22,7 @@ from .actions import (
     is_over,
 )
 from .done_work import done_work
-from .gates import find_gate, gate_of, next_attempt, repair_prompt
+from .gates import find_gate, gate_of, is_due, next_attempt, repair_prompt
 from .lifecycle import need_of
 from .loop import is_begun_for
 from .ralph_next import run_hooks, work_on_goal
@@ -48,12 +48,15 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
     if leaf is None:
         return decide_first(sprint) or Action(COMPLETE)
     if leaf.status in FINISHED:
-        return _gate(find_gate(sprint, None))
+        return _gate(plan, find_gate(sprint, None))
     if leaf.is_empty and leaf.status in (PENDING, IN_PROGRESS):
-        return _gate(leaf) if gate_is_open(leaf.data) else Action(END, phase=leaf.address)
+        is_held = gate_is_open(leaf.data)
+        return _gate(plan, leaf) if is_held else Action(END, phase=leaf.address)
     if leaf.status == PENDING:
         goes_on = is_begun_for(plan, leaf.address)
         return (None if goes_on else used_up(sprint)) or _work(leaf)
+    if leaf.status == BLOCKED and is_due(leaf):
+        return _gate(plan, leaf)
     if leaf.status != IN_PROGRESS:
         return _after_failure(leaf, now)
     return _in_progress(sprint, leaf)
@@ -65,7 +68,7 @@ def _in_progress(sprint: Sprint, leaf: Node) -> Action:
         return Action(END, phase=leaf.address)
     # A gate that was run once knows of work that was done, whoever recorded it.
     if word is not None and (is_done or word != PENDING):
-        return _gate(leaf)
+        return _gate(sprint.plan, leaf)
     return _work(leaf)
 
 
@@ -104,7 +107,7 @@ def _work(leaf: Node) -> Action:
     )
 
 
-def _gate(node: Node) -> Action:
+def _gate(plan: Plan, node: Node) -> Action:
     if gate_of(node).script is None:
         return Action(
             STOP,
@@ -118,7 +121,7 @@ def _gate(node: Node) -> Action:
         phase=node.address,
         prompt=repair_prompt(node),
         model=_model(node),
-        attempt=next_attempt(node),
+        attempt=next_attempt(plan, node),
     )
 
 

@@ -1,11 +1,15 @@
-"""The life of a leaf (a phase, step or sub-phase without children): rules and evolve."""
+"""The life of a leaf (a phase, step or sub-phase without children): rules and evolve.
+
+What is skipped, retried or reopened may be a parent, too: that is all such leaves below it.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import RefusedError
 from ..log.fact import Fact
-from .breakpoints import breakpoint_after
+from .breakpoints import breakpoint_after, breakpoint_after_skipping
+from .budgets import renew, retries_used
 from .done_work import done_work, forget_done, keep_done
 from .facts import (
     PhaseBlocked,
@@ -20,10 +24,11 @@ from .facts import (
     WorkDone,
 )
 from .gate_checks import forget_gates
+from .gates import is_due
 from .retry import next_retry_at
 from .state import Plan, Sprint
 from .times import elapsed
-from .transitions import check_phase, check_running, find_leaf
+from .transitions import PHASE_FROM, check_phase, check_running, find_leaf, find_node
 from .tree import Node, gate_is_open, put
 from .words import (
     BLOCKED,
@@ -101,13 +106,15 @@ def end_work(
 def skip_phase(
     sprint: Sprint, *, phase: str | None = None, reason: str | None = None
 ) -> list[Fact]:
-    """Leave a leaf out on purpose."""
-    leaf = find_leaf(sprint, phase)
-    fact = PhaseSkipped(leaf.address, reason)
-    if _is_again(sprint, leaf, fact, SKIPPED):
-        return []
-    _check(sprint, leaf, "skip")
-    return [fact, *breakpoint_after(leaf, SKIPPED)]
+    """Leave a leaf out on purpose, or all that is unfinished of a step or a phase."""
+
+    def fact(leaf: Node) -> Fact:
+        return PhaseSkipped(leaf.address, reason)
+
+    node = find_node(sprint, phase)
+    leaves = _leaves_for(sprint, node, "skip", fact, SKIPPED)
+    ends = breakpoint_after_skipping(node) if leaves else []
+    return [*map(fact, leaves), *ends]
 
 
 def fail_phase(
@@ -128,7 +135,8 @@ def fail_phase(
     if _is_again(sprint, leaf, fact, FAILED):
         return []
     _check(sprint, leaf, "fail")
-    due = next_retry_at(sprint.plan.document, leaf.data, category=category, at=at)
+    tried = retries_used(sprint.plan, leaf)
+    due = next_retry_at(sprint.plan.document, tried=tried, category=category, at=at)
     if due is not None:
         return [fact, RetryScheduled(leaf.address, due)]
     return [fact, SprintBlocked(f"phase {leaf.address} failed: {error}")]
@@ -147,23 +155,49 @@ def block_phase(sprint: Sprint, *, reason: str, phase: str | None = None) -> lis
 def retry_phase(
     sprint: Sprint, *, phase: str | None = None, reason: str | None = None
 ) -> list[Fact]:
-    """Put a failed or blocked leaf back to be executed again."""
-    leaf = find_leaf(sprint, phase)
-    fact = PhaseRetried(leaf.address, reason)
-    if _is_again(sprint, leaf, fact, PENDING):
-        return []
-    _check(sprint, leaf, "retry")
-    return [fact]
+    """Put back what failed or is blocked: a leaf, or all such of a step or a phase."""
+
+    def fact(leaf: Node) -> Fact:
+        return PhaseRetried(leaf.address, reason)
+
+    node = find_node(sprint, phase)
+    return [*map(fact, _leaves_for(sprint, node, "retry", fact, PENDING))]
 
 
 def reopen_phase(sprint: Sprint, *, phase: str, reason: str | None = None) -> list[Fact]:
-    """Put a completed or skipped leaf back to be done again."""
-    leaf = find_leaf(sprint, phase)
-    fact = PhaseReopened(leaf.address, reason)
-    if _is_again(sprint, leaf, fact, PENDING):
+    """Put back what is finished, to be done again: a leaf, or all of a step or a phase."""
+
+    def fact(leaf: Node) -> Fact:
+        return PhaseReopened(leaf.address, reason)
+
+    node = find_node(sprint, phase)
+    return [*map(fact, _leaves_for(sprint, node, "reopen", fact, PENDING))]
+
+
+def _leaves_for(
+    sprint: Sprint, node: Node, wish: str, fact: Callable[[Node], Fact], becomes: str
+) -> list[Node]:
+    """Return the leaves from a node on that a wish is for; none when it came before.
+
+    Raise `RefusedError` when it is for none.
+    """
+    leaves = list(node.leaves())
+    fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[wish]]
+    again = (_is_again(sprint, leaf, fact(leaf), becomes) for leaf in leaves)
+    if any(again) and (node.leaf >= 0 or not fitting):
         return []
-    _check(sprint, leaf, "reopen")
-    return [fact]
+    check_running(sprint, f"{wish} phase {node.address}")
+    if not fitting:
+        if node.leaf >= 0:
+            check_phase(node, wish)
+        raise RefusedError(
+            f"phase {node.address} is {node.status}: there is nothing below it to {wish}",
+            hint=f"`sprintlog gate run --phase {node.address}`" if is_due(node) else None,
+            phase=node.address,
+            state=node.status,
+            wish=wish,
+        )
+    return fitting
 
 
 def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
@@ -238,15 +272,20 @@ def _skipped(plan: Plan, node: Node, fact: PhaseSkipped, at: str) -> str:
 
 
 def _retried(plan: Plan, node: Node, fact: PhaseRetried, at: str) -> str:
-    _drop(node, "error", "completed-at", "elapsed", "next-retry-at", "human-needed")
+    # What the policy scheduled is a loop's retry; any other one is a person's.
+    is_scheduled = "next-retry-at" in node.data
+    _drop(node, "error", "started-at", "completed-at", "elapsed", "human-needed")
+    _drop(node, "next-retry-at")
     count = node.data.get("retry-count")
     put(node.data, "retry-count", count + 1 if isinstance(count, int) else 1)
     forget_gates(node)
+    if not is_scheduled:
+        renew(plan, node)
     return PENDING
 
 
 def _reopened(plan: Plan, node: Node, fact: PhaseReopened, at: str) -> str:
-    _drop(node, "completed-at", "elapsed", "summary")
+    _drop(node, "started-at", "completed-at", "elapsed", "summary")
     forget_gates(node)
     return PENDING
 

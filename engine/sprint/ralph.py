@@ -119,8 +119,8 @@ def fail_iteration(
             iteration=given,
             wish="fail",
         )
-    tried = {"retry-count": turns.failures}
-    due = next_retry_at(sprint.plan.document, tried, category=category, at=at)
+    tried = turns.failures - turns.forgiven
+    due = next_retry_at(sprint.plan.document, tried=tried, category=category, at=at)
     fact = IterationFailed(given, error, category, due)
     if due is not None:
         return [fact]

@@ -47,15 +47,13 @@ def policy_of(document: dict[str, Any]) -> RetryPolicy:
 
 
 def next_retry_at(
-    document: dict[str, Any], leaf: dict[str, Any], *, category: str, at: str
+    document: dict[str, Any], *, tried: int, category: str, at: str
 ) -> str | None:
-    """Return when a leaf that failed may be tried again; None when it may not."""
+    """Return when what failed may be tried again, after so many retries; None if never."""
     policy = policy_of(document)
-    tried = leaf.get("retry-count")
-    count = tried if _is_count(tried) else 0
-    if category not in policy.retry_on or count >= policy.attempts_max:
+    if category not in policy.retry_on or tried >= policy.attempts_max:
         return None
-    return later(at, milliseconds=policy.wait_ms(count))
+    return later(at, milliseconds=policy.wait_ms(tried))
 
 
 def _is_count(value: object) -> TypeGuard[int]:

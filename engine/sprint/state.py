@@ -27,7 +27,7 @@ class Plan:
     """Execution facts on the path, as a document."""
 
     __slots__ = (
-        *("_held", "_tree", "decisions", "document", "imported_at", "last_at"),
+        *("_held", "_tree", "budgets", "decisions", "document", "imported_at", "last_at"),
         *("place", "said", "touched", "turns"),
     )
 
@@ -45,6 +45,8 @@ class Plan:
         """The version of the imported document that it began with."""
         self.decisions: dict[str, Decided] = {}
         """What was decided last of requests in the operator queue, since then."""
+        self.budgets: dict[str, int] = {}
+        """How much of each was used up before a person stepped in last (`budgets.py`)."""
         self._tree: Tree | None = None
         self._held: str | None = None
 
@@ -105,6 +107,7 @@ class Plan:
     def replace(self, document: Data) -> None:
         """Take another document as the state; its derived fields are left as they are."""
         self.document = document
+        self.budgets = {}
         self.touched = False
         self.held = None
 
@@ -126,6 +129,7 @@ class Plan:
             tree = self.tree
             # What is addressed by its index may have another address from here on.
             self.said = {a: said for a, said in self.said.items() if "/#" not in f"/{a}"}
+            self.budgets = {a: n for a, n in self.budgets.items() if "/#" not in f"/{a}"}
             working = tree.node_of(working.data) if working is not None else None
             # What was a leaf may have got leaves of its own.
             working = next(working.leaves(), None) if working is not None else None
@@ -238,6 +242,7 @@ class _Saved(msgspec.Struct, array_like=True):
     decisions: dict[str, Decided]
     record: Record
     turns: Turns
+    budgets: dict[str, int]
 
 
 def _stored(fact: Fact) -> tuple[str, Data]:
@@ -272,6 +277,7 @@ def pack(sprint: Sprint) -> bytes:
                 plan.decisions,
                 sprint.record,
                 plan.turns,
+                plan.budgets,
             )
         )
     )
@@ -286,6 +292,6 @@ def unpack(saved: bytes) -> Sprint:
     plan = sprint.plan
     plan.document, plan.place, plan.said = state.document, state.place, dict(state.said)
     plan.last_at, plan.touched, plan.held = state.last_at, state.touched, state.held
-    plan.turns = state.turns
+    plan.turns, plan.budgets = state.turns, state.budgets
     plan.imported_at, plan.decisions = state.imported_at, state.decisions
     return sprint

@@ -45,14 +45,16 @@ def stop_of(plan: Plan) -> Action:
         error = _text(plan.turns.error if leaf is None else data.get("error"))
         why = _text(needed.get("reason")) or error or why
         details = _text(needed.get("details"))
+    gate = blocked_gate(leaf) if leaf is not None and status == BLOCKED else None
+    node = gate or leaf
     return Action(
         STOP,
         because=_BECAUSE.get(status, actions.PERSON),
-        phase=leaf.address if leaf else None,
+        phase=node.address if node else None,
         why=why,
         details=details,
         error=error if error != why else None,
-        hint=_hint(status, leaf),
+        hint=_hint(status, leaf, gate),
     )
 
 
@@ -128,7 +130,7 @@ def still(plan: Plan) -> str:
         reason = _text(said[1].get("reason"))
     elif status == BLOCKED:
         leaf = None if plan.is_at_goal else plan.pointed()
-        reason = _text(leaf.data.get("error")) if leaf else plan.turns.error
+        reason = _text(_error_at(leaf)) if leaf else plan.turns.error
     return f"the sprint is {status}" + (f": {reason}" if reason else "")
 
 
@@ -142,24 +144,35 @@ def is_stuck(leaf: Node | None) -> bool:
     return leaf is not None and leaf.status in (FAILED, BLOCKED)
 
 
-def _hint(status: str, leaf: Node | None) -> str:
+def blocked_gate(leaf: Node) -> Node | None:
+    """Return the node whose gate has blocked at a leaf, from there upwards."""
+    nodes = (leaf, *leaf.above())
+    return next((node for node in nodes if gate_status(node.data) == BLOCKED), None)
+
+
+def _error_at(leaf: Node) -> object:
+    gate = blocked_gate(leaf)
+    if gate is None:
+        return leaf.data.get("error")
+    tracking = gate.data.get("gate-tracking")
+    error = tracking.get("error") if isinstance(tracking, dict) else None
+    return f"phase {gate.address}: {error}" if _text(error) else leaf.data.get("error")
+
+
+def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     if status == PAUSED:
         return "`sprintlog sprint resume`"
     if status == PAUSED_AT_BREAKPOINT:
         return "look at what was done, then `sprintlog sprint resume`"
     hint = "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
+    if gate is not None:
+        hint = f"{hint}, and `sprintlog gate run`"
+        if gate is leaf:
+            hint += f" or, to have its work done anew, `phase retry {leaf.address}`"
+        return hint
     if leaf is not None and is_stuck(leaf):
         return f"{hint}, and {leads_on(leaf)}"
-    if leaf is not None and _waits_for_gate(leaf):
-        return f"{hint}, and `sprintlog gate run`"
     return hint
-
-
-def _waits_for_gate(leaf: Node) -> bool:
-    node: Node | None = leaf
-    while node is not None and gate_status(node.data) != BLOCKED:
-        node = node.parent
-    return node is not None
 
 
 def _text(value: object) -> str | None:

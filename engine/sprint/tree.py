@@ -321,6 +321,8 @@ def put(data: Data, key: str, value: Any) -> None:
 
 def _note_times(data: Data, status: str, at: str) -> None:
     """Keep a parent's times in step with its derived status."""
+    if status == PENDING:
+        data.pop("started-at", None)
     if status == IN_PROGRESS and not data.get("started-at"):
         put(data, "started-at", at)
     if status == COMPLETED:

@@ -24,6 +24,8 @@ class Turns(msgspec.Struct, array_like=True):
     """How its last run failed."""
     claimed: int = 0
     """The last iteration in which the goal was claimed and that did not count."""
+    forgiven: int = 0
+    """How many of these failures came before a person stepped in."""
 
     @property
     def idle_next(self) -> int:
@@ -39,7 +41,7 @@ class Turns(msgspec.Struct, array_like=True):
         """End the iteration that is under way, if there is one."""
         self.idle, self.moved = self.idle_next, False
         self.ended, self.number = self.number or self.ended, 0
-        self.failures, self.due, self.error = 0, None, None
+        self.failures, self.forgiven, self.due, self.error = 0, 0, None, None
 
     def move(self) -> None:
         """Take notice that a step was completed or added."""

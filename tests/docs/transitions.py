@@ -94,6 +94,10 @@ content again is accepted and records nothing.
 - The end of a phase with `break: true` pauses the sprint at a breakpoint. One with
   `steps: []` is completed from pending: by its gate, else by `phase complete`.
 - `reopen` and `retry` make passed and blocked gates above the leaf due again.
+- `skip`, `retry` and `reopen` of a step or a phase are for every leaf below it that they
+  may be given from, in one append.
+- Retries are counted since a person stepped in last: by `sprint resume --by`, or by
+  `phase retry` where none was scheduled. `retry-count` in the document goes on.
 
 ## A gate that its phase waits for
 
@@ -103,8 +107,13 @@ content again is accepted and records nothing.
   for-each phase are finished. A run that is alive is refused a second one; one whose
   process is gone is recorded as interrupted, and the gate is what it was before.
 - `max-retries` (3) failures may follow the first one; a time limit is a failure. With the
-  last one the gate, its phase and the sprint are blocked; after `sprint resume` the gate
-  has all of its attempts again.
+  last one the gate, its phase and the sprint are blocked.
+- After `sprint resume --by`, or `phase retry` by a person, a gate that failed or has
+  blocked has all of its attempts again. One that has blocked can be run again alone then,
+  also that of a leaf.
+- The verdict of a run that was begun is recorded whatever became of the sprint meanwhile.
+  A result from elsewhere (`gate record`) is taken while the sprint is stopped, too, unless
+  the gate has blocked.
 - Passing completes a for-each phase; a leaf is then completed by `phase complete`.
 
 ## A hook task, in Ralph mode

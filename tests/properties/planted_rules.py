@@ -62,10 +62,10 @@ def names_a_finished_leaf(patch: pytest.MonkeyPatch) -> None:
     """Send people to a completed leaf when a gate above it is blocked."""
     real = stopping._hint
 
-    def hint(status: str, leaf: Any) -> str:
-        if leaf is not None and stopping._waits_for_gate(leaf):
+    def hint(status: str, leaf: Any, gate: Any) -> str:
+        if gate is not None:
             return f"`sprintlog phase retry {leaf.address}`"
-        return real(status, leaf)
+        return real(status, leaf, gate)
 
     patch.setattr(stopping, "_hint", hint)
 

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.gates import GateResult
 
 from .conftest import Data, Scenario, for_each
-from .gated import BY, EACH, LEAF, NEXT, at_its_gate, check, start, tracking, word
+from .gated import BY, EACH, LEAF, NEXT, at_its_gate, check, record, start, tracking, word
 
 
 @pytest.mark.parametrize("status", ["pending", "in-progress", "failed", "blocked"])
@@ -52,14 +52,13 @@ def test_lets_a_leaf_complete(running: Any) -> None:
 
 
 def test_blocks_a_leaf(running: Any) -> None:
-    """A leaf whose gate used up its retries is blocked until it is retried (P34)."""
+    """A leaf whose gate used up its retries is blocked; its work may be done anew (P34)."""
     gate = {"script": "make", "max-retries": 0}
     scenario: Scenario = running({"phases": [{**LEAF, "gate": gate}]}, f.PhaseStarted("p"))
     check(scenario, 1).go()
     error = tracking(scenario)["error"]
     assert (scenario.node("p")["status"], scenario.node("p")["error"]) == ("blocked", error)
     scenario.do(lifecycle.resume_sprint, by="ana", why="x")
-    start(scenario).then_refused(containing="p is blocked")
     scenario.do(phases.retry_phase)
     assert tracking(scenario) | {"last-output": ""} == {
         "attempts": 0,
@@ -68,6 +67,49 @@ def test_blocks_a_leaf(running: Any) -> None:
         "last-exit-code": 1,
     }
     assert check(scenario.do(phases.start_phase), 0).go().status == "in-progress"
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_runs_a_blocked_leaf_gate_again_alone(running: Any, elsewhere: bool) -> None:
+    """Once a person resolved it, the gate of a leaf is run again without doing its work."""
+    gate = {"script": "make", "max-retries": 1}
+    scenario: Scenario = running({"phases": [{**LEAF, "gate": gate}]}, f.PhaseStarted("p"))
+    check(check(scenario, 1).go(), 1).go()
+    start(scenario).then_refused(containing="sprint s is blocked")
+    scenario.do(lifecycle.resume_sprint, by="ana", why="x")
+    if elsewhere:
+        record(scenario, 1).then(f.GateChecked("p", 1, 1, elsewhere=True))
+    else:
+        check(scenario, 1).then(f.GateChecked("p", 1, 1))
+    assert (word(scenario), scenario.node("p")["status"]) == ("retrying", "in-progress")
+    assert "error" not in scenario.node("p")
+    check(scenario, 0).go()
+    assert scenario.do(phases.complete_phase).node("p")["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("phase", "containing", "hint"),
+    [
+        ({**for_each("p", x=("i",))}, "p/x/i is pending", "phase start p/x/i"),
+        (
+            {"id": "p", "steps": [{**LEAF, "id": "x"}]},
+            "p/x is in-progress",
+            "gate run --phase p/x",
+        ),
+    ],
+)
+def test_says_what_comes_first(
+    running: Any, phase: Data, containing: str, hint: str
+) -> None:
+    """A gate that is not due yet names what it waits for, and what leads on there."""
+    plan = {"phases": [{**phase, "gate": {"script": "make"}}]}
+    scenario: Scenario = running(plan)
+    if "x" in hint and "start" not in hint:
+        scenario.do(phases.start_phase)
+    scenario.when(g.record_gate, result=GateResult(0), phase="p")
+    scenario.then_refused(containing=containing)
+    assert scenario.refused is not None
+    assert hint in str(scenario.refused.hint)
 
 
 @pytest.mark.parametrize("code", [0, 1])

@@ -212,11 +212,11 @@ def test_keeps_what_each_fact_says(running: Any) -> None:
 
 
 def test_forgets_the_end_when_reopened(running: Any) -> None:
-    """Reopening takes away when and how a leaf had ended."""
+    """Reopening takes away when and how a leaf had begun and ended."""
     scenario: Scenario = running(simple("a"))
     scenario.do(phases.start_phase).do(phases.complete_phase, summary="x")
     scenario.do(phases.reopen_phase, phase="a")
-    assert set(scenario.node("a")) == {"id", "status", "prompt", "started-at"}
+    assert set(scenario.node("a")) == {"id", "status", "prompt"}
 
 
 def test_ignores_facts_about_unknown_leaves(running: Any) -> None:
