@@ -7,7 +7,7 @@ from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.outside.folders import is_gits_own, is_ours
+from sprintlog.engine.outside.folders import may_take_files
 from sprintlog.engine.outside.snapshots.entries import LeftOut
 from sprintlog.engine.outside.snapshots.placing import Placed
 from sprintlog.engine.outside.snapshots.plan import Plan
@@ -103,7 +103,7 @@ def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
 def folder_inside(workspace: Workspace, path: str) -> str:
     """Return a folder of the work tree that files may be put into."""
     (found,) = inside(workspace, [path]) or ("",)
-    if not found or any(is_gits_own(part) or is_ours(part) for part in found.split("/")):
+    if not may_take_files(found):
         raise InvalidInputError(
             f"{path} cannot take files: give a folder below the work tree's root",
             field="--into",

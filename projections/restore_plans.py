@@ -6,6 +6,8 @@ restore that was cut short is finished, given up or taken back by its plan.
 
 from typing import NamedTuple
 
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.outside.folders import may_take_files
 from sprintlog.engine.outside.snapshots.entries import Snapshot
 from sprintlog.engine.outside.snapshots.plan import Plan, against, below, plan, reverse
 from sprintlog.engine.outside.snapshots.store import Store
@@ -41,6 +43,9 @@ def plan_for(
     wanted, alone = store.read(wish.snapshot), own_paths(workspace)
     if not wish.into:
         return plan(wanted, present, paths=wish.paths, alone=alone)
+    # The folder may be that of a restore in the log, and that may be anybody's.
+    if not may_take_files(wish.into):
+        raise RefusedError(f"{wish.into[:80]!r} is no folder to put files into")
     base = store.read(wish.since) if wish.since else NOTHING
     return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
 

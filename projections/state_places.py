@@ -1,6 +1,6 @@
 """Where a state file may be: asked whenever a place is used, for a log may be anybody's."""
 
-from sprintlog.engine.outside.folders import is_gits_own, is_ours
+from sprintlog.engine.outside.folders import may_take_files
 
 PROGRESS = "PROGRESS.yaml"
 NAMES = (PROGRESS, "progress.json")
@@ -14,7 +14,7 @@ def wrong_place(path: str) -> str | None:
     *folders, name = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in (*folders, name)):
         return "is no path from the work tree's root"
-    if any(is_gits_own(part) or is_ours(part) for part in (*folders, name)):
+    if not may_take_files(path):
         return "lies in a folder of git's or of a log"
     if name not in NAMES and not path.startswith(f"{LOOPS}/"):
         return f"no state file has that name: only {' and '.join(NAMES)}"

@@ -68,6 +68,17 @@ def is_gits_own(name: str) -> bool:
     return _means(name, ".git", "git~1")
 
 
+def is_sound(path: str) -> bool:
+    """Tell whether a path stays below its root and out of git's own folder."""
+    parts = path.split("/")
+    return not any(part in ("", ".", "..") or is_gits_own(part) for part in parts)
+
+
+def may_take_files(path: str) -> bool:
+    """Tell whether a path of a tree is for people's files: not for git's, nor a log's."""
+    return is_sound(path) and not any(map(is_ours, path.split("/")))
+
+
 def is_ours(name: str) -> bool:
     """Tell whether a name is, or on some system means, the folder of a log."""
     return _means(name, ".sprintlog", "sprint~1")

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from errno import EINVAL
 from pathlib import Path
 
-from .folders import is_gits_own, is_ours, opened, opened_below
+from .folders import may_take_files, opened, opened_below
 from .kept import run_kept
 from .output import Output, note
 
@@ -88,7 +88,7 @@ def run_hook_command(
 def _open(path: Path, folder: Path, kept: ExitStack) -> int:
     """Make a file below a folder, over no link and in no folder of git's or a log."""
     parts = path.relative_to(folder).parts
-    if any(part == ".." or is_gits_own(part) or is_ours(part) for part in parts):
+    if not may_take_files("/".join(parts)):
         raise OSError(EINVAL, "no place for a transcript", str(path))
     with opened(folder) as root, opened_below(root, "/".join(parts[:-1]), make=True) as at:
         # What somebody put there may be a link or a pipe; it is not written to.

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.facts import Place, SprintCompiled
+from sprintlog.engine.sprint.snapshot_facts import RestoreStarted
 from sprintlog.projections import replacing
 from sprintlog.projections.catalogue import draft, sprint_stream
 from sprintlog.projections.workspace import Workspace
 
 from ..outside.traps import Trap
-from ..outside.trees import git, picture, put
+from ..outside.trees import Picture, git, picture, put
 from .conftest import PLAN, Run
 
 DOCUMENT = """\
@@ -119,7 +121,7 @@ def test_file_without_end_is_not_read_whole(
 )  # fmt: skip
 def test_place_that_a_log_names_is_checked(sprint: Path, run: Run, path: str) -> None:
     """A log may be anybody's: where it says the file is, only state files are written."""
-    _move(path)
+    _forge(SprintCompiled({"phases": []}, Place(path)), sprint_stream("auth"))
     before = picture(sprint, without=(".sprintlog",))
     result = run("note", "seen")
     assert (result.code, path in result.err) == (1, True)
@@ -137,9 +139,29 @@ def test_what_is_recorded_of_an_edit_is_masked(sprint: Path, done: Run) -> None:
     assert token not in told
 
 
-def _move(path: str) -> None:
-    """Let the sprint of a log have its state file elsewhere, as a forged log would."""
+@pytest.mark.parametrize("into", [".git/hooks", "..", "a/../../b", ".sprintlog"])
+def test_restore_that_a_log_began_is_checked(
+    tree: Path, done: Run, run: Run, into: str
+) -> None:
+    """Whoever records next finishes a restore, but in no folder of git's or a log's."""
+    taken = done("log", "--type", "snapshot-taken", "--json").lines[-1]
+    commit = taken["data"]["snapshot"]
+    _forge(RestoreStarted(commit, commit, into=into), taken["stream"])
+    before = _around(tree)
+    result = run("note", "seen")
+    assert "is no folder to put files into" in result.err
+    assert _around(tree) == before
+
+
+def _around(tree: Path) -> Picture:
+    """Return all that is in and around a tree but what each command writes."""
+    seen = picture(tree.parent, without=("tree/.git/sprintlog",))
+    return {path: found for path, found in seen.items() if path != "tree/PROGRESS.yaml"}
+
+
+def _forge(fact: Fact, stream: str) -> None:
+    """Put an event into a log that no command of ours would, as a forged log has it."""
     with Workspace.open(Path.cwd()) as workspace:
-        fact = SprintCompiled({"phases": []}, Place(path))
         forged = draft(fact, at=workspace.now(), actor="x")
-        workspace.log.append(sprint_stream("auth"), [forged], expect=2)
+        version = max(event.version for event in workspace.log.read_stream(stream))
+        workspace.log.append(stream, [forged], expect=version)

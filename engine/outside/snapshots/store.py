@@ -20,7 +20,7 @@ from ...errors import (
     UnreadableError,
 )
 from ...log.stores.descriptors import give_back
-from ..folders import is_gits_own, opened
+from ..folders import is_sound, opened
 from ..git import Git, GitError
 from .entries import Snapshot, assemble, decode
 from .objects import DamagedError, Objects, blobs_of
@@ -119,7 +119,7 @@ class Store:
             path = os.fsdecode(name)
             if path == MANIFEST:
                 manifest = oid.decode()
-            elif path.startswith(f"{FILES}/") and _is_sound(path):
+            elif path.startswith(f"{FILES}/") and is_sound(path):
                 files.append((path[6:], int(mode, 8), oid.decode(), size))
             else:
                 raise UnreadableError(
@@ -259,12 +259,6 @@ def sync_folder(folder: Path) -> None:
             # It only knows a number.
             error.filename = os.fspath(folder)
             raise
-
-
-def _is_sound(path: str) -> bool:
-    """Tell whether a path stays below its root and out of git's own folder."""
-    parts = path.split("/")
-    return not any(part in ("", ".", "..") or is_gits_own(part) for part in parts)
 
 
 def _missing(commit: str) -> NotFoundError:
