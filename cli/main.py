@@ -10,7 +10,7 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 
-from .output import USAGE, print_error, print_text
+from .output import USAGE, clear_counting, print_error, print_text
 
 SECTIONS = {
     "Begin": {
@@ -135,7 +135,10 @@ def main() -> None:
     """Run the command line; the only place where every error ends."""
     try:
         _hold_standard_files()
-        cli.main(standalone_mode=False)
+        try:
+            cli.main(standalone_mode=False)
+        finally:
+            clear_counting()
     except SprintlogError as error:
         sys.exit(print_error(error, as_json="--json" in sys.argv))
     except click.exceptions.Exit as error:

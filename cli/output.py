@@ -96,13 +96,28 @@ def progress(text: str) -> None:
 
 
 def counting(what: str) -> Callable[[int], None]:
-    """Return what keeps one line on a terminal's stderr up to date: `1000 WHAT`."""
+    """Return what keeps one line on a terminal's stderr up to date: `1000 WHAT`.
+
+    Whatever is written after it clears it.
+    """
 
     def tell(count: int) -> None:
         if sys.stderr.isatty():
-            _write(STDERR, f"\r{count} {what}".encode())
+            _write(STDERR, f"{count} {what}".encode())
+            _counting.append(what)
 
     return tell
+
+
+_counting: list[str] = []
+"""What stands on the terminal's line that counts, while there is one."""
+
+
+def clear_counting() -> None:
+    """Take away the line that counts, if there is one."""
+    if _counting:
+        _counting.clear()
+        _write(STDERR, b"\r\x1b[K")
 
 
 def print_json(answer: Any) -> None:
@@ -236,6 +251,7 @@ def envelope(event: Recorded) -> dict[str, Any]:
 
 def _write(descriptor: int, content: bytes) -> None:
     """Write all of it, in one call wherever the system takes it in one."""
+    clear_counting()
     view = memoryview(content)
     try:
         while view:
