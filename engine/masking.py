@@ -21,7 +21,13 @@ FORMS: dict[str, tuple[tuple[str, ...], str]] = {
     "stripe-key": (("k_live_", "k_test_"), r"\b[sr]k_(?:live|test)_[0-9A-Za-z]{16,}"),
     "npm-token": (("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
     "pypi-token": (("pypi-",), r"\bpypi-[\w-]{50,}"),
-    "json-web-token": (("eyJ",), r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}"),
+    # Only where its three parts are ahead, and once from the beginning of the first:
+    # from each `eyJ` in a long word to its end would take forever.
+    "json-web-token": (
+        ("eyJ",),
+        r"(?<![\w-])(?=[\w-]*+\.[\w-]{10,}+\.[\w-]{10})(?P<before>[\w-]*?)"
+        r"\beyJ[\w-]{10,}+\.[\w-]{10,}+\.[\w-]{10,}+",
+    ),
     "bearer-token": (("earer ",), r"(?<=\b[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*"),
     "password-in-address": (("://",), r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
     "private-key": (
@@ -29,7 +35,11 @@ FORMS: dict[str, tuple[tuple[str, ...], str]] = {
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     ),
 }
-"""Name of each form, words without which it cannot be there, and its pattern."""
+"""Name of each form, words without which it cannot be there, and its pattern.
+
+A pattern takes time in proportion to the text, whatever the text. What it has to begin
+with and is no part of the token is its group `before`.
+"""
 
 TEXTS = frozenset(
     {"summary", "error", "reason", "details", "why", "done", "text", "output", "errors"}
@@ -48,14 +58,16 @@ def mask(text: str) -> str:
     """Return text with every known token replaced by `[masked: its form]`."""
     for form, (words, pattern) in FORMS.items():
         if any(word in text for word in words):
-            text = _compiled(pattern).sub(f"[masked: {form}]", text)
+            compiled = _compiled(pattern)
+            before = r"\g<before>" if compiled.groups else ""
+            text = compiled.sub(f"{before}[masked: {form}]", text)
     return text
 
 
 def masked_spans(text: str) -> list[tuple[int, int]]:
     """Return where the tokens of a text begin and end."""
     return [
-        found.span()
+        (found.end("before") if found.re.groups else found.start(), found.end())
         for words, pattern in FORMS.values()
         if any(word in text for word in words)
         for found in _compiled(pattern).finditer(text)

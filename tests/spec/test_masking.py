@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.masking import FORMS, mask, mask_all, mask_texts
+from sprintlog.engine.masking import FORMS, mask, mask_all, mask_texts, masked_spans
 
 SECRETS = {
     "github-token": "ghp_" + "a1" * 18,
@@ -37,6 +37,32 @@ def test_masks_every_form(form: str) -> None:
 def test_leaves_other_text_alone(text: str) -> None:
     """What is not a token beyond doubt stays as it is."""
     assert mask(text) == text
+
+
+@pytest.mark.parametrize("before", ["key-", "a.b.", "_-", "x" * 20 + "."])
+def test_masks_a_token_in_a_word(before: str) -> None:
+    """A JSON web token is found wherever a word begins, and what is before it stays."""
+    secret = SECRETS["json-web-token"]
+    text = f"{before}{secret}"
+    assert mask(text) == f"{before}[masked: json-web-token]"
+    assert masked_spans(text) == [(len(before), len(text))]
+
+
+BYTES = 2 * 1024 * 1024
+BETWEEN = ["aaaa-", "aaaaaaaaaaaaaaaa.", "A ", "a:b", "=@/", ""]
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+@pytest.mark.parametrize("form", FORMS)
+def test_long_texts_take_no_longer_for_their_size(form: str, between: str) -> None:
+    """Of a text full of beginnings of tokens each is looked at in bounded time.
+
+    A form that went through the rest of the text for each of them would not end.
+    """
+    for word in FORMS[form][0]:
+        piece = f"{word}{between}"
+        text = piece * (BYTES // len(piece))
+        assert len(mask(text)) > 0
 
 
 def test_masks_only_free_texts() -> None:
