@@ -128,14 +128,20 @@ def sample(ground: Ground, *, size: int, chance: random.Random) -> list[Case]:
 
 
 def sweep(
-    runner: Runner, ground: Ground, chosen: list[Case], folder: Path
+    runner: Runner,
+    ground: Ground,
+    chosen: list[Case],
+    folder: Path,
+    *,
+    gives_up: bool = False,
 ) -> Iterator[str]:
-    """Yield what is wrong after each fault."""
+    """Yield what is wrong after each fault, when it is finished or given up."""
+    judge = _judge_given_up if gives_up else _judge
     for case in chosen:
         place = folder / "struck"
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(ground.folder, place, symlinks=True)
-        for problem in _judge(runner, ground, case, place):
+        for problem in judge(runner, ground, case, place):
             yield f"{case.how} at {case.at} ({ground.operations[case.at - 1]}): {problem}"
 
 
@@ -158,6 +164,31 @@ def _judge(runner: Runner, ground: Ground, case: Case, place: Path) -> Iterator[
     if picture(place) != ground.after:
         yield "the tree is not right after the repetition"
     yield from _still_there(runner, ground, place)
+
+
+def _judge_given_up(
+    runner: Runner, ground: Ground, case: Case, place: Path
+) -> Iterator[str]:
+    first = runner.run(place, *COMMAND, fault={"at": case.at, "how": case.how})
+    yield from judge_ending(first)
+    types = [event["type"] for event in runner.inspect(place)["events"]]
+    is_open = types.count("restore-started") > types.count("files-restored")
+    gone = "restore-started" in types and not is_open
+    done = runner.run(place, "restore", "--give-up")
+    if done.code != (0 if is_open else 3):
+        yield f"given up it says {done.code} {done.err!r}"
+    last = runner.run(place, "note", "next", *AT)
+    if last.code != 0 or last.err:
+        yield f"the next command says {last.code} {last.err!r}"
+    now, wanted = picture(place), ground.after if gone else ground.before
+    if now != wanted:
+        yield f"given up, the tree differs in {_unlike(ground, now, began=gone)}"
+    seen = runner.inspect(place)
+    types = [event["type"] for event in seen["events"]]
+    if types.count("rolled-back") != (2 if is_open else int(gone)):
+        yield f"the state went {types.count('rolled-back')} ways"
+    if not seen["sound"]:
+        yield f"not sound: {seen['findings']}"
 
 
 def _still_there(runner: Runner, ground: Ground, place: Path) -> Iterator[str]:

@@ -39,3 +39,13 @@ def test_killed_restore_is_finished_by_the_next_command(
         pytest.skip(str(reason))
     chosen = sample(ground, size=24, chance=random.Random(SEED))
     assert list(sweep(runner, ground, chosen, folder)) == []
+
+
+def test_killed_restore_is_given_up_from_anywhere(runner: Runner, folder: Path) -> None:
+    """Killed anywhere and given up, files and state are as they were before."""
+    try:
+        ground = prepare(runner, folder)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    chosen = sample(ground, size=16, chance=random.Random(SEED))
+    assert list(sweep(runner, ground, chosen, folder, gives_up=True)) == []

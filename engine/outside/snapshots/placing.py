@@ -151,6 +151,8 @@ class _Placer:
 
     def _remove(self, descriptor: int, name: str, path: str) -> str | None:
         self._settle(descriptor, path)
+        # One that was cut short may have begun to write it.
+        unlink(descriptor, _draft(path))
         kind = kind_of(descriptor, name)
         if kind is None:
             return None

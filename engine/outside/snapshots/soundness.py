@@ -10,9 +10,11 @@ import random
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EIO
 from hashlib import sha1
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from ..folders import opened
 from ..git import Git, GitError
@@ -81,7 +83,8 @@ def _small(folder: Path) -> Iterator[Unsound]:
         if _read(folder / name) != content:
             yield Unsound(folder / name, "is not as it was made")
     for ref in (folder / "refs" / "snapshots").glob("[0-9a-f]*"):
-        if ref.suffix != ".lock" and not _REF.fullmatch(_read(ref) or b""):
+        named = None if ref.suffix == ".lock" else _read(ref)
+        if named is not None and not _REF.fullmatch(named):
             yield Unsound(ref, "names no snapshot")
     for loose in (folder / "objects").glob("[0-9a-f][0-9a-f]/*"):
         if not loose.name.startswith("tmp_") and not _is_object(loose):
@@ -94,10 +97,7 @@ def _problem_of(pack: Path) -> str | None:
     index = pack.with_suffix(".idx")
     if not index.exists():
         return "has lost its index"
-    with open(index, "rb") as file, open(pack, "rb") as other:
-        file.seek(-2 * _SUM, os.SEEK_END)
-        other.seek(-_SUM, os.SEEK_END)
-        is_its_own = file.read(_SUM) == other.read(_SUM)
+    is_its_own = _tail(index, 2 * _SUM)[:_SUM] == _tail(pack, _SUM)
     if not is_its_own or not _is_whole(index):
         return "has an index that is not what was written"
     return None
@@ -105,22 +105,25 @@ def _problem_of(pack: Path) -> str | None:
 
 def _is_whole(path: Path) -> bool:
     """Tell whether a file ends with the checksum of what comes before."""
-    try:
-        with open(path, "rb") as file:
-            left = os.fstat(file.fileno()).st_size - _SUM
-            counted = sha1(usedforsecurity=False)
-            while left > 0:
-                content = file.read(min(left, _CHUNK))
-                if not content:
-                    return False
-                counted.update(content)
-                left -= len(content)
-            return counted.digest() == file.read()
-    except FileNotFoundError:
-        raise
-    except OSError:
-        # A disk that does not give it back has lost it.
-        return False
+    with _reading(path) as file:
+        left = os.fstat(file.fileno()).st_size - _SUM
+        counted = sha1(usedforsecurity=False)
+        while left > 0:
+            content = file.read(min(left, _CHUNK))
+            if not content:
+                return False
+            counted.update(content)
+            left -= len(content)
+        return counted.digest() == file.read()
+    return False
+
+
+def _tail(path: Path, length: int) -> bytes:
+    with _reading(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(size - length, 0))
+        return file.read()
+    return b""
 
 
 def _is_object(loose: Path) -> bool:
@@ -183,7 +186,26 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> bytes | None:
+    """Return a file's bytes, none of one that the disk has lost; None without a file."""
     try:
-        return path.read_bytes()
-    except OSError:
+        with _reading(path) as file:
+            return file.read()
+    except FileNotFoundError:
         return None
+    return b""
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[IO[bytes]]:
+    """Hold a file open; what is in the block ends where a disk does not give it back.
+
+    Any other error may be over in a moment: nothing is set aside for that.
+    """
+    try:
+        with open(path, "rb") as file:
+            yield file
+    except OSError as error:
+        if error.errno != EIO:
+            # Where it was only read, it does not know what.
+            error.filename = error.filename or os.fspath(path)
+            raise
