@@ -27,7 +27,7 @@ from .lifecycle import need_of
 from .loop import is_begun_for
 from .ralph_next import run_hooks, work_on_goal
 from .state import Plan, Sprint
-from .stopping import decide_first, leads_on, still, stop_of, used_up
+from .stopping import GO_ON, decide_first, leads_on, still, stop_of, used_up
 from .transitions import check_exists
 from .tree import Node, gate_is_open, gate_status
 from .words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
@@ -78,7 +78,7 @@ def _of_sprint(plan: Plan) -> Action:
         case words.NOT_STARTED:
             return Action(START)
         case words.INTERRUPTED:
-            return Action(RESUME, why=still(plan))
+            return Action(RESUME, why=still(plan), hint=GO_ON)
         case words.COMPLETED:
             return Action(DONE)
         case _:

@@ -17,7 +17,7 @@ from .ralph_settings import ralph_fields
 from .retry import next_retry_at
 from .state import Plan, Sprint
 from .transitions import check_exists, check_goal, check_open, check_running
-from .words import COMPLETED, FAILURE_CATEGORIES
+from .words import COMPLETED, FAILURE_CATEGORIES, STOPPED
 
 GOAL, _CLAIM, _FAILURE = "\ngoal", "\nclaim", "\nfailure"
 """Stand where addresses stand: none of them holds a line break."""
@@ -58,7 +58,11 @@ def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
         if plan.was_said("", again):
             return []
     check_goal(sprint, "complete the goal")
-    found = reach_goal(sprint, summary=summary)
+    # Who worked while somebody stopped the sprint has ended the iteration all the same.
+    found: Fact = GoalClaimed(plan.iteration, f"the sprint is {plan.status}", summary)
+    is_kept = plan.turns.number or plan.was_said(_CLAIM, found)
+    if plan.status not in STOPPED or not is_kept:
+        found = reach_goal(sprint, summary=summary)
     if isinstance(found, GoalClaimed) and plan.was_said(_CLAIM, found):
         return []
     return [*(end_iteration(sprint) if plan.turns.number else []), found]

@@ -32,6 +32,10 @@ _BECAUSE = {
 }
 
 
+GO_ON = "`sprintlog sprint resume`; `sprintlog run` goes on by itself"
+"""What leads on from a loop that was stopped from outside."""
+
+
 def stop_of(plan: Plan) -> Action:
     """Return why a sprint that is paused, blocked or waits for a person stands still."""
     status = plan.status

@@ -100,6 +100,17 @@ def test_phases_come_before_the_goal(given: Any) -> None:
     scenario.when(complete_goal).then_refused(phase="a")
 
 
+def test_a_claim_in_a_pause_is_kept() -> None:
+    """What an agent did while somebody paused the sprint ends its iteration (P33)."""
+    scenario = begun().do(start_iteration).given(f.SprintPaused())
+    claim = r.GoalClaimed(1, "the sprint is paused", "x")
+    scenario.when(complete_goal, summary="x").then(f.IterationEnded(1), claim)
+    scenario.when(complete_goal, summary="x").then_nothing()
+    scenario.when(complete_goal, summary="y").then_refused(state="paused")
+    scenario.do(resume_sprint).do(complete_goal, summary="x")
+    assert scenario.status == "completed"
+
+
 def test_no_sprint_is_closed_over_its_goal() -> None:
     """Steps, `min-iterations` and the goal are not passed over: the way out is named."""
     scenario = begun(goal(min_iterations=5)).do(start_iteration).do(add_step, prompt="x")
