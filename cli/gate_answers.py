@@ -43,7 +43,8 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
 def _answer(outcome: Outcome, checked: GateChecked, word: str) -> dict[str, Any]:
     references = [reference(event) for event in outcome.events]
     main = next(found for found in references if found["type"] == GateChecked.type)
-    node = outcome.sprint.plan.tree.find(checked.phase)
+    plan = outcome.sprint.plan
+    node = plan.tree.find(checked.phase)
     return {
         **main,
         **({"duplicate": True} if outcome.duplicate else {}),
@@ -59,7 +60,7 @@ def _answer(outcome: Outcome, checked: GateChecked, word: str) -> dict[str, Any]
         "output": checked.output,
         "output_bytes": checked.output_bytes,
         "output_sha256": checked.output_sha256,
-        "repair_prompt": repair_prompt(node) if node and word != PASSED else None,
+        "repair_prompt": repair_prompt(plan, node) if node and word != PASSED else None,
         "events": references,
     }
 
@@ -86,6 +87,7 @@ def _print(outcome: Outcome, checked: GateChecked, answer: dict[str, Any]) -> No
         phase=checked.phase,
         attempt=checked.attempt,
         exit_code=checked.exit_code,
+        timed_out=checked.timed_out,
         output=checked.output,
     )
     print_text(*told.split("\n"))

@@ -216,7 +216,7 @@ def _described(sprint: Sprint, node: Node) -> dict[str, Any]:
         "error": said.get("error"),
         "pid": started.pid if started else None,
         "lost": started is not None and not is_alive(started),
-        "repair_prompt": repair_prompt(node),
+        "repair_prompt": repair_prompt(sprint.plan, node),
     }
 
 

@@ -27,6 +27,7 @@ from .gates import (
     attempts_of,
     check_due,
     find_gate,
+    gate_key,
     gate_of,
     is_due,
     next_attempt,
@@ -139,7 +140,7 @@ def record_gate(
     made = attempts_of(node)
     again = _fact(node, made, result, elsewhere=True)
     is_over = not gate_is_open(node.data)
-    if (is_over or attempt == made) and sprint.plan.was_said(_key(node), again):
+    if (is_over or attempt == made) and sprint.plan.was_said(gate_key(node), again):
         return []
     if is_over:
         raise RefusedError(
@@ -168,7 +169,7 @@ def run_of(plan: Plan, node: Node) -> GateStarted | None:
     """Return how the run began that is under way; None for one nobody of ours began."""
     if gate_status(node.data) != RUNNING:
         return None
-    said = plan.said.get(_key(node))
+    said = plan.said.get(gate_key(node))
     if isinstance(said, tuple):
         tag, fields = said
         return msgspec.convert(fields, GateStarted) if tag == GateStarted.type else None
@@ -234,11 +235,6 @@ def _is_blocked(node: Node) -> bool:
 def _fact(node: Node, attempt: int, result: GateResult, *, elsewhere: bool) -> GateChecked:
     said = msgspec.structs.asdict(result)
     return GateChecked(node.address, attempt, **said, elsewhere=elsewhere)
-
-
-def _key(node: Node) -> str:
-    # No address holds a control character, so this one is nobody else's.
-    return f"\ngate\n{node.address}"
 
 
 def forget_gates(node: Node) -> None:
@@ -319,7 +315,7 @@ def _evolves(
         change(plan, node, fact, at)
         plan.tree.settle_gate(node, at)
         if isinstance(fact, GateStarted | GateChecked):
-            plan.say(_key(node), fact)
+            plan.say(gate_key(node), fact)
             if node.leaf >= 0 and done_work(plan, node.address) is None:
                 # Whoever has a leaf's gate checked has done its work.
                 keep_done(plan, WorkDone(node.address))

@@ -130,7 +130,13 @@ def word_after(attempts: int) -> str:
     return RETRYING if attempts == 1 else FAILED
 
 
-def repair_prompt(node: Node) -> str | None:
+def gate_key(node: Node) -> str:
+    """Return where a plan keeps what was said last of a gate's checks."""
+    # No address holds a control character, so this one is nobody else's.
+    return f"\ngate\n{node.address}"
+
+
+def repair_prompt(plan: Plan, node: Node) -> str | None:
     """Return what an agent that repairs a failed gate is told; None when none is due.
 
     That is the gate's own prompt, and below it how it failed.
@@ -138,11 +144,13 @@ def repair_prompt(node: Node) -> str | None:
     if gate_status(node.data) not in (RETRYING, FAILED):
         return None
     gate, tracking = gate_of(node), node.data["gate-tracking"]
+    said = plan.last_said(gate_key(node))
     failure = failure_text(
         gate,
         phase=node.address,
         attempt=attempts_of(node),
         exit_code=tracking.get("last-exit-code"),
+        timed_out=said is not None and said[1].get("timed_out") is True,
         output=str(tracking.get("last-output") or ""),
     )
     prompt = gate.on_fail_prompt
@@ -150,12 +158,19 @@ def repair_prompt(node: Node) -> str | None:
 
 
 def failure_text(
-    gate: Gate, *, phase: str, attempt: int, exit_code: object, output: str
+    gate: Gate,
+    *,
+    phase: str,
+    attempt: int,
+    exit_code: object,
+    timed_out: bool,
+    output: str,
 ) -> str:
     """Return how a gate failed; script and output are indented, to be seen as such."""
+    # The code of a script that was ended says only by which signal.
+    how = "at its time limit" if timed_out else f"with exit code {exit_code}"
     parts = [
-        f"The gate of {phase} failed with exit code {exit_code} "
-        f"(attempt {attempt} of {gate.attempts_max})."
+        f"The gate of {phase} failed {how} (attempt {attempt} of {gate.attempts_max})."
     ]
     if gate.script:
         parts += ["Its script:", _indented(gate.script)]

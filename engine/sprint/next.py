@@ -119,7 +119,7 @@ def _gate(plan: Plan, node: Node) -> Action:
     return Action(
         GATE,
         phase=node.address,
-        prompt=repair_prompt(node),
+        prompt=repair_prompt(plan, node),
         model=_model(node),
         attempt=next_attempt(plan, node),
     )

@@ -32,7 +32,7 @@ _BECAUSE = {
 }
 
 
-GO_ON = "`sprintlog sprint resume`; `sprintlog run` goes on by itself"
+GO_ON = "`sprintlog sprint resume`; `sprintlog run -- COMMAND` does that itself"
 """What leads on from a loop that was stopped from outside."""
 
 

@@ -152,7 +152,8 @@ class Runner(GoalRunner):
         for fact in map(CODEC.decode, ran.outcome.events):
             if isinstance(fact, GateChecked):
                 passed = verdict_of(fact) == PASSED
-                how = "" if passed else f": exit code {fact.exit_code}"
+                why = "time limit" if fact.timed_out else f"exit code {fact.exit_code}"
+                how = "" if passed else f": {why}"
                 self._tell(f"       {'passed' if passed else 'failed'}{how}")
 
     def _repair(self, action: actions.Action) -> bool:

@@ -88,7 +88,7 @@ def told(scenario: Scenario) -> str | None:
     """Return what an agent that repairs the gate is told."""
     node = scenario.sprint.plan.tree.find("p")
     assert node is not None
-    return repair_prompt(node)
+    return repair_prompt(scenario.sprint.plan, node)
 
 
 def test_tells_what_to_repair(running: Any) -> None:
@@ -99,6 +99,12 @@ def test_tells_what_to_repair(running: Any) -> None:
         "Repair it.\n\nThe gate of p failed with exit code 2 (attempt 1 of 4)."
         "\n\nIts script:\n\n    make test\n\nWhat it printed:\n\n    1 failed"
     )
+
+
+def test_tells_of_its_time_limit(running: Any) -> None:
+    """A script that was ended at its limit did not fail with the code of a signal."""
+    scenario = check(at_its_gate(running), 143, timed_out=True).go()
+    assert str(told(scenario)).startswith("The gate of p failed at its time limit")
 
 
 def test_tells_what_it_can(running: Any) -> None:
