@@ -153,12 +153,9 @@ class Capturer:
                 "command": culprit.command,
                 "exit_code": result.exit_code,
                 "timed_out": result.timed_out,
-                "output": result.output,
                 "output_sha256": result.output_sha256,
             }
-        if masks:
-            texts = ("error", "command", "output")
-            said |= {name: mask(said[name]) for name in texts if name in said}
-        if culprit is not None:
-            said["output"] = said["output"][-OUTPUT_CHARS_MAX:]
+            # What is cut out of it is masked whole before.
+            output = mask(result.output) if masks else result.output
+            said["output"] = output[-OUTPUT_CHARS_MAX:]
         return said

@@ -43,6 +43,7 @@ with and is no part of the token is its group `before`.
 
 TEXTS = frozenset(
     {"summary", "error", "reason", "details", "why", "done", "text", "output", "errors"}
+    | {"command"}
     | {"title", "description", "reasoning", "rejection_reason", "goal", "prompt"}
     | {"context", "injection", "requests"}
     # Of the journal; its ids, words and paths stay what they are.

@@ -7,7 +7,9 @@ import click
 from sprintlog.engine.sprint.rollback import roll_back
 from sprintlog.engine.sprint.snapshots import has_snapshot
 from sprintlog.projections.as_of import target_of
+from sprintlog.projections.workspace import Workspace
 
+from ..output import warn
 from ..recording import Options, act, answer_and_refresh
 from ..wiring import open_workspace, with_recording
 
@@ -46,10 +48,7 @@ def command(
         version = workspace.version_at(sprint_id, to)
         is_inside = workspace.is_inside_append(sprint_id, version)
         if with_files is None:
-            sprint = workspace.sprint(sprint_id)
-            with_files = to == "best" and has_snapshot(
-                sprint, target_of(workspace.log, sprint)
-            )
+            with_files = to == "best" and _can_bring_files(workspace, sprint_id)
         if with_files:
             # Imported here: most rollbacks are of the state alone.
             from sprintlog.projections.restore_plans import Wish
@@ -82,3 +81,13 @@ def command(
             {"to": to, **wish},
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def _can_bring_files(workspace: Workspace, sprint_id: str) -> bool:
+    """Tell whether the files of the best can come too; say so where only they cannot."""
+    sprint = workspace.sprint(sprint_id)
+    target = target_of(workspace.log, sprint)
+    is_kept = has_snapshot(sprint, target)
+    if sprint.record.snapshots and not is_kept:
+        warn(f"iteration {target} has no snapshot: the files stay as they are")
+    return is_kept

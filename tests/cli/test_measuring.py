@@ -289,6 +289,22 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
     assert read_state(sprint)["stats"]["current-iteration"] == 2
 
 
+def test_files_that_cannot_come_back_are_said(sprint: Path, done: Run, run: Run) -> None:
+    """Where the target has no snapshot the state goes back alone, and not in silence."""
+    good, bad = options(M), options({**M, "tests_passed": 4})
+    done("iteration", "start")
+    done("iteration", "end", *good, "--snapshot")
+    for line in (options({**M, "tests_passed": 10}), bad):
+        done("iteration", "start")
+        done("iteration", "end", *line)
+    result = run("rollback", "--to", "best")
+    assert result.code == 0
+    assert result.err == (
+        "warning: iteration 2 has no snapshot: the files stay as they are\n"
+    )
+    assert run("restore", "best").code == 3
+
+
 def test_selects_and_says_so_again(measured: Path, done: Run) -> None:
     """A selection is recorded once, with all that speaks for it."""
     first = done("iteration", "select", "--json").json
