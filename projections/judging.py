@@ -89,8 +89,7 @@ class Judged:
 
     def off_path(self) -> set[int]:
         """Return the iterations that a rollback left behind."""
-        measured = {entry.number for entry in self.tracker.measured}
-        return measured - set(measured_on_path(self.sprint))
+        return set(self.tracker.numbers()) - set(measured_on_path(self.sprint))
 
     def best(self) -> Judgement | None:
         """Return the judgement of the tracker's best iteration, None without one."""
@@ -114,8 +113,7 @@ class Judged:
 
     def target(self) -> int | None:
         """Return the iteration that a rollback to the best goes to, None without one."""
-        best, newest = self.best_in_force(), self.tracker.highest
-        target = rollback_target(self._on_path(newest), best, self.rules)
+        target = self._target(self.tracker.highest)
         if target is None and self.tracker.best is not None:
             target = max(measured_on_path(self.sprint), default=None)
         return target
@@ -147,13 +145,24 @@ class Judged:
             self.rules,
             max_iterations=max_iterations(self.sprint.plan.document),
             begun=self.sprint.record.iteration_max,
-            before=self._on_path(number - 1),
+            find_target=lambda: self._target(number),
         )
 
-    def _on_path(self, highest: int) -> Iterator[Judgement]:
-        """Yield what was measured on the path up to a number, the newest first."""
-        numbers = [n for n in measured_on_path(self.sprint) if n <= highest]
-        yield from self._judge.some(reversed(numbers))
+    def _target(self, number: int) -> int | None:
+        """Return where a rollback from an iteration goes."""
+        on_path = measured_on_path(self.sprint)
+        return rollback_target(
+            (self._judge.judge(n) for n in reversed(on_path) if n <= number),
+            self.best_in_force(),
+            self.rules,
+            verified=lambda highest: self._verified(on_path, highest),
+        )
+
+    def _verified(self, on_path: list[int], highest: int) -> Iterator[Judgement]:
+        """Yield the verified iterations on the path up to a number, the newest first."""
+        verified = set(self.tracker.numbers(verified=True))
+        found = [n for n in on_path if n <= highest and n in verified]
+        yield from self._judge.some(reversed(found)) if found else ()
 
     def selection(self) -> Selection:
         """Return the loop's result if it ended now; raise `RefusedError` without one."""

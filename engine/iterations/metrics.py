@@ -180,3 +180,16 @@ def _refused(name: str, value: object, why: str) -> RefusedError:
 
 def _contradict(why: str, *fields: str) -> None:
     raise RefusedError(f"the metrics contradict each other: {why}", fields=list(fields))
+
+
+def not_verified(now: Figures) -> str | None:
+    """Return why what was measured is not verified; None when it is."""
+    if now.tests_failed is None or now.tests_passed is None:
+        return "its tests are not known"
+    if now.tests_failed > 0:
+        return f"{now.tests_failed} of its tests failed"
+    if now.tests_passed < 1:
+        return "none of its tests passed"
+    if now.build_status == FAILED:
+        return "its build failed"
+    return None

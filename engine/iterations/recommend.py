@@ -1,8 +1,7 @@
 """What to do after an iteration: continue, stop, roll back or ask a person, and why."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from itertools import chain
 from typing import NamedTuple
 
 from .alerts import CRITICAL, HIGH, MEDIUM
@@ -81,13 +80,12 @@ def recommend(
     *,
     max_iterations: int | None,
     begun: int = 0,
-    before: Iterable[Judgement] = (),
+    find_target: Callable[[], int | None] | None = None,
 ) -> Recommendation:
     """Return what to do after the iteration; the first rule that applies decides.
 
-    `begun` is the highest number ever given: it counts against the maximum. `before` are
-    those on the path to it, the newest first; they are read only to find where a rollback
-    goes.
+    `begun` is the highest number ever given: it counts against the maximum.
+    `find_target` is asked where a rollback goes, only if that is the advice.
     """
     stops = _stops(judged, rules, max_iterations, max(begun, judged.number))
     if judged.loop is not None and judged.loop.is_infinite:
@@ -103,8 +101,8 @@ def recommend(
         why = Reason(f"only {share}% of the score's weight was measured", UNSURE)
         return _escalate(judged, "high uncertainty", "Too little measured", [why])
     if is_setback(judged, best, rules):
-        target = rollback_target(chain([judged], before), best, rules)
-        return _rollback(judged, best, rules, target)
+        ask = find_target or (lambda: rollback_target([judged], best, rules))
+        return _rollback(judged, best, rules, ask())
     if stops:
         return _stop(judged, *_STOPS[stops[0][0]], [why for _, why in stops])
     return _continue(judged)

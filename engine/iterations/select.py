@@ -9,7 +9,7 @@ from .deltas import deltas
 from .exact import exact, rounded, short, shown
 from .facts import BestSelected, RulesSet
 from .judging import Judgement
-from .metrics import FAILED
+from .metrics import not_verified
 from .score import Score, compared
 from .tracker import BASELINE_NUMBER, Best
 
@@ -83,20 +83,6 @@ class Selection(NamedTuple):
         )
 
 
-def not_verified(judged: Judgement) -> str | None:
-    """Return why an iteration is not verified; None when it is."""
-    now = judged.figures
-    if now.tests_failed is None or now.tests_passed is None:
-        return "its tests are not known"
-    if now.tests_failed > 0:
-        return f"{now.tests_failed} of its tests failed"
-    if now.tests_passed < 1:
-        return "none of its tests passed"
-    if now.build_status == FAILED:
-        return "its build failed"
-    return None
-
-
 def refusal(judged: Judgement, rules: RulesSet) -> str | None:
     """Return why an iteration may not be selected; None when it may."""
     value = judged.score.value
@@ -105,7 +91,7 @@ def refusal(judged: Judgement, rules: RulesSet) -> str | None:
     limit = exact(rules.thresholds.acceptance)
     if value < limit:
         return f"its score {shown(value, SCORE_PLACES)} is below {shown(limit, 2)}"
-    return not_verified(judged) if rules.verification_required else None
+    return not_verified(judged.figures) if rules.verification_required else None
 
 
 def regression(judged: Judgement, other: Judgement, rules: RulesSet) -> str | None:
@@ -173,7 +159,7 @@ def describe(
     degradation = _degradation(chosen, last, later)
     # The baseline is a floor: it needs no score of its own, only sound tests.
     is_baseline = chosen.number == BASELINE_NUMBER
-    why_not = not_verified(chosen) if is_baseline else refusal(chosen, rules)
+    why_not = not_verified(chosen.figures) if is_baseline else refusal(chosen, rules)
     fit = [one for one in judged if refusal(one, rules) is None]
     if is_baseline:
         rationale = _floor(chosen, fit, rules)
@@ -329,7 +315,7 @@ def _rationale(
         said = [f"{name} has the best score ({score}), not verified: {why_not}"]
     elif any((_order(one, chosen) or 0) > 0 for one in judged):
         said = [f"{name} has the highest quality of those verified ({score})"]
-    if not_verified(chosen) is None:
+    if not_verified(now) is None:
         skipped = "" if now.tests_passed == now.test_count else ", the rest skipped"
         said.append(f"All tests passing ({now.tests_passed}/{now.test_count}{skipped})")
         if now.build_status is None:

@@ -1,14 +1,16 @@
 """Where a rollback goes: to the last work that was as good as the best."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from itertools import chain
 
 from .alerts import CRITICAL, HIGH
 from .exact import exact, rounded
 from .facts import RulesSet
 from .judging import Judgement, Scored
+from .metrics import not_verified
 from .score import compared
-from .select import SCORE_PLACES, not_verified
+from .select import SCORE_PLACES
 
 
 def behind_best(judged: Judgement, best: Scored | None) -> Fraction:
@@ -39,32 +41,39 @@ def is_as_good(judged: Judgement, best: Scored) -> bool:
     Scores are compared on the components that both have.
     """
     pair = compared(judged.score, best.score)
-    if pair is None or not_verified(judged) is not None:
+    if pair is None or not_verified(judged.figures) is not None:
         return False
     mine, its = pair
     return rounded(mine, SCORE_PLACES) >= rounded(its, SCORE_PLACES)
 
 
 def rollback_target(
-    newest_first: Iterable[Judgement], best: Scored | None, rules: RulesSet
+    newest_first: Iterable[Judgement],
+    best: Scored | None,
+    rules: RulesSet,
+    *,
+    verified: Callable[[int], Iterable[Judgement]] | None = None,
 ) -> int | None:
     """Return the iteration that a rollback goes to; None where there is none.
 
     `newest_first` are the measured iterations on the path, read only as far as needed. It
     is the latest of them that is as good as the best one and lies before the setbacks that
     the path ends with; else the best one itself. Where that is one of these setbacks it is
-    what the first of them was built on.
+    what the first of them was built on. In a long loop `verified` gives those up to a
+    number that can be meant, so that the others need not be read.
     """
     setbacks: list[Judgement] = []
-    is_ending = True
-    for one in newest_first:
-        is_ending = is_ending and is_setback(one, best, rules)
-        if is_ending:
+    rest = iter(newest_first)
+    for one in rest:
+        if is_setback(one, best, rules):
             setbacks.append(one)
-        elif best is None:
-            break
-        elif is_as_good(one, best):
-            return one.number
+            continue
+        if best is not None:
+            others = chain([one], rest) if verified is None else verified(one.number)
+            good = next((other for other in others if is_as_good(other, best)), None)
+            if good is not None:
+                return good.number
+        break
     if best is not None and all(one.number != best.number for one in setbacks):
         return best.number
     return setbacks[-1].previous if setbacks else None

@@ -31,8 +31,9 @@ BASELINE_NUMBER = 0
 NUMBER_MAX = 1_000_000_000
 """As high as iterations are counted; what another tool says beyond it is left out."""
 
-_ENTRY = Struct("<IQI?")
-"""Number, version, one more than what it was built on, and whether it is incomplete."""
+_ENTRY = Struct("<IQIB")
+"""Number, version, one more than what it was built on, and what is so of it."""
+_INCOMPLETE, _VERIFIED = 1, 2
 
 
 class Entry(NamedTuple):
@@ -43,6 +44,8 @@ class Entry(NamedTuple):
     previous: int | None
     is_incomplete: bool
     """True when a component is missing that the best one had then."""
+    is_verified: bool = False
+    """True when its tests pass, as `not_verified` has it."""
 
 
 class Best(msgspec.Struct, frozen=True, array_like=True):
@@ -102,17 +105,26 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     def newest_first(self) -> Iterator[Entry]:
         """Yield every measured iteration, beginning with the last one."""
         for place in range(len(self.ledger) - _ENTRY.size, -1, -_ENTRY.size):
-            number, version, built_on, is_incomplete = _ENTRY.unpack_from(
-                self.ledger, place
+            number, version, built_on, flags = _ENTRY.unpack_from(self.ledger, place)
+            yield Entry(
+                number,
+                version,
+                built_on - 1 if built_on else None,
+                bool(flags & _INCOMPLETE),
+                bool(flags & _VERIFIED),
             )
-            yield Entry(number, version, built_on - 1 if built_on else None, is_incomplete)
+
+    def numbers(self, *, verified: bool = False) -> list[int]:
+        """Return what was measured, all or what is verified, in the order of the events."""
+        wanted = _VERIFIED if verified else 0
+        entries = _ENTRY.iter_unpack(self.ledger)
+        return [number for number, _, _, flags in entries if flags & wanted == wanted]
 
     def keep(self, entry: Entry) -> None:
         """Add a measured iteration."""
         built_on = 0 if entry.previous is None else entry.previous + 1
-        self.ledger += _ENTRY.pack(
-            entry.number, entry.version, built_on, entry.is_incomplete
-        )
+        flags = _INCOMPLETE * entry.is_incomplete | _VERIFIED * entry.is_verified
+        self.ledger += _ENTRY.pack(entry.number, entry.version, built_on, flags)
 
     def entry(self, number: int) -> Entry | None:
         """Return the measurement of an iteration, None where there is none."""
@@ -141,7 +153,7 @@ def _take_rules(tracker: Tracker, fact: RulesSet, version: int) -> None:
 
 def _take_measured(tracker: Tracker, fact: IterationMeasured, version: int) -> None:
     # Imported here: exact numbers would cost every recording command their import.
-    from .metrics import figures
+    from .metrics import figures, not_verified
     from .score import score
 
     if not 0 < fact.number <= NUMBER_MAX or tracker.entry(fact.number):
@@ -150,14 +162,16 @@ def _take_measured(tracker: Tracker, fact: IterationMeasured, version: int) -> N
     base = tracker.baseline_at(version)
     base_figures = figures(base.metrics) if base else None
     weights = tracker.rules_at(version).weights
-    found = score(figures(fact.metrics), base_figures, weights, fact.score)
+    now = figures(fact.metrics)
+    found = score(now, base_figures, weights, fact.score)
     best = tracker.best
     lacks_some = best is not None and not found.components.issuperset(best.components)
     is_incomplete = lacks_some and not found.is_given
     built_on = fact.previous
     if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
         built_on = None
-    tracker.keep(Entry(fact.number, version, built_on, is_incomplete))
+    is_verified = not_verified(now) is None
+    tracker.keep(Entry(fact.number, version, built_on, is_incomplete, is_verified))
     if found.value is not None and not is_incomplete and _replaces(found, best):
         components = tuple(sorted(found.components))
         tracker.best = Best(

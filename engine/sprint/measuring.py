@@ -131,6 +131,8 @@ def measured_on_path(sprint: Sprint) -> list[int]:
     late speaks of what was there when its iteration ended.
     """
     record = sprint.record
+    if not record.rollbacks:
+        return sorted(record.tracker.numbers())
     stretches = path(record.rollbacks, sprint.version)
     began = dict(record.iterations)
     ends = iteration_ends(record, version=sprint.version)

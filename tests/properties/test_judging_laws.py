@@ -1,5 +1,6 @@
 """Laws of the judgement: it looks back only, and reads the same in every way."""
 
+from functools import partial
 from typing import Any
 
 from hypothesis import given
@@ -16,6 +17,7 @@ from sprintlog.engine.iterations.judging import Judge, Judgement
 from sprintlog.engine.iterations.recommend import ACTIONS, recommend
 from sprintlog.engine.iterations.score import compared
 from sprintlog.engine.iterations.select import refusal, regression, select
+from sprintlog.engine.iterations.target import rollback_target
 from tests.spec.measured import Measured
 
 from .measurements import VALUES
@@ -113,8 +115,14 @@ def test_always_gives_advice(found: Measured, limit: int | None) -> None:
     """There is an answer to every loop: one of four actions, with a confidence."""
     best = found.best()
     for one in found.all():
-        before = [found.judge(n) for n in range(one.number - 1, 0, -1)]
-        given = recommend(one, best, found.rules, max_iterations=limit, before=iter(before))
+        path = [found.judge(n) for n in range(one.number, 0, -1)]
+        given = recommend(
+            one,
+            best,
+            found.rules,
+            max_iterations=limit,
+            find_target=partial(rollback_target, path, best, found.rules),
+        )
         assert given.action in ACTIONS
         assert 0 < given.confidence <= 1
         assert given.target != one.number

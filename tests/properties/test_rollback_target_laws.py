@@ -4,7 +4,7 @@ from hypothesis import given
 
 from sprintlog.engine.iterations.exact import rounded
 from sprintlog.engine.iterations.judging import Judgement, Scored
-from sprintlog.engine.iterations.target import is_setback
+from sprintlog.engine.iterations.target import is_setback, rollback_target
 from sprintlog.engine.sprint.measuring import unmeasured_iteration
 
 from .loop_histories import LoopHistory, loop_histories
@@ -75,6 +75,17 @@ def test_ends_with_the_best_where_none_is_as_good(history: LoopHistory) -> None:
         assert history.judged.target() == target
         history.go_back(target)
         assert history.sprint.version == version
+
+
+@laws
+@given(loop_histories())
+def test_short_ways_lead_to_the_same_place(history: LoopHistory) -> None:
+    """What is passed over in a long loop without being read would not be the target."""
+    judged, path = history.judged, history.on_path()
+    best = judged.best_in_force()
+    read = [judged.one(number) for number in reversed(path)]
+    if best is not None:
+        assert judged.target() == rollback_target(read, best, judged.rules)
 
 
 @laws

@@ -7,6 +7,7 @@ import pytest
 
 from sprintlog.engine.iterations.facts import Metrics, RulesSet, Thresholds
 from sprintlog.engine.iterations.recommend import Recommendation, recommend
+from sprintlog.engine.iterations.target import rollback_target
 
 from .measured import (
     BASELINE_OF_PEAK,
@@ -26,13 +27,13 @@ def advice(
 ) -> Recommendation:
     """Return what is advised after the last iteration of a loop."""
     rules = RulesSet(thresholds=Thresholds(**limits))
-    *before, judged = found.all()
+    path, best = found.all(), found.best()
     return recommend(
-        judged,
-        found.best(),
+        path[-1],
+        best,
         rules,
         max_iterations=max_iterations,
-        before=reversed(before),
+        find_target=lambda: rollback_target(reversed(path), best, rules),
     )
 
 

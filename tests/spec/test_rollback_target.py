@@ -34,9 +34,12 @@ def test_keeps_all_work_that_is_as_good() -> None:
 def test_advice_goes_there_too() -> None:
     """What `decide` answers is the same target, and it names the best one beside it."""
     found = loop(None, [green(10), green(11), Metrics(11, 3)])
-    *before, judged = found.all()
     given = recommend(
-        judged, found.best(), RulesSet(), max_iterations=None, before=reversed(before)
+        found.judge(3),
+        found.best(),
+        RulesSet(),
+        max_iterations=None,
+        find_target=lambda: target(found),
     )
     assert (given.action, given.target, given.best) == ("rollback", 2, 1)
     assert given.reason == "Rollback to iteration 2 due to regression"

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.iterations.facts import Metrics, RulesSet, Thresholds
-from sprintlog.engine.iterations.select import Selection, not_verified, select
+from sprintlog.engine.iterations.metrics import not_verified
+from sprintlog.engine.iterations.select import Selection, select
 
 from .measured import (
     BASELINE_OF_PEAK,
@@ -120,7 +121,7 @@ def test_accepts_from_a_threshold_on(score: float, is_verified: bool) -> None:
 def test_verifies(measured: Metrics, why: str | None) -> None:
     """No failed test, at least one that passed, and no build that failed."""
     found = Measured()
-    assert not_verified(found.measure(measured, score=0.9)) == why
+    assert not_verified(found.measure(measured, score=0.9).figures) == why
     selection = selected(found)
     assert selection is not None
     assert selection.is_verified == (why is None)
