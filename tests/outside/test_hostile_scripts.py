@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 
 from sprintlog.engine.outside import kept
 from sprintlog.engine.outside.gate_script import ScriptLostError, environment_of, run_script
+from sprintlog.engine.outside.keeper import children
 from sprintlog.engine.sprint.gates import GateResult
 
 from .remains import alive_with
@@ -173,3 +175,30 @@ def test_descriptors_of_its_keeper_are_nothing_to_write_to(tmp_path: Path) -> No
         timeout_seconds=20,
     )
     assert ran.exit_code == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts processes")
+def test_script_beside_one_that_kills_its_keeper_goes_on(tmp_path: Path) -> None:
+    """What is ended in its place is what was below that keeper, and nothing else."""
+    before = children()
+    own = subprocess.Popen(["sleep", "100"], start_new_session=True)
+
+    def verdict(script: str) -> int | None:
+        environment = environment_of(os.environ)
+        try:
+            return run_script(
+                script, folder=tmp_path, environment=environment, timeout_seconds=20
+            ).exit_code
+        except ScriptLostError:
+            return None
+
+    disowning = "setsid sleep 100 & sleep 0.3; kill -KILL $PPID; sleep 100"
+    scripts = ["setsid sleep 0.8 & sleep 0.8; wait; exit 5", disowning] * 2
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(verdict, scripts)) == [5, None, 5, None]
+        assert own.poll() is None
+    finally:
+        own.kill()
+        own.wait()
+    assert children() == before
