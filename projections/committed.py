@@ -40,6 +40,8 @@ class Committed(NamedTuple):
     blob: Blob
     authored_at: str
     committed_at: str
+    is_choice: bool = False
+    """Whether a merge took it from one of its sides."""
 
 
 class _Commit(NamedTuple):
@@ -62,8 +64,8 @@ class CommittedFile:
     def versions(self, is_same: IsSame) -> list[Committed]:
         """Return every version, oldest first; raise `RefusedError` where there is none.
 
-        A version is what a commit made other than all its parents have it; one that was
-        brought back or merged counts again.
+        A version is what a commit made other than all its parents have it. What was brought
+        back counts again, and what a merge chose, where the other side was the later one.
         """
         found: dict[tuple[str, str], Committed] = {}
         waiting = [("HEAD", self._path)]
@@ -81,7 +83,12 @@ class CommittedFile:
                     waiting += self._names_before(version, is_same)
         if not found:
             raise RefusedError("git knows no committed version of this file")
-        return self._in_order(list(found.values()))
+        versions = self._in_order(list(found.values()))
+        return [
+            version
+            for before, version in zip([None, *versions], versions, strict=False)
+            if not (version.is_choice and before and before.blob == version.blob)
+        ]
 
     def content(self, version: Committed) -> bytes:
         """Return the text of a version; raise `InvalidInputError` where it is too long."""
@@ -106,9 +113,12 @@ class CommittedFile:
         for commit in commits:
             blob = there[commit.name]
             before = [there.get(parent) for parent in commit.parents]
-            if blob is not None and blob not in before:
+            is_choice = len(before) > 1 and blob in before
+            if blob is not None and (is_choice or blob not in before):
                 authored_at, committed_at = commit.authored_at, commit.committed_at
-                version = Committed(commit.name, path, blob, authored_at, committed_at)
+                version = Committed(
+                    commit.name, path, blob, authored_at, committed_at, is_choice
+                )
                 yield version, not any(before)
 
     def _commits(self, start: str, path: str) -> Iterator[_Commit]:
@@ -177,10 +187,10 @@ class CommittedFile:
         """Return versions as they follow each other, parallel ones by author's time."""
         paths = [f":(literal){path}" for path in {v.path: None for v in versions}]
         order = self._ask(
-            "rev-list", "--full-history", "--author-date-order", "--reverse", "HEAD",
-            "--", *paths,
+            "rev-list", "--full-history", "--parents", "--author-date-order", "--reverse",
+            "HEAD", "--", *paths,
         ).split("\n")  # fmt: skip
-        place = {commit: index for index, commit in enumerate(order)}
+        place = {line.partition(" ")[0]: index for index, line in enumerate(order)}
         return sorted(versions, key=lambda version: place[version.commit])
 
     def _ask(self, *arguments: str, given: str = "") -> str:
