@@ -8,7 +8,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.workspace import Workspace
 
-from .output import counted, print_json, print_text, warn
+from .output import counted, print_json, print_text
 from .recording import Options, act, answer_of, envelope_of, refresh
 from .reporting import tell_written, with_writing, write_files
 from .wiring import environment, open_workspace, with_recording
@@ -45,15 +45,19 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
         outcome = act(workspace, sprint_id, "iteration select", decide, options, {})
         judged = Judged(workspace.log, outcome.sprint)
         selection = judged.selected()
-        if options.as_json:
-            told = selection_data(judged, selection) if selection else None
-            print_json({**answer_of(outcome), "selection": told})
-        elif selection is not None:
-            print_text(selection.message)
+        applied = None
         try:
             if is_applied and selection is not None:
-                _apply(workspace, sprint_id, selection.selected.number, options)
+                number = selection.selected.number
+                applied = _apply(workspace, sprint_id, number, options)
         finally:
+            # What was selected is recorded, whatever became of its files.
+            if options.as_json:
+                told = selection_data(judged, selection) if selection else None
+                copied = {"applied": applied} if applied else {}
+                print_json({**answer_of(outcome), "selection": told, **copied})
+            elif selection is not None:
+                print_text(selection.message, *_applied_lines(applied))
             refresh(workspace, sprint_id)
         if is_written:
             written = write_files(workspace, sprint_id)
@@ -61,14 +65,23 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
                 tell_written(written)
 
 
-def _apply(workspace: Workspace, sprint_id: str, number: int, options: Options) -> None:
-    """Copy what the iteration changed into the folder of results."""
+def _applied_lines(applied: dict[str, Any] | None) -> list[str]:
+    if applied is None:
+        return []
+    left = [f"left as it is: {one['path']}: {one['reason']}" for one in applied["left"]]
+    return [f"{counted(applied['written'], 'file')} written to {applied['into']}/", *left]
+
+
+def _apply(
+    workspace: Workspace, sprint_id: str, number: int, options: Options
+) -> dict[str, Any]:
+    """Copy what the iteration changed into the folder of results, and return the answer."""
     # Imported here: what starts processes is not needed to select.
     from sprintlog.projections.restore_plans import Wish
     from sprintlog.projections.restoring import in_place
-    from sprintlog.projections.snapshotting import find_snapshot, shown, store_of
+    from sprintlog.projections.snapshotting import find_snapshot, store_of
 
-    from .bringing_back import into_output, warn_of_kept
+    from .bringing_back import into_output, left_data, warn_of_kept
 
     held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
     wish = into_output(workspace, sprint_id, Wish(held.snapshot, held.iteration))
@@ -84,8 +97,7 @@ def _apply(workspace: Workspace, sprint_id: str, number: int, options: Options) 
         envelope=envelope_of("iteration select", own, {}),
     )
     warn_of_kept(store, restored.placed)
-    for path, why in restored.placed.skipped if restored.placed else ():
-        warn(f"left as it is: {shown(path)}: {why}")
-    if not options.as_json:
-        count = restored.placed.written if restored.placed else 0
-        print_text(f"{counted(count, 'file')} written to {wish.into}/")
+    placed = restored.placed
+    left = placed.skipped if placed else restored.plan.skipped
+    written = placed.written if placed else 0
+    return {"into": wish.into, "written": written, "left": left_data(left)}

@@ -24,6 +24,8 @@ from .state import Record, Sprint
 from .transitions import check_exists
 
 KEEP_DEFAULT = 50
+RESTORES_KEPT = 10
+"""Of how many restores of files alone the snapshots are never let go."""
 
 
 def current_iteration(sprint: Sprint) -> int:
@@ -241,7 +243,9 @@ def protected(record: Record, target: int | None = None) -> set[str]:
     stay |= {one.snapshot for one in held if one.iteration in chosen}
     for _, to in record.rollbacks:
         stay |= {one.snapshot for one in [h for h in held if h.version <= to][-1:]}
-    for restore in (*record.restoring, *record.restored):
+    alone = [r for r in record.restored if r.fact.rollback is None][-RESTORES_KEPT:]
+    along = [r for r in record.restored if r.fact.rollback is not None]
+    for restore in (*record.restoring, *along, *alone):
         stay |= {restore.fact.snapshot, restore.fact.before}
     return stay
 

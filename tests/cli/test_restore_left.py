@@ -63,3 +63,7 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     said = done("restore", "best", "--in-place", "--yes").out
     assert said == f"every file is as it was then\nleft as it is: big: {reason}\n"
     assert done("restore", "best", "src", "--into", "../src", "--json").json["left"] == []
+    applied = done("iteration", "select", "--apply", "--json").json["applied"]
+    assert applied["left"] == [{"path": ".aiwg/output/big", "reason": reason}]
+    said = done("iteration", "select", "--apply").out
+    assert f"left as it is: .aiwg/output/big: {reason}" in said
