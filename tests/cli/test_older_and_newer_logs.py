@@ -282,6 +282,35 @@ def test_other_tables_are_named(old: Path, run: Any, statement: str, said: str) 
     assert "another version of sprintlog" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        (["PRAGMA application_id = 1"], "the header of the log's database is damaged"),
+        (["PRAGMA user_version = 9"], "the header of the log's database is damaged"),
+        (["PRAGMA user_version = 0"], "the header of the log's database is damaged"),
+        (["PRAGMA application_id = 1", "DROP TABLE events"], "another program's"),
+    ],
+)
+def test_a_damaged_header_is_no_other_program(
+    old: Path, run: Any, statements: list[str], said: str
+) -> None:
+    """What is damaged is told from what was never a log."""
+    change(old, *statements)
+    answer = run("status")
+    assert answer.code == 4
+    assert said in answer.err
+    assert "--salvage" in answer.err
+
+
+def test_an_empty_database_is_a_lost_log(old: Path, run: Any) -> None:
+    """A log of which nothing is left is not called a wrong path."""
+    old.write_bytes(b"")
+    answer = run("status")
+    assert answer.code == 4
+    assert "is empty" in answer.err
+    assert "restore a backup" in answer.err
+
+
 def test_newer_event_is_shown_to_nobody(newer: Path, run: Any) -> None:
     """`show event` refuses it as well, and `verify` names it."""
     assert run("show", "event", EVENTS + 1).code == 4

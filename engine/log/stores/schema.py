@@ -129,9 +129,15 @@ def check_schema(connection: sqlite3.Connection) -> bool:
     """Return whether steps are pending; raise `UnreadableError` for a foreign schema."""
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    made = _made(connection)
+    if made == _OURS and (application_id, version) != (APPLICATION_ID, len(MIGRATIONS)):
+        raise UnreadableError("the header of the log's database is damaged", hint=RESCUE)
+    if not made:
+        raise UnreadableError("the database is empty: no log is in it", hint=RESCUE)
     if application_id != APPLICATION_ID:
         raise UnreadableError(
-            "this database is not a sprintlog log", hint="check the path of the log"
+            "the database is another program's, and no log",
+            hint=f"put the log back in its place; where it is lost, {RESCUE}",
         )
     if version > len(MIGRATIONS):
         raise UnreadableError(
@@ -139,7 +145,7 @@ def check_schema(connection: sqlite3.Connection) -> bool:
             hint="the log was written by a newer sprintlog: upgrade this one",
         )
     expected = {*_APPLIED, *(text for _, texts in MIGRATIONS[:version] for text in texts)}
-    if problem := _difference(_made(connection), expected):
+    if problem := _difference(made, expected):
         raise UnreadableError(
             f"the log's tables and triggers are not those of this sprintlog: {problem}",
             hint="where another version of sprintlog made the log, `sprintlog export` "
@@ -185,3 +191,9 @@ def _made(connection: sqlite3.Connection) -> dict[str, str]:
     return {
         str(name): sql for kind, name, sql in rows if not _is_litestreams(kind, name, sql)
     }
+
+
+_OURS = {
+    _name_in(text): text for text in (*_APPLIED, *(t for _, ts in MIGRATIONS for t in ts))
+}
+"""Every text of a log of today, by name."""

@@ -264,7 +264,8 @@ def sync_folder(folder: Path) -> None:
 def _missing(commit: str) -> NotFoundError:
     return NotFoundError(
         f"the store holds no snapshot {commit[:40]}",
-        hint="it was pruned, or taken on another machine",
+        hint="it was pruned, taken on another machine, or the store is damaged, which "
+        "`sprintlog verify --full` tells",
         snapshot=commit,
     )
 
