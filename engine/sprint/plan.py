@@ -10,7 +10,7 @@ from ..log.fact import Fact
 from .facts import Place, Source, SprintCompiled, SprintImported
 from .patch import Operation, apply, diff, same
 from .queue_view import QUEUE, says_queue, with_queue
-from .ralph_settings import RALPH, ralph_fields
+from .ralph_settings import HOOKS, RALPH, ralph_fields
 from .state import Plan, Sprint
 from .tree import CHILDREN, Data, Tree
 from .turns import Turns
@@ -155,9 +155,11 @@ def _with_ralph_fields(plan: Data) -> Data:
     goal = plan.get("goal")
     if not isinstance(goal, str) or not goal.strip():
         raise RefusedError("goal: a plan in Ralph mode needs one", field="goal")
-    fields, ralph = ralph_fields(goal), plan.get("ralph")
+    fields, ralph = ralph_fields(goal, hooks=plan.get(HOOKS)), plan.get("ralph")
     settings = {**fields["ralph"], **(ralph if isinstance(ralph, dict) else {})}
-    return {**fields, **plan, "ralph": settings}
+    # One that has them all keeps its order.
+    first = {} if fields.keys() <= plan.keys() else fields
+    return {**first, **plan, "ralph": settings}
 
 
 def prepare_nodes(nodes: Any, field: str, *, level: int) -> list[Data]:

@@ -116,7 +116,7 @@ content again is accepted and records nothing.
   the gate has blocked.
 - Passing completes a for-each phase; a leaf is then completed by `phase complete`.
 
-## A hook task, in Ralph mode
+## A hook task
 
 {hook}
 
