@@ -145,12 +145,18 @@ def _after(open_: Sequence[Trouble], step: _Step) -> Iterator[Trouble]:
         step.type == "gate-checked" and step.began is None
     )
     for one in open_:
-        is_measured = step.type == "iteration-measured" and one.number == step.number
         is_over = one.type in ended or (is_there and _is_in(one, step.address))
-        if not (is_over or step.type in ENDS_ALL or (is_measured and one.number)):
+        if not (is_over or step.type in ENDS_ALL or _is_measured(one, step)):
             yield one
     if step.began is not None:
         yield step.began
+
+
+def _is_measured(trouble: Trouble, step: _Step) -> bool:
+    """Tell whether a measurement overcame a failed one, of its iteration or one before."""
+    if step.type != "iteration-measured" or trouble.number is None:
+        return False
+    return step.number is not None and step.number >= trouble.number
 
 
 def _is_in(trouble: Trouble, about: str) -> bool:

@@ -160,6 +160,8 @@ def test_a_measurement_that_failed_is_evidence_until_there_is_one() -> None:
     assert told(*failed, f.RolledBack(1))[-1].evidence.startswith(why)
     found = told(*failed, IterationMeasured(1, Metrics(1, 1)), f.RolledBack(1))[-1]
     assert found.evidence.startswith("iteration 1: ")
+    later = [f.IterationStarted(2), IterationMeasured(2, Metrics(1, 1)), f.RolledBack(1)]
+    assert told(*failed, *later)[-1].evidence.startswith("iteration 2: ")
 
 
 def test_what_follows_is_about_the_same() -> None:
