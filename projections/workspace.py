@@ -28,6 +28,7 @@ from sprintlog.engine.log.port import Clock, Entropy
 from sprintlog.engine.log.stores.sqlite import WAIT, SqliteLog
 from sprintlog.engine.log.stores.waiting import Wait
 from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.moments import check_moment
 from sprintlog.engine.sprint.queue_facts import RequestReturned
 from sprintlog.engine.sprint.queue_returns import with_returns
 from sprintlog.engine.sprint.state import Sprint
@@ -167,6 +168,9 @@ class Workspace(WorkspacePast):
             if checks_file and policy_of(sprint) == REFUSE:
                 refuse_edit(self, sprint)
             facts = with_returns(sprint, decide(sprint, at), at=at)
+            # A clock may go backwards; a person who says when it was is asked again.
+            if envelope.get("at") is not None and not envelope.get("observed"):
+                check_moment(sprint, facts, at)
             if is_start(facts):
                 actor = envelope.get("actor", "runtime")
                 if taken := take_over_all(self, sprint_id, at=at, actor=actor):

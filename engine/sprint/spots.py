@@ -8,6 +8,7 @@ from .phases import check_word
 from .state import Plan, Sprint
 from .transitions import find_node
 from .tree import Node
+from .words import FINISHED
 
 AFTER_CURRENT = "after-current"
 END_OF_PHASE = "end-of-phase"
@@ -59,9 +60,27 @@ def spot_of_steps(sprint: Sprint, position: InjectionPosition) -> Spot:
     if spot := _named_spot(sprint, position, leaf):
         return spot
     if position.type == END_OF_WORKFLOW:
-        tops = [top for top in sprint.plan.tree.root.children if "steps" in top.data]
-        return Spot(tops[-1].place, tops[-1].address) if tops else Spot((), "")
+        return _last_open(sprint.plan)
     return _behind(sprint.plan, _ancestor(leaf, STEP)) if leaf else Spot((), "")
+
+
+def _last_open(plan: Plan) -> Spot:
+    """Return the end of the last phase with steps that is not finished."""
+    tops = [top for top in plan.tree.root.children if "steps" in top.data]
+    if not tops:
+        return Spot((), "")
+    last = next((top for top in reversed(tops) if top.status not in FINISHED), None)
+    if last is None:
+        last = tops[-1]
+        raise RefusedError(
+            f"phase {last.address} is {last.status}, and no other phase takes a step",
+            hint=f"end-of-phase:{last.address} opens it again; `sprintlog phase inject "
+            "--prompt TEXT --position end-of-workflow` puts work behind it",
+            field="position",
+            phase=last.address,
+            state=last.status,
+        )
+    return Spot(last.place, last.address)
 
 
 def _named_spot(

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint.injection import inject_phases, inject_steps
-from sprintlog.engine.sprint.phases import complete_phase, start_phase
+from sprintlog.engine.sprint.phases import complete_phase, skip_phase, start_phase
 
 from .conftest import Data, Scenario, for_each, simple
 from .test_inject_phases import PLAN, at, node, tree
@@ -103,3 +103,15 @@ def test_has_no_place_in_a_sprint_without_steps(
     scenario: Scenario = running(plan)
     scenario.when(inject_steps, nodes=[STEP], position=at(kind))
     scenario.then_refused(containing="is no place for a step")
+
+
+def test_opens_no_finished_phase_at_the_end(running: Any) -> None:
+    """At the end of the workflow a step comes into the last phase that is open."""
+    plan = {"phases": [for_each("p", x=("i",)), for_each("q", x=("i",))]}
+    scenario: Scenario = running(plan)
+    scenario.do(skip_phase, phase="q")
+    scenario.do(inject_steps, nodes=[node()], position=at("end-of-workflow"))
+    assert scenario.node("p/n")["status"] == "pending"
+    scenario.do(skip_phase, phase="p")
+    scenario.when(inject_steps, nodes=[node("m")], position=at("end-of-workflow"))
+    scenario.then_refused(containing="phase q is skipped", field="position")
