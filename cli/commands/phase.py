@@ -58,7 +58,8 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """Finish a leaf successfully.
 
     While the sprint is paused or stopped otherwise the work is kept as done; once it was
-    resumed the leaf is completed by the loop, or by this command again.
+    resumed the leaf is completed by the loop, or by this command again. A step or a phase
+    is finished by what is below it, and then takes a summary.
     """
     wish = {"phase": phase, "summary": summary}
     sprint = record("phase complete", given, phases.complete_phase, wish)

@@ -28,7 +28,14 @@ from .gates import is_due
 from .retry import next_retry_at
 from .state import Plan, Sprint
 from .times import elapsed
-from .transitions import PHASE_FROM, check_phase, check_running, find_leaf, find_node
+from .transitions import (
+    PHASE_FROM,
+    check_open,
+    check_phase,
+    check_running,
+    find_leaf,
+    find_node,
+)
 from .tree import Node, gate_is_open, put
 from .words import (
     BLOCKED,
@@ -62,8 +69,12 @@ def complete_phase(
     """Finish a leaf successfully; a phase with `break: true` then pauses the sprint.
 
     In a sprint that was stopped while somebody worked on the leaf the work is kept as
-    done, and the leaf ends when the sprint goes on.
+    done, and the leaf ends when the sprint goes on. A step or a phase is finished by
+    what is below it, and then takes a summary.
     """
+    node = find_node(sprint, phase)
+    if node.children and node.status == COMPLETED:
+        return _sum_up(sprint, node, summary)
     leaf = find_leaf(sprint, phase)
     done = done_work(sprint.plan, leaf.address)
     if summary is None and done is not None:
@@ -86,6 +97,22 @@ def complete_phase(
             wish="complete",
         )
     return [fact, *breakpoint_after(leaf, COMPLETED)]
+
+
+def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Fact]:
+    """Say what came of a step or a phase that is completed."""
+    known = node.data.get("summary")
+    if summary in (None, known):
+        return []
+    check_open(sprint, f"sum up phase {node.address}")
+    if known is not None:
+        raise RefusedError(
+            f"phase {node.address} is completed, with another summary",
+            phase=node.address,
+            state=node.status,
+            wish="complete",
+        )
+    return [PhaseCompleted(node.address, summary)]
 
 
 def end_work(
@@ -245,6 +272,11 @@ def _completed(plan: Plan, node: Node, fact: PhaseCompleted, at: str) -> str:
     return COMPLETED
 
 
+def _summed_up(node: Node, fact: PhaseCompleted) -> None:
+    if fact.summary is not None and node.status == COMPLETED:
+        put(node.data, "summary", fact.summary)
+
+
 def _work_done(plan: Plan, node: Node, fact: WorkDone, at: str) -> str:
     keep_done(plan, fact)
     return node.status
@@ -278,6 +310,9 @@ def _retried(plan: Plan, node: Node, fact: PhaseRetried, at: str) -> str:
     _drop(node, "next-retry-at")
     count = node.data.get("retry-count")
     put(node.data, "retry-count", count + 1 if isinstance(count, int) else 1)
+    for parent in node.above():
+        counts = (child.data.get("retry-count") for child in parent.children)
+        put(parent.data, "retry-count", sum(n for n in counts if type(n) is int))
     forget_gates(node)
     if not is_scheduled:
         renew(plan, node)
@@ -311,6 +346,8 @@ def _evolves(
     def evolve(plan: Plan, fact: Any, at: str) -> None:
         tree = plan.tree
         node = tree.nodes.get(fact.phase)
+        if node is not None and node.children and isinstance(fact, PhaseCompleted):
+            _summed_up(node, fact)
         # An observed fact may name a leaf that no plan of ours has.
         if node is None or node.leaf < 0:
             return

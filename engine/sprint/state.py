@@ -19,7 +19,7 @@ from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-MEANING = 3
+MEANING = 4
 """Raised when what is saved says something else in the same fields; a test tells."""
 
 

@@ -151,6 +151,7 @@ class Tree:
             peers[status] += 1
             if parent.parent is None:
                 return
+            _note_error(parent)
             node, old, status = parent, parent.data["status"], derived_status(parent)
             if old != status:
                 node.data["status"] = status
@@ -165,6 +166,8 @@ class Tree:
             self._cursor = min(self._cursor, last.leaf)
         # What a document says of parents may contradict their children.
         for parent in (*reversed([*node.walk()]), node):
+            if parent.children:
+                _note_error(parent)
             if parent.children and (status := derived_status(parent)) != parent.status:
                 self.set_status(parent, status, at)
                 _note_times(parent.data, status, at)
@@ -319,6 +322,19 @@ def put(data: Data, key: str, value: Any) -> None:
     data[key] = value
 
 
+def _note_error(parent: Node) -> None:
+    """Keep a parent's error that of its first failed or blocked child, or of its gate."""
+    data, source = parent.data, None
+    if parent.tally[FAILED] or parent.tally[BLOCKED]:
+        source = next(x.data for x in parent.children if x.status in (FAILED, BLOCKED))
+    elif gate_status(data) == BLOCKED:
+        source = data["gate-tracking"]
+    if source is None:
+        data.pop("error", None)
+    elif (error := source.get("error")) is not None:
+        put(data, "error", error)
+
+
 def _note_times(data: Data, status: str, at: str) -> None:
     """Keep a parent's times in step with its derived status."""
     if status == PENDING:
@@ -330,5 +346,5 @@ def _note_times(data: Data, status: str, at: str) -> None:
         if (duration := elapsed(data.get("started-at"), at)) is not None:
             put(data, "elapsed", duration)
     else:
-        data.pop("completed-at", None)
-        data.pop("elapsed", None)
+        for key in ("completed-at", "elapsed", "summary"):
+            data.pop(key, None)

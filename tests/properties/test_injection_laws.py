@@ -108,7 +108,7 @@ def test_has_unique_ids_among_siblings(world: World) -> None:
 @given(worlds(*HISTORIES), number, number)
 def test_adds_and_takes_nothing_away(world: World, i: int, j: int) -> None:
     """Without what came in, the plan is what it was, but what parents derive from it."""
-    derived = ("status", "started-at", "completed-at", "elapsed", "gate-tracking")
+    derived = ("status", "started-at", "completed-at", "elapsed", "gate-tracking", "error")
 
     def rest(document: Data, new: list[int]) -> Data:
         """Return a copy without what is new and without what is derived."""

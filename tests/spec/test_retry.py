@@ -117,12 +117,15 @@ def test_retrying_removes_what_failed(running: Any) -> None:
 
 
 def test_retries_whichever_leaf_failed(running: Any) -> None:
-    """The retry fields stand on the leaf that is retried, at any level (P40)."""
+    """Which retry is due stands on its leaf; the count on all that is above it (P40)."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i",))]})
     fail(scenario).go().do(phases.retry_phase, phase="p/x/i")
     assert scenario.node("p/x/i")["retry-count"] == 1
-    assert "retry-count" not in scenario.node("p/x")
+    assert scenario.node("p/x")["retry-count"] == scenario.node("p")["retry-count"] == 1
     assert scenario.node("p")["status"] == "pending"
+    fail(scenario).go()
+    assert "next-retry-at" in scenario.node("p/x/i")
+    assert "next-retry-at" not in scenario.node("p/x")
 
 
 def test_needs_the_sprint_resumed_after_blocking(running: Any) -> None:

@@ -1,0 +1,94 @@
+"""What a step or a for-each phase says of what is below it: error, retries, summary."""
+
+from typing import Any
+
+from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import lifecycle, phases
+
+from .conftest import Scenario, for_each
+from .gated import at_its_gate, check, start, tracking
+from .test_pointer_and_figures import finish
+
+ABOVE = ("p", "p/x")
+
+
+def begun(running: Any) -> Scenario:
+    """Return a phase whose first step has two leaves and whose second has one."""
+    return running({"phases": [for_each("p", x=("i", "j"), y=("k",))]})  # type: ignore[no-any-return]
+
+
+def fail(scenario: Scenario, error: str) -> Scenario:
+    """Let the leaf at the pointer fail so that it is tried again."""
+    scenario.do(phases.start_phase)
+    said = {"error": error, "at": scenario.now, "category": "network"}
+    return scenario.do(phases.fail_phase, **said)
+
+
+def test_say_the_first_error(running: Any) -> None:
+    """A parent's error is that of its first failed or blocked child, while it has one."""
+    scenario = fail(begun(running), "429")
+    assert [scenario.node(a)["error"] for a in ABOVE] == ["429", "429"]
+    scenario.given(f.PhaseBlocked("p/y/k", "no key"))
+    assert [scenario.node(a)["error"] for a in ("p", "p/x", "p/y")] == [
+        "429",
+        "429",
+        "no key",
+    ]
+    scenario.do(phases.retry_phase)
+    assert scenario.node("p")["error"] == "no key"
+    assert "error" not in scenario.node("p/x")
+    scenario.do(phases.skip_phase, phase="p/y")
+    assert "error" not in scenario.node("p")
+
+
+def test_say_what_a_person_is_needed_for(running: Any) -> None:
+    """An error that is said anew is said anew above, too."""
+    scenario = fail(begun(running), "429")
+    scenario.do(lifecycle.need_human, reason="which key?", error="401")
+    assert scenario.node("p")["error"] == scenario.node("p/x/i")["error"]
+
+
+def test_say_why_a_gate_blocked(running: Any) -> None:
+    """A phase that its gate has blocked says so, until that is run again."""
+    scenario = check(at_its_gate(running, {"max-retries": 0}), 1).go()
+    assert scenario.node("p")["error"] == tracking(scenario)["error"]
+    scenario.do(lifecycle.resume_sprint, by="ana", why="mended")
+    start(scenario).go()
+    assert "error" not in scenario.node("p")
+
+
+def test_count_the_retries(running: Any) -> None:
+    """A parent's retry-count is the sum of its children's."""
+    scenario = begun(running)
+    for leaf in ("p/x/i", "p/x/i", "p/x/j"):
+        if leaf == "p/x/j":
+            finish(scenario, "p/x/i")
+        fail(scenario, "429").do(phases.retry_phase)
+    counts = {a: scenario.node(a).get("retry-count") for a in (*ABOVE, "p/x/j", "p/y")}
+    assert counts == {"p": 3, "p/x": 3, "p/x/j": 1, "p/y": None}
+
+
+def test_take_a_summary(running: Any) -> None:
+    """A parent is finished by what is below it, and then says what it is told."""
+    scenario = begun(running)
+    scenario.when(phases.complete_phase, phase="p", summary="x")
+    scenario.then_refused(containing="gets its status from what is below it")
+    finish(scenario, "p/x/i", "p/x/j")
+    scenario.when(phases.complete_phase, phase="p/x", summary="Done")
+    scenario.then(f.PhaseCompleted("p/x", "Done"))
+    assert scenario.node("p/x")["summary"] == "Done"
+    scenario.when(phases.complete_phase, phase="p/x", summary="Done").then_nothing()
+    scenario.when(phases.complete_phase, phase="p/x").then_nothing()
+    scenario.when(phases.complete_phase, phase="p/x", summary="Else")
+    scenario.then_refused(state="completed", wish="complete")
+    assert "summary" not in scenario.node("p")
+
+
+def test_lose_the_summary_with_the_end(running: Any) -> None:
+    """What is open again has no summary any more, and takes a new one."""
+    scenario = finish(begun(running), "p/x/i", "p/x/j")
+    scenario.do(phases.complete_phase, phase="p/x", summary="Done")
+    scenario.do(phases.reopen_phase, phase="p/x/j")
+    assert "summary" not in scenario.node("p/x")
+    finish(scenario, "p/x/j").do(phases.complete_phase, phase="p/x", summary="Anew")
+    assert scenario.node("p/x")["summary"] == "Anew"
