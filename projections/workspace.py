@@ -287,6 +287,8 @@ class Workspace(WorkspacePast):
             key=key,
             key_digest=digest,
             checks_file=False,
+            # The lock of state files is held here, which who restores files takes last.
+            settles=False,
         )
 
     def adopt(self, sprint_id: str) -> str:
