@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import MODELS
 
 from .intake.files import read_bytes, read_text
-from .output import print_problems
+from .output import print_problems, warn
 from .placing import source_of
 from .recording import Options, Rule, act, answer_and_refresh
 from .wiring import open_workspace, with_recording
@@ -154,7 +154,9 @@ def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
         from .intake.progress import read_nodes
 
         content = read_bytes(file)
-        nodes = read_nodes(content, file=str(file), key=key)
+        nodes, remarks = read_nodes(content, file=str(file), key=key)
+        for remark in remarks:
+            warn(f"{file}: {remark}")
         return Coming(nodes, str(file), [(file, content)])
     prompt = given["prompt"]
     node = {

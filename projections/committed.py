@@ -64,8 +64,8 @@ class CommittedFile:
     def versions(self, is_same: IsSame) -> list[Committed]:
         """Return every version, oldest first; raise `RefusedError` where there is none.
 
-        A version is what a commit made other than all its parents have it. What was brought
-        back counts again, and what a merge chose, where the other side was the later one.
+        A version is what a commit made other than all its parents have it; what was brought
+        back counts again. So does what a merge chose last, where the other side was later.
         """
         found: dict[tuple[str, str], Committed] = {}
         waiting = [("HEAD", self._path)]
@@ -84,11 +84,10 @@ class CommittedFile:
         if not found:
             raise RefusedError("git knows no committed version of this file")
         versions = self._in_order(list(found.values()))
-        return [
-            version
-            for before, version in zip([None, *versions], versions, strict=False)
-            if not (version.is_choice and before and before.blob == version.blob)
-        ]
+        made = [version for version in versions if not version.is_choice]
+        last = versions[-1]
+        stands = last.is_choice and [last.blob] != [one.blob for one in made[-1:]]
+        return [*made, last] if stands else made
 
     def content(self, version: Committed) -> bytes:
         """Return the text of a version; raise `InvalidInputError` where it is too long."""

@@ -19,7 +19,7 @@ from .fields import Open
 from .files import read_bytes as read_bytes
 from .progress_models import Phases, Plan, Progress, Steps
 from .shapes import UNKNOWN_MAX
-from .unknown import unknown_keys
+from .unknown import Unknown, unknown_keys
 
 Document = dict[str, Any]
 
@@ -54,23 +54,35 @@ def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> Taken:
     document, remarks = _mapping(content, file)
     check_plan(document, file=file)
     unknown = list(islice(unknown_keys(Plan, document), UNKNOWN_MAX))
-    for one in unknown:
-        field = field_path(one.path)
-        if is_strict:
-            raise InvalidInputError(one.message, file=file, field=field, hint=one.hint)
-        meant = f"; {one.hint}" if one.hint else ""
-        remarks.append(f"{field} is no field we know{meant}")
+    if is_strict and unknown:
+        field = field_path(unknown[0].path)
+        hint = unknown[0].hint
+        raise InvalidInputError(unknown[0].message, file=file, field=field, hint=hint)
+    remarks += [_unknown(one) for one in unknown]
     return Taken(document, remarks)
 
 
-def read_nodes(content: bytes, *, file: str, key: str) -> list[Document]:
-    """Return `phases` or `steps` of a file: its list of that name, or all of it."""
-    document = load(content, file=file, builder=AsWritten())
+def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], list[str]]:
+    """Return `phases` or `steps` of a file, and what is to be told of them.
+
+    They are its list of that name, or all of it.
+    """
+    builder = AsWritten()
+    document = load(content, file=file, builder=builder)
     nodes = document if isinstance(document, list) else [document]
     if isinstance(document, dict) and key in document:
         nodes = document[key]
     check_nodes(nodes, file=file, key=key)
-    return nodes
+    shape = Phases if key == "phases" else Steps
+    unknown = islice(unknown_keys(shape, {key: nodes}), UNKNOWN_MAX)
+    remarks = [kept_as_text(*kept) for kept in builder.kept]
+    return nodes, [*remarks, *(_unknown(one) for one in unknown)]
+
+
+def _unknown(one: Unknown) -> str:
+    """Return what is told of a key that no field has."""
+    meant = f"; {one.hint}" if one.hint else ""
+    return f"{field_path(one.path)} is no field we know{meant}"
 
 
 def check_nodes(nodes: object, *, file: str, key: str) -> None:

@@ -245,3 +245,12 @@ def test_two_at_once_get_two_ids(sprint: Path) -> None:
         one.act("auth", decide)
         phases = one.sprint("auth").document["phases"]
     assert [(p["id"], p["prompt"]) for p in phases[3:]] == [("fix-0", "y"), ("fix-1", "x")]
+
+
+def test_tells_keys_that_no_field_has(sprint: Path, done: Any) -> None:
+    """A slip in what is injected is told, with what was probably meant."""
+    (sprint / "new.yaml").write_text("- id: n\n  prompt: x\n  modle: opus\n")
+    told = done("phase", "inject", "--file", "new.yaml").err
+    assert told == (
+        "warning: new.yaml: phases[0].modle is no field we know; did you mean model?\n"
+    )
