@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
 def store_of(workspace: ActingWorkspace, environment: Mapping[str, str]) -> Store:
     """Return the store of a workspace's snapshots."""
-    return Store(workspace.location.folder / FOLDER, environment)
+    return Store(workspace.location.folder / FOLDER, environment, workspace.log.wait)
 
 
 def take_and_record(

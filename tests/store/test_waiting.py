@@ -14,6 +14,7 @@ import pytest
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.stores.waiting import Wait
 from sprintlog.engine.sprint.facts import NoteAdded, Place, SprintCompiled
+from sprintlog.projections.snapshotting import store_of
 from sprintlog.projections.sql.querying import ask
 from sprintlog.projections.sql.searching import search
 from sprintlog.projections.workspace import Workspace
@@ -22,6 +23,7 @@ LOCKS: dict[str, Callable[[Workspace], object]] = {
     "files.lock": lambda workspace: workspace.refresh("auth"),
     "query.lock": lambda workspace: asked(workspace),
     "search.lock": lambda workspace: search(workspace, "word"),
+    "snapshots/lock": lambda workspace: taken(workspace),
 }
 
 
@@ -31,9 +33,16 @@ def asked(workspace: Workspace) -> object:
         return list(found.pages)
 
 
+def taken(workspace: Workspace) -> object:
+    """Hold the lock of the snapshots."""
+    with store_of(workspace, {}).lock():
+        return None
+
+
 @contextmanager
 def holding(path: Path) -> Iterator[None]:
     """Hold a lock file, as another process does."""
+    path.parent.mkdir(exist_ok=True)
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,25 +1,23 @@
 """The store of snapshots: a bare git repository, in which each stands alone."""
 
-import fcntl
 import os
 import re
 import shutil
 import stat
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 from ...errors import (
-    BusyError,
     NotFoundError,
     RefusedError,
     SprintlogError,
     UnreadableError,
 )
 from ...log.stores.descriptors import give_back
+from ...log.stores.waiting import Wait, take
 from ..folders import is_sound, opened
 from ..git import Git, GitError
 from .entries import Snapshot, assemble, decode
@@ -29,13 +27,13 @@ from .soundness import FIXED, Unsound, mend, unsound
 FILES, MANIFEST = "files", "manifest"
 """What a commit's tree holds: the work tree's files, and what a git tree cannot say."""
 REFS = "refs/snapshots/"
-WAIT_SECONDS_MAX = 30.0
 STORE = "store.git"
 ASIDE = "damaged"
 """The folder, beside the store, of files that are not what was written."""
 SEE = "`sprintlog verify --full` tells what of the snapshots is damaged"
 PACKS_MAX = 40
 """More packs than this are put together."""
+_WAIT = Wait()
 _held: set[tuple[int, Path]] = set()
 """The locks of this process, by thread: whoever holds one may take it again."""
 _ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
@@ -44,8 +42,11 @@ _ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
 class Store:
     """Keeps snapshots in a folder; nothing of it is ever inside of a snapshot."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], wait: Wait = _WAIT
+    ) -> None:
         self.folder = folder
+        self._wait = wait
         self.git = Git(folder / STORE, environment)
 
     @property
@@ -65,10 +66,10 @@ class Store:
             self.folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
         )
         try:
+            place = self.folder / "lock"
             try:
-                _wait_for(descriptor)
+                take(descriptor, place, self._wait)
             except OSError as error:
-                place = self.folder / "lock"
                 raise RefusedError(f"{place}: no lock: {error.strerror}") from error
             _held.add(own)
             yield
@@ -268,19 +269,3 @@ def _missing(commit: str) -> NotFoundError:
         "`sprintlog verify --full` tells",
         snapshot=commit,
     )
-
-
-def _wait_for(descriptor: int) -> None:
-    until = time.monotonic() + WAIT_SECONDS_MAX
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise BusyError(
-                    "another process holds the store of snapshots",
-                    hint="nothing was changed; repeat the command",
-                ) from None
-            time.sleep(0.02)
-        else:
-            return
