@@ -89,6 +89,11 @@ class CommittedFile:
         stands = last.is_choice and [last.blob] != [one.blob for one in made[-1:]]
         return [*made, last] if stands else made
 
+    @property
+    def is_cut(self) -> bool:
+        """Tell whether the repository holds only the newer part of its history."""
+        return (self._git.folder / "shallow").is_file()
+
     def content(self, version: Committed) -> bytes:
         """Return the text of a version; raise `InvalidInputError` where it is too long."""
         return self._content(version.blob, f"{version.path}@{version.commit[:12]}")
@@ -111,6 +116,8 @@ class CommittedFile:
         there = {c.name: blob for c, blob in zip(commits, blobs, strict=True)}
         for commit in commits:
             blob = there[commit.name]
+            if blob is None:
+                self._check_gone(commit.name, path)
             before = [there.get(parent) for parent in commit.parents]
             is_choice = len(before) > 1 and blob in before
             if blob is not None and (is_choice or blob not in before):
@@ -119,6 +126,16 @@ class CommittedFile:
                     commit.name, path, blob, authored_at, committed_at, is_choice
                 )
                 yield version, not any(before)
+
+    def _check_gone(self, commit: str, path: str) -> None:
+        """Raise `RefusedError` where a commit has a file, and its text is not there."""
+        entry = self._ask("ls-tree", "--full-tree", "-z", commit, "--", path)
+        if entry.split(" ", 2)[1:2] == ["blob"]:
+            raise RefusedError(
+                f"the repository holds no text of {path}@{commit[:12]}: it is damaged, or "
+                "was cloned without it",
+                hint="`git fetch --refetch --no-filter` gets what was left out",
+            )
 
     def _commits(self, start: str, path: str) -> Iterator[_Commit]:
         listing = self._ask(

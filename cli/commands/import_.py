@@ -71,6 +71,8 @@ def progress(
     if history.others:
         left_out = counted(history.others, "version")
         warn(f"{left_out} of {git} left out: they are not of this sprint")
+    if history.is_cut:
+        warn(f"the repository was cloned in part: older versions of {git} are not there")
     with open_workspace() as workspace:
         importing = Importing(workspace, options, sprint_dir)
         for version in history.versions:

@@ -54,6 +54,8 @@ class History(NamedTuple):
     versions: list[Version]
     others: int = 0
     """How many versions of the file are none of this sprint."""
+    is_cut: bool = False
+    """Whether the repository does not hold the older ones."""
 
 
 def given_versions(files: Sequence[Path]) -> History:
@@ -89,7 +91,7 @@ def committed_versions(file: Path, *, sprint_id: str | None) -> History:
         for version in reversed(committed):
             name = f"{version.path}@{version.commit[:12]}"
             sprint.take(name, version, partial(history.content, version))
-    return sprint.history()
+        return sprint.history()._replace(is_cut=history.is_cut)
 
 
 class _OneSprint:

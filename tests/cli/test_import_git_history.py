@@ -207,3 +207,32 @@ def test_says_when_git_knows_nothing(folder: Path, commit: Commit, run: Any) -> 
     commit(1, {"PROGRESS.yaml": document(1)})
     result = run("import", "progress", "--git", "nowhere/PROGRESS.yaml")
     assert result.err == "error: git knows no committed version of this file\n"
+
+
+def test_says_when_the_older_part_is_not_there(
+    folder: Path, commit: Commit, done: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository that was cloned in part gives what it has, and that is told."""
+    for day in (1, 2, 3):
+        commit(day, {"PROGRESS.yaml": document(day)})
+    git(folder, "clone", "-q", "--depth", "2", f"file://{folder}", "part")
+    monkeypatch.chdir(folder / "part")
+    done("init")
+    result = done("import", "progress", "--git", "PROGRESS.yaml", "--json")
+    assert len(result.lines) == 2
+    assert "cloned in part: older versions of PROGRESS.yaml are not there" in result.err
+
+
+def test_says_when_the_texts_are_not_there(
+    folder: Path, commit: Commit, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository that was cloned without texts is not taken for one without versions."""
+    commit(1, {"PROGRESS.yaml": document(1)})
+    git(folder, "config", "uploadpack.allowFilter", "true")
+    source = f"file://{folder}"
+    git(folder, "clone", "-q", "--filter=blob:none", "--no-checkout", source, "part")
+    monkeypatch.chdir(folder / "part")
+    run("init")
+    result = run("import", "progress", "--git", "PROGRESS.yaml")
+    assert result.code == 1
+    assert result.err.startswith("error: the repository holds no text of PROGRESS.yaml@")
