@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 import msgspec
 
-from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
@@ -25,7 +25,7 @@ from sprintlog.projections.workspace import (
 )
 
 from .describing import described, named
-from .output import print_json, print_text, reference, warn
+from .output import hint, print_json, print_text, reference, warn
 from .wiring import diagnose, open_workspace
 
 if TYPE_CHECKING:
@@ -253,17 +253,28 @@ def refresh_stream(workspace: Workspace, stream: str) -> None:
     """Bring a stream's state file up to date, and say what was found there."""
     sprint_id = sprint_of(stream)
     if sprint_id is None:
-        _tell_refreshed(workspace.refresh_journal())
+        _tell_refreshed(workspace.refresh_journal)
     else:
         refresh(workspace, sprint_id)
 
 
 def refresh(workspace: Workspace, sprint_id: str) -> None:
     """Bring the sprint's state file up to date, and say what was found there."""
-    _tell_refreshed(workspace.refresh(sprint_id))
+    _tell_refreshed(lambda: workspace.refresh(sprint_id))
 
 
-def _tell_refreshed(refreshed: Refreshed) -> None:
+def _tell_refreshed(refresh: Callable[[], Refreshed]) -> None:
+    """Refresh a state file; one that cannot be written is told, and no more than that.
+
+    What was to be recorded is recorded: whoever took that for a failure and repeated the
+    command would have it twice.
+    """
+    try:
+        refreshed = refresh()
+    except RefusedError as error:
+        warn(error.message)
+        hint(error.hint)
+        return
     diagnose("state file", path=refreshed.path, state=refreshed.state)
     if refreshed.problem:
         warn(refreshed.problem)

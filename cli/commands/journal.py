@@ -65,7 +65,9 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
         return
     for name, value in figures.items():
         said = value
-        if isinstance(value, dict):
+        if value is None:
+            said = "none left"
+        elif isinstance(value, dict):
             said = ", ".join(f"{key} {count}" for key, count in value.items()) or "none"
         print_text(f"{name.replace('_', ' ')}: {said}")
     if prd is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..log.fact import Fact
 from . import facts as f
-from .ids import number_of
+from .ids import iteration_reached, number_of
 from .state import Journal
 
 Event = tuple[int, str, Fact]
@@ -44,6 +44,9 @@ def _raised(journal: Journal, fact: f.JournalRaised) -> None:
 def _recorded(journal: Journal, fact: f.EntryRecorded) -> None:
     entry = fact.entry
     journal.attempts[entry.prd_id] = journal.attempts.get(entry.prd_id, 0) + 1
+    reached = iteration_reached(entry.id, entry.prd_id, entry.iteration)
+    before = journal.iterations.get(entry.prd_id, 0)
+    journal.iterations[entry.prd_id] = max(before, reached)
     # Of an id that another tool gave twice, the first entry is the one that is meant.
     if entry.id in journal.entries:
         return

@@ -2,8 +2,6 @@
 
 import re
 
-from ..errors import RefusedError
-
 NUMBER_MAX = 9999
 
 ENTRY_ID = r"^[a-z0-9-]+-\d+$"
@@ -19,21 +17,27 @@ def entry_id(prd_id: str, iteration: int) -> str:
     return f"{_OTHER.sub('-', prd_id.lower())}-{iteration}"
 
 
+def iteration_reached(id_: str, prd_id: str, iteration: int) -> int:
+    """Return the highest iteration of a PRD that an entry of it takes up.
+
+    Other tools give ids that say another one than the entry itself does.
+    """
+    stem = entry_id(prd_id, 0).removesuffix("0")
+    number = id_.removeprefix(stem)
+    is_numbered = id_.startswith(stem) and re.fullmatch(r"[0-9]{1,18}", number)
+    return max(iteration, int(number) if is_numbered else 0)
+
+
 def number_of(id_: str) -> int:
     """Return the number of a learning or pattern; -1 for what is no such id."""
     match = _NUMBERED.fullmatch(id_)
     return int(match[2]) if match else -1
 
 
-def next_id(word: str, *, highest: int) -> str:
+def next_id(word: str, *, highest: int) -> str | None:
     """Return the id after the highest number ever given; 0 is never given anew (P27).
 
-    Raise `RefusedError` when the four digits are used up.
+    None when the four digits are used up.
     """
     number = max(highest, 0) + 1
-    if number > NUMBER_MAX:
-        raise RefusedError(
-            f"{word}.id: {word}-{NUMBER_MAX} was the last, an id has four digits",
-            field=f"{word}.id",
-        )
-    return f"{word}-{number:04d}"
+    return f"{word}-{number:04d}" if number <= NUMBER_MAX else None

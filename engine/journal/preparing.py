@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from . import words
 from .document import Document
-from .queries import attempts, failure_patterns, last_entry, learnings_of_type
+from .queries import failure_patterns, last_entry, learnings_of_type, next_iteration
 from .shapes import Entry, Learning, Pattern
 
 FRICTION = "tooling-friction"
@@ -45,7 +45,7 @@ def prepare(document: Document, prd_id: str, *, budget: int | None = None) -> Pr
     frictions = failure_patterns(document).get(FRICTION, 0)
     return Prepared(
         prd_id=prd_id,
-        iteration=attempts(document, prd_id) + 1,
+        iteration=next_iteration(document, prd_id),
         retry_count=_retry_count(failed),
         previous_failure_reason=failed.summary if failed else "",
         previous_observations=_titles(failed) if failed else [],

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from . import words
 from .document import Document
+from .ids import iteration_reached
 from .shapes import Entry, Learning, Observation, Pattern
 
 
@@ -41,6 +42,13 @@ def patterns_of_type(document: Document, type_: str) -> list[Pattern]:
 def attempts(document: Document, prd_id: str) -> int:
     """Return how often a PRD was tried: its entries, completed ones too."""
     return len(entries_of(document, prd_id))
+
+
+def next_iteration(document: Document, prd_id: str) -> int:
+    """Return the next iteration of a PRD: after the highest, whatever lacks before."""
+    found = entries_of(document, prd_id)
+    taken = (iteration_reached(e.id, e.prd_id, e.iteration) for e in found)
+    return max(taken, default=0) + 1
 
 
 def last_entry(document: Document, prd_id: str) -> Entry | None:

@@ -8,7 +8,7 @@ from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
 from . import facts as f
 from .checks import check_entry, check_learning, check_pattern
-from .ids import entry_id
+from .ids import NUMBER_MAX, entry_id
 from .shapes import Entry, Learning, Pattern
 from .state import Journal
 from .words import CODEBASE_PATTERN
@@ -33,9 +33,9 @@ def open_journal(journal: Journal, *, at: str, project_name: str = "") -> list[F
 def record_entry(journal: Journal, *, entry: Entry, at: str) -> list[Fact]:
     """Write down how an iteration of a PRD ended.
 
-    Its iteration is how often this PRD was recorded and one more, unless it is given.
+    Its iteration is the one after the highest of this PRD, unless it is given.
     """
-    iteration = entry.iteration or journal.attempts.get(entry.prd_id, 0) + 1
+    iteration = entry.iteration or journal.next_iteration(entry.prd_id)
     entry = replace(
         entry,
         iteration=iteration,
@@ -66,7 +66,7 @@ def add_learning(
     journal: Journal, *, learning: Learning, at: str, observation: int = 0
 ) -> list[Fact]:
     """Keep what was learned; with an observation of its entry both name each other."""
-    new_id = journal.next_learning_id
+    new_id = _given("learning", journal.next_learning_id)
     learning = replace(
         learning, id=learning.id or new_id, created_at=learning.created_at or at
     )
@@ -126,7 +126,7 @@ def retire_learning(
 
 def discover_pattern(journal: Journal, *, pattern: Pattern, at: str) -> list[Fact]:
     """Keep a pattern of the codebase."""
-    new_id = journal.next_pattern_id
+    new_id = _given("pattern", journal.next_pattern_id)
     pattern = replace(
         pattern, id=pattern.id or new_id, discovered_at=pattern.discovered_at or at
     )
@@ -159,6 +159,16 @@ def take_text(journal: Journal, *, text: str, at: str) -> list[Fact]:
         still_valid=True,
     )
     return [opened, f.LearningAdded(legacy)]
+
+
+def _given(word: str, next_id: str | None) -> str:
+    """Return the id for a new one; raise `RefusedError` where there is none any more."""
+    if next_id is None:
+        raise RefusedError(
+            f"{word}.id: {word}-{NUMBER_MAX} was the last, an id has four digits",
+            field=f"{word}.id",
+        )
+    return next_id
 
 
 def _check_link(journal: Journal, source: str, observation: int) -> None:

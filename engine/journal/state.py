@@ -29,6 +29,8 @@ class Journal(msgspec.Struct):
     """The id of every entry, and how many observations it has."""
     attempts: dict[str, int] = {}
     """How many entries each PRD has."""
+    iterations: dict[str, int] = {}
+    """The highest iteration of each PRD."""
     linked: dict[str, list[int]] = {}
     """By entry the observations, from 1, that name a learning."""
     learnings: dict[str, bool] = {}
@@ -48,14 +50,18 @@ class Journal(msgspec.Struct):
         """Tell whether anything was ever recorded."""
         return self.version > 0
 
+    def next_iteration(self, prd_id: str) -> int:
+        """Return the next iteration of a PRD: after the highest, whatever lacks before."""
+        return self.iterations.get(prd_id, 0) + 1
+
     @property
-    def next_learning_id(self) -> str:
-        """Return the id of the next learning (R231)."""
+    def next_learning_id(self) -> str | None:
+        """Return the id of the next learning (R231); None after the last one."""
         return next_id("learning", highest=self.learning_max)
 
     @property
-    def next_pattern_id(self) -> str:
-        """Return the id of the next pattern (R232)."""
+    def next_pattern_id(self) -> str | None:
+        """Return the id of the next pattern (R232); None after the last one."""
         return next_id("pattern", highest=self.pattern_max)
 
     def check_learning(self, learning_id: str, *, field: str = "learning") -> None:

@@ -63,7 +63,7 @@ def test_state_file_that_is_a_link_is_not_followed(
     (sprint / "PROGRESS.yaml").symlink_to(target)
     result = run("note", "seen")
     assert (result.code, "PROGRESS.yaml: cannot be read: it is a link" in result.err) == (
-        1,
+        0,
         True,
     )
     assert (sprint / target).read_bytes() == b"theirs"
@@ -77,7 +77,8 @@ def test_folder_on_the_way_that_is_a_link_is_not_followed(folder: Path, run: Run
     (folder / "sprints").rename(folder / "real")
     (folder / "sprints").symlink_to("real")
     before = picture(folder / "real")
-    assert run("sprint", "start").code == 1
+    result = run("sprint", "start")
+    assert (result.code, "sprints/auth/PROGRESS.yaml" in result.err) == (0, True)
     assert picture(folder / "real") == before
 
 
@@ -108,7 +109,7 @@ def test_file_without_end_is_not_read_whole(
     monkeypatch.setattr(replacing, "FILE_BYTES_MAX", 2**20)
     put(sprint / name, b"x" * (2**20 + 1))
     result = run("note", "seen")
-    assert (result.code, "it is longer than 1 MiB" in result.err) == (1, True)
+    assert (result.code, "it is longer than 1 MiB" in result.err) == (0, True)
     assert (sprint / name).stat().st_size == 2**20 + 1
 
 
@@ -124,7 +125,7 @@ def test_place_that_a_log_names_is_checked(sprint: Path, run: Run, path: str) ->
     _forge(SprintCompiled({"phases": []}, Place(path)), sprint_stream("auth"))
     before = picture(sprint, without=(".sprintlog",))
     result = run("note", "seen")
-    assert (result.code, path in result.err) == (1, True)
+    assert (result.code, path in result.err) == (0, True)
     assert picture(sprint, without=(".sprintlog",)) == before
 
 

@@ -69,6 +69,32 @@ def test_is_verified_with_its_saved_states(journal_path: Path, done: Run) -> Non
     assert done("journal", "status", "--json").json["attempts"] == {"a": 70}
 
 
+def test_is_recorded_once_where_the_file_cannot_be_written(
+    journal: Path, done: Run, run: Run
+) -> None:
+    """An entry that was recorded ends with 0, whatever becomes of the file: no retry."""
+    journal.unlink()
+    journal.mkdir()
+    told = done("entry", "record", "b", "--status", "failed")
+    assert "warning: .ralph/progress.json" in told.err
+    assert "the events are safe in the log" in told.err
+    assert run("rebuild", "--check").code != 0
+    journal.rmdir()
+    done("rebuild")
+    assert [e["id"] for e in read(journal.read_bytes())["entries"]][-1] == "b-1"
+
+
+def test_status_goes_on_after_the_last_id(journal: Path, done: Run, run: Run) -> None:
+    """Where no id is left for a learning the figures are given all the same."""
+    data = json.loads(journal.read_bytes())
+    data["learnings"] = [{**data["learnings"][0], "id": "learning-9999"}]
+    Path("theirs.json").write_text(json.dumps(data))
+    done("import", "journal", "theirs.json")
+    assert done("journal", "status", "--json").json["next_learning_id"] is None
+    assert "next learning id: none left" in done("journal", "status").out
+    assert run("learning", "add", "x", "--type", "tool-usage", "--prd", "p").code == 1
+
+
 def test_foreign_file_is_not_overwritten(journal_path: Path, run: Run) -> None:
     """A journal does not begin over another tool's file: that is taken in first."""
     journal_path.parent.mkdir()

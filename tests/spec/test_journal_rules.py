@@ -7,6 +7,7 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal import facts as f
 from sprintlog.engine.journal.ids import entry_id
+from sprintlog.engine.journal.preparing import prepare
 from sprintlog.engine.journal.rules import (
     add_learning,
     discover_pattern,
@@ -49,10 +50,21 @@ def test_entry_ids_fit_their_pattern(prd_id: str, made: str) -> None:
 
 
 def test_counts_on_from_a_given_iteration() -> None:
-    """An iteration that is given is taken; the next is how many there are, and one."""
-    diary = Diary().do(record_entry, entry=entry(iteration=5), at=AT)
+    """An iteration that is given is taken; the next comes after the highest."""
+    diary = Diary()
+    for iteration in (2, 0, 5, 1, 0):
+        diary.do(record_entry, entry=entry(iteration=iteration), at=AT)
+    assert [e.iteration for e in diary.document.entries] == [2, 3, 5, 1, 6]
+    assert prepare(diary.document, "auth").iteration == 7
+
+
+def test_passes_over_iterations_that_foreign_ids_name() -> None:
+    """What another tool's id says of an iteration is taken, too: no id is given twice."""
+    taken = entry(iteration=1, id="auth-4", timestamp=AT)
+    diary = Diary().happen(f.JournalOpened(AT), f.EntryRecorded(taken))
+    assert prepare(diary.document, "auth").iteration == 5
     diary.do(record_entry, entry=entry(), at=AT)
-    assert [e.iteration for e in diary.document.entries] == [5, 2]
+    assert diary.document.entries[-1].id == "auth-5"
 
 
 def test_refuses_an_entry_that_is_there() -> None:
