@@ -1,5 +1,6 @@
 """`sprintlog prepare`: what the next iteration of a PRD should know."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -7,13 +8,13 @@ import msgspec
 
 from sprintlog.engine.journal.facts import LearningReferenced
 from sprintlog.engine.journal.ids import entry_id
-from sprintlog.engine.journal.preparing import Prepared, prepare
+from sprintlog.engine.journal.preparing import Prepared, Room, prepare
 from sprintlog.engine.journal.rules import hand_over
 from sprintlog.engine.journal.state import JOURNAL, Journal
 from sprintlog.engine.log.fact import Fact
 from sprintlog.projections.workspace import Workspace
 
-from ..output import print_json, print_text
+from ..output import print_bytes, visible
 from ..recording import Options, act_on_journal, refresh_stream
 from ..wiring import open_workspace, with_envelope
 
@@ -26,7 +27,7 @@ from ..wiring import open_workspace, with_envelope
     "--budget",
     type=click.IntRange(0),
     metavar="N",
-    help="At most N characters of learnings and patterns: the most used, the surest.",
+    help="At most N characters in all: the most used learnings, the surest patterns.",
 )
 @click.option("--peek", is_flag=True, help="Only look; nothing is counted as used.")
 @with_envelope
@@ -37,13 +38,17 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     """
     options = Options(given)
     with open_workspace() as workspace:
+
+        def prepared_now() -> Prepared:
+            return _prepare(workspace, prd_id, budget, as_json=options.as_json)
+
         if peek:
-            _print(_prepare(workspace, prd_id, budget), as_json=options.as_json)
+            _print(prepared_now(), as_json=options.as_json)
             return
         found: list[Prepared] = []
 
         def decide(journal: Journal, at: str) -> list[Fact]:
-            prepared = _prepare(workspace, prd_id, budget)
+            prepared = prepared_now()
             found[:] = [prepared]
             entry = entry_id(prd_id, prepared.iteration)
             before = workspace.journals.facts(JOURNAL, LearningReferenced)
@@ -56,7 +61,7 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
         arguments = {"prd_id": prd_id, "budget": budget}
         outcome = act_on_journal(workspace, "prepare", decide, options, arguments)
         # A key that was used before answers without deciding again.
-        prepared = found[0] if found else _prepare(workspace, prd_id, budget)
+        prepared = found[0] if found else prepared_now()
         try:
             _print(prepared, as_json=options.as_json)
         finally:
@@ -64,24 +69,38 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
                 refresh_stream(workspace, JOURNAL)
 
 
-def _prepare(workspace: Workspace, prd_id: str, budget: int | None) -> Prepared:
-    return prepare(workspace.documents.current(JOURNAL), prd_id, budget=budget)
+def _prepare(
+    workspace: Workspace, prd_id: str, budget: int | None, *, as_json: bool
+) -> Prepared:
+    said = _json if as_json else _text
+    room = None if budget is None else Room(budget, lambda found: len(said(found)))
+    return prepare(workspace.documents.current(JOURNAL), prd_id, room=room)
 
 
 def _print(prepared: Prepared, *, as_json: bool) -> None:
-    if as_json:
-        print_json(msgspec.to_builtins(prepared._asdict()))
-        return
-    print_text(f"{prepared.prd_id}: iteration {prepared.iteration}")
+    said = _json(prepared) if as_json else _text(prepared)
+    print_bytes(said.encode())
+
+
+def _json(prepared: Prepared) -> str:
+    return f"{msgspec.json.encode(prepared._asdict()).decode()}\n"
+
+
+def _text(prepared: Prepared) -> str:
+    return "".join(f"{visible(line)}\n" for line in _lines(prepared))
+
+
+def _lines(prepared: Prepared) -> Iterator[str]:
+    yield f"{prepared.prd_id}: iteration {prepared.iteration}"
     if prepared.retry_count:
-        print_text(f"retry {prepared.retry_count}: {prepared.previous_failure_reason}")
-    print_text(*(f"  before: {title}" for title in prepared.previous_observations))
+        yield f"retry {prepared.retry_count}: {prepared.previous_failure_reason}"
+    yield from (f"  before: {title}" for title in prepared.previous_observations)
     for learning in prepared.learnings:
         where = f" ({learning.context})" if learning.context else ""
-        print_text(f"{learning.id} {learning.content}{where}")
+        yield f"{learning.id} {learning.content}{where}"
     for pattern in prepared.patterns:
         more = f": {pattern.description}" if pattern.description else ""
-        print_text(f"{pattern.id} {pattern.name}{more}")
+        yield f"{pattern.id} {pattern.name}{more}"
     if prepared.left_out:
-        print_text(f"no room for: {', '.join(prepared.left_out)}")
-    print_text(*(f"warning: {warning}" for warning in prepared.warnings))
+        yield f"no room for {prepared.left_out} more"
+    yield from (f"warning: {warning}" for warning in prepared.warnings)

@@ -47,12 +47,29 @@ def test_hands_over_and_counts_once(journal: Path, done: Run) -> None:
     assert json.loads(file.read_text())["learnings"][0]["times_referenced"] == 2
 
 
-def test_hands_over_what_fits(journal: Path, done: Run) -> None:
-    """What there is no room for is named, and not counted."""
-    prepared = done("prepare", "auth", "--budget", 3, "--json").json
-    assert (prepared["learnings"], prepared["left_out"]) == ([], ["learning-0001"])
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_hands_over_what_fits(journal: Path, done: Run, form: tuple[str, ...]) -> None:
+    """The budget is of all that is printed; what had no room is counted, and not used."""
+    data = json.loads((journal / ".ralph" / "progress.json").read_text())
+    (ours,) = data["learnings"]
+    data["learnings"] = [
+        {**ours, "id": f"learning-{n:04}", "content": f'way {n} \n "ä" ' * 3}
+        for n in range(2, 302)
+    ]
+    (journal / "more.json").write_text(json.dumps(data))
+    done("import", "journal", "more.json")
+    for budget in (250, 600, 5000):
+        out = done("prepare", "auth", "--peek", "--budget", budget, *form).out
+        assert budget - 200 < len(out) <= budget
+    assert "no room for 301 more" in done("prepare", "auth", "--budget", 40).out
     assert uses(done) == 0
-    assert "no room for: learning-0001" in done("prepare", "auth", "--budget", 3).out
+
+
+def test_refuses_a_budget_for_nothing(journal: Path, run: Run) -> None:
+    """With no room for the iteration itself nothing is said but how much is needed."""
+    refused = run("prepare", "auth", "--budget", 0)
+    assert (refused.code, refused.out) == (1, "")
+    assert "characters are the least" in refused.err
 
 
 def test_prepares_without_a_journal(folder: Path, done: Run) -> None:

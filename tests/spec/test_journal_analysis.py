@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.extracting import add_extracted, extract
-from sprintlog.engine.journal.preparing import FRICTION_WARNING, prepare
+from sprintlog.engine.journal.preparing import FRICTION_WARNING, Prepared, Room, prepare
 from sprintlog.engine.journal.recovering import NOTHING_FOUND, failure_of, recover
 from sprintlog.engine.journal.rules import (
     add_learning,
@@ -16,7 +17,7 @@ from sprintlog.engine.journal.rules import (
     reference_learning,
     retire_learning,
 )
-from sprintlog.engine.journal.shapes import Context
+from sprintlog.engine.journal.shapes import Context, Learning, Pattern
 from sprintlog.engine.journal.similarity import similarity
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern
@@ -92,27 +93,55 @@ def test_hands_over_patterns_and_workarounds_that_hold() -> None:
     ids = [learning.id for learning in prepared.learnings]
     assert ids == ["learning-0003", "learning-0004", "learning-0001"]
     assert [one.name for one in prepared.patterns] == ["low", "none", "high"]
-    assert prepared.left_out == []
+    assert prepared.left_out == 0
+
+
+def characters(prepared: Prepared) -> int:
+    """Return the characters of all that was prepared, as a list of words."""
+    parts: list[Learning | Pattern] = [*prepared.learnings, *prepared.patterns]
+    said = [part.content if isinstance(part, Learning) else part.name for part in parts]
+    said += [prepared.previous_failure_reason, *prepared.previous_observations]
+    return sum(map(len, [*said, *prepared.warnings])) + 10 * len(parts) + 20
 
 
 @pytest.mark.parametrize(
     ("budget", "handed"),
     [
-        (0, []),
-        (9, ["high", "low"]),
-        (30, ["learning-0003"]),
-        (34, ["learning-0003", "high"]),
-        (50, ["learning-0003", "learning-0004"]),
-        (60, ["learning-0003", "learning-0004", "learning-0001"]),
-        (71, ["learning-0003", "learning-0004", "learning-0001", "low", "none", "high"]),
+        (20, []),
+        (36, ["high"]),
+        (61, ["learning-0003"]),
+        (90, ["learning-0003", "learning-0001"]),
+        (92, ["learning-0003", "learning-0004"]),
+        (113, ["learning-0003", "learning-0004", "learning-0001"]),
+        (151, ["learning-0003", "learning-0004", "learning-0001", "low", "none", "high"]),
     ],
 )
 def test_keeps_to_its_budget(budget: int, handed: list[str]) -> None:
     """The most used learnings go first, then the surest patterns, as far as they fit."""
-    prepared = prepare(filled().document, "auth", budget=budget)
+    prepared = prepare(filled().document, "auth", room=Room(budget, characters))
     found = [x.id for x in prepared.learnings] + [p.name for p in prepared.patterns]
     assert sorted(found) == sorted(handed)
-    assert len(found) + len(prepared.left_out) == 6
+    assert len(found) + prepared.left_out == 6
+    assert characters(prepared) <= budget
+
+
+@pytest.mark.parametrize("budget", range(21, 160, 6))
+def test_says_less_of_what_was_before(budget: int) -> None:
+    """Titles go, then the end of the reason: the budget holds for all of it."""
+    seen = tuple(noticed(title="t" * 9) for _ in range(5))
+    failed = entry(status="failed", summary="s" * 40, observations=seen)
+    diary = diary_of(failed)
+    prepared = prepare(diary.document, "auth", room=Room(budget, characters))
+    assert characters(prepared) <= budget
+    assert prepared.previous_failure_reason.rstrip("…") == "s" * (
+        40 if budget >= 60 else budget - 21
+    )
+
+
+def test_refuses_a_budget_for_nothing() -> None:
+    """Where not even the iteration can be said the least is named."""
+    with pytest.raises(RefusedError, match="20 characters are the least"):
+        prepare(filled().document, "auth", room=Room(19, characters))
 
 
 @pytest.mark.parametrize(("frictions", "warns"), [(3, False), (4, True)])
