@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.facts import Place, SprintCompiled, SprintImported
 from sprintlog.engine.sprint.plan import check_sprint_id
 
 from .catalogue import CODEC, draft, sprint_stream
+from .taking_place import free_place
 from .workspace import Outcome, Workspace
 
 
@@ -50,7 +51,8 @@ def fork(
     known = _check_free(workspace, name, wanted, created)
     if known > len(wanted):
         return Outcome(workspace.sprint(name), [])
-    workspace.check_place(name, place)
+    if place is not None:
+        free_place(workspace, name, place)
     wanted.append(draft(created, at=workspace.now(), actor=actor))
     stream = sprint_stream(name)
     events: list[Recorded] = []

@@ -5,8 +5,9 @@ from typing import Any, Protocol
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.iterations.facts import ADOPT as ADOPT
 from sprintlog.engine.iterations.facts import REFUSE as REFUSE
-from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.facts import EditObserved, Place
 from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.words import COMPLETED
 
 from . import progress_yaml
 from .files import StateFiles
@@ -37,6 +38,10 @@ class Acting(Protocol):
         """Record an edit of a sprint's file, once under this key."""
         ...
 
+    def holder(self, place: Place) -> str | None:
+        """Return the sprint whose file is at a place."""
+        ...
+
 
 class SprintFile:
     """PROGRESS.yaml."""
@@ -49,8 +54,12 @@ class SprintFile:
 
     def path(self, state: Sprint) -> str | None:
         """Return where this work tree has the file; None when it has none."""
-        place = state.plan.place
+        plan = state.plan
+        place = plan.place
         if place is None or place.worktree != self.location.worktree:
+            return None
+        # One that is finished may have given the place free for another one.
+        if plan.status == COMPLETED and self._workspace.holder(place) != state.id:
             return None
         return place.path
 

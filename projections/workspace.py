@@ -46,6 +46,7 @@ from .reading import Reader
 from .refreshing import Refreshed
 from .sprint_file import ADOPT, REFUSE, policy_of, refuse_edit, sprint_files
 from .taking_over import is_start, take_over_all
+from .taking_place import take_place
 from .trust import check_trusted
 from .workspace_past import WorkspacePast
 from .workspace_reading import JOURNAL
@@ -116,12 +117,11 @@ class Workspace(WorkspacePast):
         check_trusted(location, safe=safe)
         log = SqliteLog.open(
             location.database,
-            clock=clock,
-            entropy=entropy,
-            check_head=check_head,
-            wait=wait,
-        )
-        return cls(location, log, clock=clock)
+            clock=clock, entropy=entropy, check_head=check_head, wait=wait,
+        )  # fmt: skip
+        workspace = cls(location, log, clock=clock)
+        workspace.stands_in = start
+        return workspace
 
     def __enter__(self) -> Self:
         return self
@@ -175,8 +175,7 @@ class Workspace(WorkspacePast):
                 actor = envelope.get("actor", "runtime")
                 if taken := take_over_all(self, sprint_id, at=at, actor=actor):
                     raise MovedOnError(taken)
-            for fact in facts:
-                self.check_place(sprint_id, getattr(fact, "place", None))
+            take_place(self, sprint, facts)
             return facts
 
         return Outcome(*self._act(self.reader, sprint_id, decide_whole, envelope))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
@@ -39,6 +40,8 @@ class WorkspaceReading:
         self.checkpoints = SqliteCheckpoints(log, SPRINTS)
         self.reader = Reader(log, SPRINTS, self.checkpoints)
         self.files = StateFiles(location, log)
+        self.stands_in: Path | None = None
+        """The folder that the person or the program stands in, where that is known."""
         self.behind: set[str] = set()
         """The streams with events of ours that their state files do not say yet."""
 
@@ -82,8 +85,9 @@ class WorkspaceReading:
     def choose(self, sprint_id: str | None) -> str:
         """Return the sprint a command means: the named one, else the only unfinished one.
 
-        Raise `NotFoundError` when there is none, `RefusedError` listing them when there
-        are several.
+        Of several the folder that one stands in chooses: the one whose file is there, or
+        nearest above. Raise `NotFoundError` when there is none, `RefusedError` listing
+        them when nothing chooses.
         """
         if sprint_id is not None:
             if not self.log.version(sprint_stream(sprint_id)):
@@ -110,10 +114,12 @@ class WorkspaceReading:
                 "`import progress FILE` makes one",
             )
         names = unfinished or list(sprints)
+        if len(nearest := self._nearest(names)) == 1:
+            return nearest[0]
         raise RefusedError(
             f"which sprint? {'unfinished' if unfinished else 'all are completed'}: "
             f"{', '.join(names[:20])}",
-            hint="name it with --sprint or SPRINTLOG_SPRINT",
+            hint="name it with --sprint or SPRINTLOG_SPRINT, or go to its folder",
             allowed=names,
         )
 
@@ -190,18 +196,49 @@ class WorkspaceReading:
             return self.log.read()
         return self.log.read_stream(sprint_stream(sprint_id))
 
+    def holder(self, place: Place, *, besides: str = "") -> str | None:
+        """Return the sprint whose file is at a place, `besides` one of them.
+
+        One that is finished gives the place free for another; of several finished ones
+        it is the one that was finished last.
+        """
+        there = [
+            (sprint.plan.status != COMPLETED, str(sprint.plan.completed_at or ""), name)
+            for name in self.sprints()
+            if name != besides and (sprint := self.sprint(name)).plan.place == place
+        ]
+        return max(there)[2] if there else None
+
     def check_place(self, sprint_id: str, place: Place | None) -> None:
-        """Raise `RefusedError` when another sprint writes its file at this place."""
-        if place is None:
+        """Raise `RefusedError` when an unfinished sprint writes its file at this place."""
+        other = None if place is None else self.holder(place, besides=sprint_id)
+        if place is None or other is None:
             return
-        for other in self.sprints():
-            if other != sprint_id and self.sprint(other).plan.place == place:
-                raise RefusedError(
-                    f"{place.path} is the file of sprint {other}",
-                    hint="give this sprint a folder of its own with --sprint-dir",
-                    file=place.path,
-                    sprint=other,
-                )
+        if self.sprint(other).plan.status != COMPLETED:
+            raise RefusedError(
+                f"{place.path} is the file of sprint {other}, which is not finished",
+                hint="give this sprint a folder of its own with --sprint-dir",
+                file=place.path,
+                sprint=other,
+            )
+
+    def _nearest(self, names: list[str]) -> list[str]:
+        """Return the sprints whose file is in the folder one stands in, or nearest above.
+
+        One that is finished and whose place another one took is none of them.
+        """
+        if self.stands_in is None or not self.stands_in.is_relative_to(self.location.root):
+            return []
+        here = self.stands_in.relative_to(self.location.root).parts
+        found: dict[int, list[str]] = {}
+        for name in names:
+            place = self.sprint(name).plan.place
+            if place is None or place.worktree != self.location.worktree:
+                continue
+            folder = tuple(place.path.split("/")[:-1])
+            if here[: len(folder)] == folder and self.holder(place) == name:
+                found.setdefault(len(folder), []).append(name)
+        return found[max(found)] if found else []
 
     def is_inside_append(self, sprint_id: str, version: int) -> bool:
         """Tell whether facts of the same append follow this version."""

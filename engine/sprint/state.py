@@ -91,6 +91,12 @@ class Plan:
         return number if type(number) is int and number > 0 else 0
 
     @property
+    def completed_at(self) -> str | None:
+        """Return when the sprint was completed, as its document says it."""
+        at = self.given_stats.get("completed-at")
+        return at if isinstance(at, str) else None
+
+    @property
     def given_stats(self) -> Data:
         """Return the document's figures as they stand there; reading makes none."""
         stats = self.document.get("stats")

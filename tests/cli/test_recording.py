@@ -100,13 +100,16 @@ def test_refuses_a_parents_address(sprint: Path, run: Any) -> None:
     assert "build/login/implement" in result.err
 
 
-def test_asks_which_sprint_when_several_are_open(sprint: Path, run: Any) -> None:
-    """With several unfinished sprints a command is refused, listing them."""
-    run("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
+def test_asks_which_sprint_when_several_are_open(folder: Path, run: Any, done: Any) -> None:
+    """With several unfinished sprints elsewhere a command is refused, listing them."""
+    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: x}]")
+    done("init")
+    for name in ("auth", "other"):
+        done("sprint", "create", name, "--plan", "plan.yaml", "--sprint-dir", name)
     result = run("phase", "start")
     assert result.code == 1
     assert "auth, other" in result.err
-    assert run("phase", "start", "--sprint", "auth").code == 0
+    assert run("sprint", "start", "--sprint", "auth").code == 0
 
 
 def test_resumes_a_blocked_sprint_with_who_and_why(sprint: Path, run: Any) -> None:

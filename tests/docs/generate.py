@@ -99,6 +99,8 @@ it recorded several events; with `"duplicate": true` for a key that was used bef
 `{{"unchanged": true, stream, version}}` when it was so already. What was injected is named
 by its `addresses`."""
 COMMANDS_ENVIRONMENT = """\
+Without `--sprint` the only unfinished sprint is meant; of several the one whose file is in
+the folder that one stands in, or nearest above.
 `SPRINTLOG_SPRINT` and `SPRINTLOG_ACTOR` in the environment stand for `--sprint` and
 `--actor`. `SPRINTLOG_DIR` names the log's folder. `NO_COLOR` switches colours off, and
 `SPRINTLOG_DEBUG=1` shows where an unexpected error came from.
