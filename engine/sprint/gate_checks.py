@@ -240,12 +240,14 @@ def _fact(node: Node, attempt: int, result: GateResult, *, elsewhere: bool) -> G
 def forget_gates(node: Node) -> None:
     """Make the gates of a node and its parents due again, since work on it begins anew.
 
-    What failed and may be tried again keeps its count: else nothing would bound it.
+    What failed and may be tried again keeps its count: else nothing would bound it. What
+    was used up while its leaf had failed already did not block, and begins anew as well.
     """
     over = node
     while over.parent is not None:
         status = gate_status(over.data)
-        if status in (PASSED, BLOCKED):
+        is_used_up = attempts_of(over) >= gate_of(over).attempts_max
+        if status in (PASSED, BLOCKED) or (status is not None and is_used_up):
             _track(over, 0, PENDING)
         elif status == RUNNING:
             # Its result would be about work that is not there any more.

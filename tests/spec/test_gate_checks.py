@@ -173,6 +173,19 @@ def test_says_nothing_of_a_leaf_that_is_over(running: Any) -> None:
     assert scenario.node("p")["status"] == "skipped"
 
 
+def test_begins_anew_with_work_that_failed_first(running: Any) -> None:
+    """What fails last on a leaf that failed meanwhile blocks nothing; both begin anew."""
+    leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
+    scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
+    said = {"error": "429", "at": scenario.now, "category": "network"}
+    scenario.do(phases.fail_phase, **said)
+    scenario.when(g.check_gate, phase="p", run="r", result=GateResult(1))
+    scenario.then(f.GateChecked("p", 1, 1))
+    assert scenario.status == "in-progress"
+    scenario.do(phases.retry_phase)
+    assert (tracking(scenario)["attempts"], word(scenario)) == (0, "pending")
+
+
 @pytest.mark.parametrize(("stop", "said", "status"), STOPS)
 def test_takes_a_result_of_elsewhere_while_stopped(
     running: Any, stop: Command, said: Data, status: str
