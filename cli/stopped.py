@@ -38,7 +38,8 @@ def stopped_answer(action: Action) -> dict[str, Any]:
 
 def stopped_lines(action: Action) -> list[str]:
     """Return why a sprint does not go on, for people; nothing where it does."""
-    if action.do not in _TOLD:
+    # What a leaf waits for stands beside it in the tree.
+    if action.do not in _TOLD or (action.do == actions.WAIT and action.phase):
         return []
     until = f"waits until {action.until}: " if action.until else ""
     named = (("why", f"{until}{action.why}"), *_more(action))

@@ -182,7 +182,10 @@ _FIGURES = ("completed-phases", "total-phases", "completed-steps", "total-steps"
 def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     mark, colour = MARKS[node.status]
     text = node.address.rsplit("/", 1)[-1]
-    if node.status in ("failed", "blocked") and node.data.get("error"):
+    stuck = ("failed", "blocked")
+    # What a parent has from what is below it is told there.
+    is_own = not any(child.status in stuck for child in node.children)
+    if node.status in stuck and is_own and node.data.get("error"):
         text += f": {str(node.data['error'])[:80]}"
     if node.data.get("next-retry-at"):
         text += f" (retry due {node.data['next-retry-at']})"

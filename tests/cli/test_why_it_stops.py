@@ -157,3 +157,14 @@ def test_a_goal_that_is_only_claimed_says_so(goal_agent: Make, done: Run) -> Non
     assert done("next", "--json").json["because"] == "person"
     done("queue", "reject", "req-1", "--reasoning", "no hole")
     assert done("goal", "complete", "--summary", "all done").err == ""
+
+
+def test_an_error_is_told_where_it_happened(sprint: Path, done: Run) -> None:
+    """What a phase has from a leaf below it stands in the tree once; so does a wait."""
+    done("phase", "skip", "setup")
+    done("phase", "start")
+    done("phase", "fail", "--error", "429", "--category", "rate-limit")
+    said = done("status").out
+    assert said.count("429") == 1
+    assert "why: waits" not in said
+    assert done("status", "--json").json["phases"][1]["error"] == "429"
