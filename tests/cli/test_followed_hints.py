@@ -82,3 +82,12 @@ def test_leads_on_from_a_gate_that_is_not_due(
         assert f"build/two is {status}" in refused.err
         follow(done, refused.err)
     done("gate", "run")
+
+
+def test_tells_an_error_where_it_happened(sprint: Path, done: Run) -> None:
+    """`status` says an error once, at the leaf, though the file has it above as well."""
+    done("phase", "skip", "setup")
+    done("phase", "start")
+    done("phase", "fail", "--error", "no space", "--category", "network")
+    shown = [line for line in done("status").out.splitlines() if "✗" in line]
+    assert ["no space" in line for line in shown] == [False, False, True]
