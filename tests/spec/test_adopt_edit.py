@@ -200,3 +200,17 @@ def test_nothing_is_changed_by_deciding(worked: Scenario) -> None:
     before = worked.bytes()
     edited(worked, put(1, status="completed"))
     assert worked.bytes() == before
+
+
+def test_what_did_not_last_is_not_called_adopted(worked: Scenario) -> None:
+    """A sprint that goes on and blocks again by the same edit did not go on."""
+    worked.do(lifecycle.block_sprint, reason="x")
+
+    def edit(document: Any) -> None:
+        document["status"] = "in-progress"
+        document["phases"][1].update(status="blocked", error="no key")
+
+    *_, adopted = edited(worked, edit)
+    assert isinstance(adopted, EditAdopted)
+    assert adopted.adopted == ("b/status",)
+    assert adopted.left == ("status: what else was adopted made it blocked",)
