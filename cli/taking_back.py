@@ -1,15 +1,26 @@
 """What `undo` and `redo` share: files that went along with a rollback go along again."""
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 
+from sprintlog.engine.log.fact import Fact, Kind
+from sprintlog.engine.sprint.facts import ActivitySeen, RolledBack
 from sprintlog.engine.sprint.held import Restore
+from sprintlog.engine.sprint.rollback import path, stretches_only_in
 from sprintlog.engine.sprint.snapshots import files_to_redo, files_to_undo, files_with
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.projections.catalogue import CODEC, sprint_stream
 from sprintlog.projections.workspace import Workspace
 
-from .recording import Options, Rule, record, settle
+from .describing import described
+from .output import counted, warn
+from .recording import Options, Rule, act, answer_and_refresh, settle
 from .wiring import Function, open_workspace
+
+SHOWN_MAX = 3
+"""So many of the events that no longer count are named."""
 
 
 def with_files(function: Function) -> Function:
@@ -35,7 +46,73 @@ def take_back(
     Where files alone came back after it, they are what is taken back.
     """
     if no_files or not _with_files(command, rule, reason, given, is_agreed=is_agreed):
-        record(command, given, rule, {"reason": reason})
+        take_state_back(command, rule, {"reason": reason}, given)
+
+
+def take_state_back(
+    command: str,
+    rule: Callable[..., list[Fact]],
+    arguments: dict[str, Any],
+    given: dict[str, Any],
+    *,
+    reads_log: bool = False,
+) -> None:
+    """Take a rollback or a decision back, and say which later work went with it.
+
+    `rule` is called with the log as well when it `reads_log`.
+    """
+    options = Options(given)
+    wish = options.masked(arguments)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        log = {"log": workspace.log} if reads_log else {}
+        outcome = act(
+            workspace,
+            sprint_id,
+            command,
+            lambda sprint, at: rule(sprint, **wish, **log),
+            options,
+            wish,
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        if outcome.events and not outcome.duplicate:
+            tell_voided(workspace, outcome.sprint)
+
+
+def tell_voided(workspace: Workspace, sprint: Sprint) -> None:
+    """Say which work since what was taken back no longer counts either."""
+    stream, rollbacks = sprint_stream(sprint.id), sprint.record.rollbacks
+    at, _ = rollbacks[-1]
+    (last,) = workspace.log.read_stream(stream, after=at - 1, until=at)
+    taken = CODEC.decode(last)
+    if not isinstance(taken, RolledBack) or taken.undoes is None:
+        return
+    (undone,) = workspace.log.read_stream(
+        stream, after=taken.undoes - 1, until=taken.undoes
+    )
+    since = taken.undoes + undone.remaining
+    gone = [
+        event
+        for first, end in stretches_only_in(
+            path(rollbacks[:-1], at - 1), path(rollbacks, at)
+        )
+        for event in workspace.log.read_stream(
+            stream, after=max(first - 1, since), until=end
+        )
+        if _is_work(CODEC.decode(event))
+    ]
+    if gone:
+        said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
+        more = " …" if len(gone) > SHOWN_MAX else ""
+        count = "counts" if len(gone) == 1 else "count"
+        warn(
+            f"{counted(len(gone), 'later event')} no longer {count}: {said}{more}; "
+            "`sprintlog redo` takes this back"
+        )
+
+
+def _is_work(fact: Fact) -> bool:
+    return fact.kind is Kind.EXECUTION and not isinstance(fact, ActivitySeen)
 
 
 def _with_files(

@@ -4,11 +4,13 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.rollback import undo_decision, undo_rollback
+from sprintlog.engine.sprint.state import Sprint
 
-from ..recording import Options, act, answer_and_refresh
-from ..taking_back import take_back, with_files
-from ..wiring import open_workspace, with_recording
+from ..taking_back import take_back, take_state_back, with_files
+from ..wiring import with_recording
 
 
 @click.command(
@@ -41,21 +43,12 @@ def command(
     if not decision:
         take_back("undo", undo_rollback, reason, given, no_files=no_files, is_agreed=yes)
         return
+    wish = {"reason": reason}
+    take_state_back("undo --decision", _undo_decision, wish, given, reads_log=True)
+
+
+def _undo_decision(sprint: Sprint, *, log: Log, **wish: Any) -> list[Fact]:
     # Imported here: to undo a rollback no decision is looked for.
     from sprintlog.projections.past.decisions import last_decision
 
-    options = Options(given)
-    wish = options.masked({"reason": reason})
-    with open_workspace() as workspace:
-        name = workspace.choose(options.sprint_id)
-        outcome = act(
-            workspace,
-            name,
-            "undo --decision",
-            lambda sprint, at: undo_decision(
-                sprint, first=last_decision(workspace.log, sprint), **wish
-            ),
-            options,
-            wish,
-        )
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+    return undo_decision(sprint, first=last_decision(log, sprint), **wish)

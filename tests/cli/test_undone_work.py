@@ -1,0 +1,36 @@
+"""Whoever takes something back is told which later work goes with it."""
+
+from pathlib import Path
+
+from .conftest import Run
+
+
+def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> None:
+    """What was done after a rollback no longer counts once that is undone; it is said."""
+    done("phase", "start")
+    done("rollback", "--to", "version:2")
+    done("phase", "skip", "setup")
+    done("note", "seen")
+    warned = done("undo")
+    assert "1 later event no longer counts: phase-skipped setup" in warned.err
+    assert "`sprintlog redo`" in warned.err
+    assert done("redo").err == ""
+
+
+def test_undoing_at_once_says_nothing(sprint: Path, done: Run) -> None:
+    """Where nothing was done since there is nothing to say."""
+    done("phase", "start")
+    done("rollback", "--to", "version:2")
+    done("note", "seen")
+    assert done("undo").err == ""
+
+
+def test_undoing_a_decision_names_what_followed_it(sprint: Path, done: Run) -> None:
+    """Work after a decision goes with it; what was decided with it is no later work."""
+    done("queue", "add", "A bug", "--priority", "low", "--type", "bug")
+    done("queue", "approve", "req-1", "--reasoning", "x")
+    assert done("undo", "--decision").err == ""
+    done("redo")
+    done("phase", "start")
+    done("phase", "complete")
+    assert "2 later events no longer count" in done("undo", "--decision").err
