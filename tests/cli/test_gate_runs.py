@@ -18,6 +18,9 @@ WAITS = "echo $$ > shell; while [ ! -e go ]; do sleep 0.02; done"
 """A script that says which process it is, and goes on when it may."""
 
 
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @pytest.fixture
 def begin(folder: Path) -> Iterator[Begin]:
     """Return a function that begins to run the gate, and waits for its script."""
@@ -28,9 +31,10 @@ def begin(folder: Path) -> Iterator[Begin]:
         command = [sys.executable, "-m", "sprintlog.cli", "gate", "run", *arguments]
         pipe = subprocess.PIPE
         # A signal that is ignored here would be ignored there as well.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        kept = {n: signal.signal(n, signal.SIG_DFL) for n in STOPS}
         running.append(subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe))
-        signal.signal(signal.SIGINT, before)
+        for number, before in kept.items():
+            signal.signal(number, before)
         wait_for(lambda: has_text(folder / "shell"))
         return running[-1]
 
@@ -132,7 +136,7 @@ def test_notices_a_killed_run(
     ]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", STOPS)
 def test_is_cut_short_by_a_signal(
     gated: Gated, begin: Begin, run: Run, done: Run, folder: Path, number: signal.Signals
 ) -> None:
