@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.faults import settling
 from tests.faults.runner import Runner, fast_folder, shared
 from tests.properties.living import WORDS, live_to_the_end
-from tests.properties.planted_rules import PLANTED, find
+from tests.properties.planted_rules import IN_LOOPS, PLANTED, find, find_in_loops
 
 from .criterion import Verdict
 
@@ -72,5 +72,7 @@ def planted_defects(data: Path, seed: int) -> Verdict:
     """Each of the defects that once were there is found when it is put back."""
     found = {name: find(name, seed=seed, lives=LIVES_PER_PLANT) for name in PLANTED}
     missed = [f"not found: {name}" for name, after in found.items() if after is None]
+    missed += [f"not found: {name}" for name in IN_LOOPS if not find_in_loops(name)]
     counts = ", ".join(f"{name} after {after}" for name, after in found.items())
+    counts = f"{len(PLANTED) + len(IN_LOOPS)} planted: {counts}; {', '.join(IN_LOOPS)}"
     return Verdict(not missed, counts, missed)

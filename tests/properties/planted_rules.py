@@ -5,15 +5,25 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
+from sprintlog.engine.iterations import score, select, tracker
+from sprintlog.engine.iterations.judging import Judgement
+from sprintlog.engine.iterations.score import Score
+from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.sprint import lifecycle, loop, ralph, stopping, tree
 from sprintlog.engine.sprint.gate_checks import check_gate
 from sprintlog.engine.sprint.node import Node, gate_is_open
+from sprintlog.engine.sprint.snapshot_facts import OF_ITERATION
 from sprintlog.engine.sprint.transitions import check_running
 
-from . import looping
+from . import looping, test_selection_laws, test_snapshot_laws
 from .living import live_to_the_end
+from .loop_histories import loop_histories
+from .test_sprint_laws import laws
 
+EXAMPLES = 1_000
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -70,6 +80,49 @@ def names_a_finished_leaf(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(stopping, "_hint", hint)
 
 
+def prefers_the_baseline(patch: pytest.MonkeyPatch) -> None:
+    """Select the baseline wherever it is not strictly beaten."""
+
+    def unbeaten(one: Judgement, other: Judgement, rules: Any) -> str | None:
+        pair = score.compared(other.score, one.score)
+        return "it is not better" if pair is not None and pair[0] >= pair[1] else None
+
+    patch.setattr(select, "regression", unbeaten)
+
+
+def compares_what_only_one_has(patch: pytest.MonkeyPatch) -> None:
+    """Compare whole scores, also where they are of different components."""
+
+    def replaces(found: Score, best: Best | None) -> bool:
+        return (found.value or 0) > (best.value if best else 0)
+
+    patch.setattr(tracker, "_replaces", replaces)
+
+
+def replaces_measured_files(patch: pytest.MonkeyPatch) -> None:
+    """Take every later snapshot of an iteration for its files."""
+    patch.setattr(test_snapshot_laws, "purpose_now", lambda sprint, **where: OF_ITERATION)
+
+
+IN_LOOPS: dict[str, tuple[Plant, Any, st.SearchStrategy[Any]]] = {
+    "prefers the baseline": (
+        prefers_the_baseline,
+        test_selection_laws.test_the_baseline_is_no_result_of_a_healthy_loop,
+        loop_histories(),
+    ),
+    "compares what only one has": (
+        compares_what_only_one_has,
+        test_selection_laws.test_the_best_one_is_compared_on_what_both_have,
+        loop_histories(),
+    ),
+    "replaces measured files": (
+        replaces_measured_files,
+        test_snapshot_laws.test_no_later_look_replaces_what_was_measured,
+        st.randoms(use_true_random=False),
+    ),
+}
+"""Defects of the judgement and of snapshots: the law that must find it, and over what."""
+
 PLANTED: dict[str, Plant] = {
     plant.__name__.replace("_", " "): plant
     for plant in (
@@ -83,6 +136,25 @@ PLANTED: dict[str, Plant] = {
         names_a_finished_leaf,
     )
 }
+
+
+def find_in_loops(name: str) -> bool:
+    """Tell whether the law of a planted defect finds it."""
+    plant, law, strategy = IN_LOOPS[name]
+    again = settings(
+        laws,
+        max_examples=EXAMPLES,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+    )(given(strategy)(law.hypothesis.inner_test))
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch)
+        try:
+            again()
+        except Exception:  # noqa: BLE001 - however a law says it
+            return True
+    return False
 
 
 def find(name: str, *, seed: int, lives: int) -> int | None:

@@ -85,8 +85,15 @@ def test_reads_few_events(found: Measured, random: Any) -> None:
 @given(loops())
 def test_best_is_the_fold_of_its_rule(found: Measured) -> None:
     """What lacks nothing and is better on what the best one has takes its place."""
+    best, kept = naive_best(found.all()), found.tracker.best
+    assert (kept and kept.number) == (best and best.number)
+    assert kept is None or best is None or kept.value == best.score.value
+
+
+def naive_best(measured: list[Judgement]) -> Judgement | None:
+    """Return the best of all, one after the other as they were measured."""
     best: Judgement | None = None
-    for one in sorted(found.all(), key=lambda one: one.version):
+    for one in sorted(measured, key=lambda one: one.version):
         if one.score.value is None or (best is None and not one.score.value):
             continue
         if best is None:
@@ -104,9 +111,7 @@ def test_best_is_the_fold_of_its_rule(found: Measured) -> None:
         has_more = not is_given and best.score.components < one.score.components
         if mine > its or (has_more and mine == its):
             best = one
-    kept = found.tracker.best
-    assert (kept and kept.number) == (best and best.number)
-    assert kept is None or best is None or kept.value == best.score.value
+    return best
 
 
 @laws
