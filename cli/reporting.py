@@ -11,7 +11,7 @@ from .output import print_text, warn
 from .wiring import Function
 
 if TYPE_CHECKING:
-    from sprintlog.projections.reports.loop_files import Written
+    from sprintlog.projections.refreshing import Refreshed
 
 
 def with_writing(function: Function) -> Function:
@@ -26,21 +26,18 @@ def with_writing(function: Function) -> Function:
 
 def write_files(
     workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
-) -> "list[Written]":
+) -> "list[Refreshed]":
     """Write the files of a sprint's loop as it is now; warn of what others had written."""
     # Imported here: exact numbers would cost every recording command their import.
-    from sprintlog.projections.judging import Judged
     from sprintlog.projections.reports.loop_files import write_loop_files
 
-    judged = Judged(workspace.log, workspace.sprint(sprint_id))
-    written = write_loop_files(workspace, judged, numbers)
+    written = write_loop_files(workspace, workspace.sprint(sprint_id), numbers)
     for one in written:
-        if one.kept is not None:
-            folder = workspace.location.folder / "edits"
-            warn(f"{one.path} was not ours; what it said is kept as {folder / one.kept}")
+        if one.problem is not None:
+            warn(one.problem)
     return written
 
 
-def tell_written(written: "Iterable[Written]") -> None:
+def tell_written(written: "Iterable[Refreshed]") -> None:
     """Say which files are new."""
     print_text(*(f"wrote {one.path}" for one in written if one.state == "written"))

@@ -7,6 +7,7 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import State
@@ -111,4 +112,8 @@ class ActingWorkspace(Protocol):
 
     def settle(self, sprint: Sprint) -> int:
         """Finish restores that were cut short."""
+        ...
+
+    def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
+        """Record an edit of a state file, once under this key."""
         ...

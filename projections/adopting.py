@@ -6,11 +6,15 @@ from typing import Any
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.adopting import adopt_edit
 from sprintlog.engine.sprint.audit_facts import EditAdopted
 from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.state import Sprint
 
+from .acting import ActingWorkspace
 from .catalogue import CODEC, sprint_stream
-from .workspace_reading import WorkspaceReading
+from .state_places import PROGRESS
 
 BY = "import:edit"
 """Who adopts an edit where nobody was asked."""
@@ -24,7 +28,7 @@ def said_of(events: Sequence[Recorded]) -> str:
 
 
 def observed_edit(
-    workspace: WorkspaceReading, name: str, version: int | None
+    workspace: ActingWorkspace, name: str, version: int | None
 ) -> tuple[int, EditObserved, dict[str, Any]]:
     """Return an observed edit, the latest one without a version, and what was edited.
 
@@ -36,7 +40,9 @@ def observed_edit(
         if event.type == EditObserved.type:
             fact = CODEC.decode(event)
             assert isinstance(fact, EditObserved)
-            edits[event.version] = fact
+            # What others made of the files of a loop follows from figures alone.
+            if fact.path.endswith(PROGRESS):
+                edits[event.version] = fact
         elif event.type == EditAdopted.type:
             adopted = CODEC.decode(event)
             assert isinstance(adopted, EditAdopted)
@@ -59,3 +65,17 @@ def observed_edit(
         )
     base = workspace.reader.at_version(name, edit.since).document
     return chosen, edit, deepcopy(base)
+
+
+def adopt_latest(workspace: ActingWorkspace, sprint_id: str) -> str:
+    """Make facts of the latest observed edit of a sprint's file; say what became of it."""
+    try:
+        edit, fact, base = observed_edit(workspace, sprint_id, None)
+
+        def decide(sprint: Sprint, at: str) -> list[Fact]:
+            return adopt_edit(sprint, edit=edit, observed=fact, base=base, by=BY, at=at)
+
+        events = workspace.act(sprint_id, decide, actor=BY, checks_file=False).events
+    except RefusedError as error:
+        return f"it was not adopted: {error.message}"
+    return said_of(events)

@@ -19,7 +19,7 @@ from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import Selection
 
 from .judging import Judged
-from .state_places import LOOPS
+from .state_places import LOOPS, METRICS
 from .yaml.writer import dump
 
 Data = dict[str, Any]
@@ -185,7 +185,7 @@ def selection_data(judged: Judged, selection: Selection) -> Data:
 
 def artifacts_path(loop_id: str, number: int) -> str:
     """Return where the files of an iteration are kept, below the work tree."""
-    return f"{LOOPS}/{loop_id}/iterations/iteration-{number:03d}/"
+    return f"{LOOPS}/{loop_id}/{METRICS.format(number).removesuffix('metrics.json')}"
 
 
 def _best(judged: Judged, now: Judgement | None) -> Data:

@@ -143,10 +143,14 @@ class StateFiles:
         )
         return rows[0][0] if rows else None
 
-    def known(self) -> set[str]:
-        """Return the paths that we ever wrote to, in any work tree."""
-        rows = self._log.rows("SELECT DISTINCT path FROM written")
-        return {path for (path,) in rows if not path.startswith(_EDIT_OF)}
+    def known_below(self, folder: str) -> set[str]:
+        """Return the paths below a folder that we ever wrote to, in any work tree."""
+        # The character after the slash ends what begins so.
+        rows = self._log.rows(
+            "SELECT DISTINCT path FROM written WHERE path > ? AND path < ?",
+            (f"{folder}/", f"{folder}0"),
+        )
+        return {path for (path,) in rows}
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
         """Keep the digest of bytes that stand for a version, before they are written."""

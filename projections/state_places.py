@@ -1,12 +1,25 @@
-"""Where a state file may be: asked whenever a place is used, for a log may be anybody's."""
+"""Every state file there is: its name, and where it may be.
 
-from sprintlog.engine.outside.folders import may_take_files
+That is asked whenever a place is used, for a log may be anybody's.
+"""
+
+import re
+
+from sprintlog.engine.outside.folders import is_gits_own, is_ours
 
 PROGRESS = "PROGRESS.yaml"
-NAMES = (PROGRESS, "progress.json")
+JOURNAL = "progress.json"
+NAMES = (PROGRESS, JOURNAL)
 """What state files are called, wherever they are: no other program carries them out."""
 LOOPS = ".aiwg/ralph"
-"""Where the files of loops are, below the work tree."""
+"""Where the files of loops are, below the work tree, each in the folder of its loop."""
+TRACKER = "best-iteration.yaml"
+BASELINE = "progress/iteration-000-baseline.json"
+METRICS = "iterations/iteration-{:03d}/metrics.json"
+REPORT = "reports/iteration-{:03d}.md"
+SELECTION = "reports/output-selection.md"
+LOOP_FILES = (TRACKER, BASELINE, METRICS, REPORT, SELECTION)
+"""What the files of a loop are called in its folder."""
 
 
 def wrong_place(path: str) -> str | None:
@@ -14,8 +27,15 @@ def wrong_place(path: str) -> str | None:
     *folders, name = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in (*folders, name)):
         return "is no path from the work tree's root"
-    if not may_take_files(path):
+    if any(is_gits_own(part) or is_ours(part) for part in (*folders, name)):
         return "lies in a folder of git's or of a log"
-    if name not in NAMES and not path.startswith(f"{LOOPS}/"):
+    if name not in NAMES and not _of_loop(path):
         return f"no state file has that name: only {' and '.join(NAMES)}"
     return None
+
+
+def _of_loop(path: str) -> bool:
+    """Tell whether a path is that of a file of some loop."""
+    loop, _, name = path.removeprefix(f"{LOOPS}/").partition("/")
+    said = re.sub(r"iteration-[0-9]{3,18}(?=[/.])", "iteration-{:03d}", name)
+    return path == f"{LOOPS}/{loop}/{name}" and (name == BASELINE or said in LOOP_FILES)

@@ -292,21 +292,10 @@ class Workspace(WorkspacePast):
 
     def adopt(self, sprint_id: str) -> str:
         """Make facts of the latest observed edit; say what became of it."""
-        # Imported here: they are needed only where somebody edited a file.
-        from sprintlog.engine.sprint.adopting import adopt_edit
+        # Imported here: it is needed only where somebody edited a file.
+        from .adopting import adopt_latest
 
-        from .adopting import BY, observed_edit, said_of
-
-        try:
-            edit, fact, base = observed_edit(self, sprint_id, None)
-
-            def decide(sprint: Sprint, at: str) -> list[Fact]:
-                return adopt_edit(sprint, edit=edit, observed=fact, base=base, by=BY, at=at)
-
-            events = self.act(sprint_id, decide, actor=BY, checks_file=False).events
-        except RefusedError as error:
-            return f"it was not adopted: {error.message}"
-        return said_of(events)
+        return adopt_latest(self, sprint_id)
 
     def observe_journal(self, fact: EditObserved, *, key: str) -> None:
         """Record an edit of the journal's file, once under this key."""
@@ -326,18 +315,27 @@ class Workspace(WorkspacePast):
         return back_up(self.log, target, clock=self.clock, entropy=urandom, check=fold_all)
 
     def refresh(self, sprint_id: str) -> Refreshed:
-        """Bring a sprint's state file up to date, and keep what somebody else put there.
+        """Bring a sprint's state files up to date, and keep what somebody else put there.
 
         Where edits are adopted, what somebody else put there becomes facts at once.
         """
         with self._catching_up(sprint_stream(sprint_id)):
-            refreshed = sprint_files(self).refresh(sprint_id)
-            if refreshed.kept is None or policy_of(self.sprint(sprint_id)) != ADOPT:
+            refreshed = self._refresh_progress(sprint_id)
+            if (sprint := self.sprint(sprint_id)).record.tracker.is_empty:
                 return refreshed
-            said = self.adopt(sprint_id)
-            again = sprint_files(self).refresh(sprint_id)
-            problem = f"{refreshed.problem}; {said}"
-            return again._replace(kept=refreshed.kept, problem=problem)
+            # Imported here: only a loop that was measured has further files.
+            from .loop_place import with_loop
+
+            return with_loop(self, sprint, refreshed)
+
+    def _refresh_progress(self, sprint_id: str) -> Refreshed:
+        refreshed = sprint_files(self).refresh(sprint_id)
+        if refreshed.kept is None or policy_of(self.sprint(sprint_id)) != ADOPT:
+            return refreshed
+        said = self.adopt(sprint_id)
+        again = sprint_files(self).refresh(sprint_id)
+        problem = f"{refreshed.problem}; {said}"
+        return again._replace(kept=refreshed.kept, problem=problem)
 
     def refresh_journal(self) -> Refreshed:
         """Bring the journal's state file up to date in the same way."""

@@ -1,15 +1,19 @@
 """`sprintlog rebuild`: the state files anew from the log."""
 
 import sys
+from collections.abc import Iterator
 
 import click
 
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.projections.catalogue import State
 from sprintlog.projections.journal_file import journal_file
+from sprintlog.projections.loop_place import loop_folder
 from sprintlog.projections.refreshing import Refreshed, Refresher
+from sprintlog.projections.reports.loop_files import loop_refreshers
 from sprintlog.projections.sprint_file import sprint_files
 from sprintlog.projections.sql.searching import forget
+from sprintlog.projections.workspace import Workspace
 
 from ..output import INTEGRITY, print_json, print_text, warn
 from ..wiring import open_workspace, with_json, with_sprint
@@ -33,6 +37,9 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
         for name in names:
             found.append((name, _rebuilt(sprints, name, check=check)))
             _tell("sprint", *found[-1], as_json=as_json)
+            for refreshed in _of_loop(workspace, name, check=check):
+                found.append((name, refreshed))
+                _tell("sprint", name, refreshed, as_json=as_json)
         if sprint_id is None and workspace.journal().exists:
             if not check:
                 forget(workspace)
@@ -49,6 +56,14 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
 
 def _rebuilt(refresher: Refresher[State], name: str, *, check: bool) -> Refreshed:
     return refresher.check_anew(name) if check else refresher.rebuild(name)
+
+
+def _of_loop(workspace: Workspace, name: str, *, check: bool) -> Iterator[Refreshed]:
+    """Yield what became of the files of a sprint's loop, computed from its events."""
+    sprint = workspace.sprint(name)
+    if loop_folder(workspace, sprint) is not None:
+        for refresher in loop_refreshers(workspace, sprint):
+            yield refresher.check(sprint) if check else refresher.refresh(name)
 
 
 def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:

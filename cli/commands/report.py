@@ -166,6 +166,6 @@ def _write(
             hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
         )
     if as_json:
-        print_json([one._asdict() for one in written])
+        print_json([{"path": x.path, "state": x.state, "kept": x.kept} for x in written])
     else:
         tell_written(written)

@@ -98,6 +98,11 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """What was put in place since."""
 
     @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing was ever measured."""
+        return self.baseline is None and not self.ledger
+
+    @property
     def measured(self) -> list[Entry]:
         """Return every measured iteration, in the order of the events."""
         return list(self.newest_first())[::-1]

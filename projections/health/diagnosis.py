@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from sprintlog.engine.errors import RESCUE
 from sprintlog.engine.log.stores.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
 
-from ..progress_json import PLACE
+from ..state_places import NAMES, PROGRESS
 from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Facts
 
 FREE_BYTES_MIN = 64 * 1024 * 1024
@@ -223,13 +223,14 @@ def _state_files(facts: Facts) -> Iterator[Check]:
     drifted = [file for file in facts.states.values() if file.problem]
     for file in drifted:
         hint = "`sprintlog rebuild`"
-        if file.state == "edited":
+        name = (file.path or "").rpartition("/")[2]
+        if file.state == "edited" and name in NAMES:
             path = shlex.quote(file.path or "")
-            what = "journal" if file.path == PLACE else "progress"
+            what = "progress" if name == PROGRESS else "journal"
             hint = f"`sprintlog import {what} {path}` makes it true, {hint} keeps it aside"
         yield Check("state-file", PROBLEM, str(file.problem), hint)
     if not drifted:
-        yield Check("state-file", OK, f"no drift; sprints: {len(facts.states)}")
+        yield Check("state-file", OK, f"no drift; files: {len(facts.states)}")
 
 
 def _others(facts: Facts) -> Check | None:

@@ -20,7 +20,9 @@ from sprintlog.engine.sprint.plan import check_sprint_id
 from .. import progress_json, progress_yaml
 from ..catalogue import CODEC, State, sprint_of, sprint_stream
 from ..journal_file import journal_file
+from ..loop_place import loop_folder
 from ..refreshing import Refreshed, Refresher
+from ..reports.loop_files import loop_refreshers
 from ..sprint_file import sprint_files
 from ..state_places import PROGRESS, wrong_place
 from ..workspace import Workspace
@@ -122,6 +124,11 @@ def import_log(
         _check_readable(workspace, file)
     sprints, journal = sprint_files(workspace), journal_file(workspace)
     files = {name: _state_file(sprints, name) for name in workspace.sprints()}
+    for name in files:
+        sprint = workspace.sprint(name)
+        if loop_folder(workspace, sprint) is not None:
+            for refresher in loop_refreshers(workspace, sprint):
+                _state_file(refresher, name)
     is_there = workspace.journal().exists
     found = _state_file(journal, JOURNAL) if is_there else None
     return Imported(workspace.log.head(), files, found)

@@ -74,7 +74,7 @@ class Facts(NamedTuple):
     unread: str | None
     """Why the log could not be looked into, without being damaged."""
     states: dict[str, Refreshed]
-    """How the state file of each stream was found."""
+    """How each state file was found: by its stream, and those of loops by their paths."""
     edits: int
     snapshots: list[str] | None
     """What of the snapshots is not what was written; None where there are none."""

@@ -16,8 +16,10 @@ from sprintlog.engine.sprint.state import Sprint
 
 from ..catalogue import CODEC, State, sprint_stream
 from ..journal_file import JournalFile
+from ..loop_place import loop_folder
 from ..reading import Reader
 from ..refreshing import Projected, Refreshed, Refresher
+from ..reports.loop_files import loop_refreshers
 from ..sprint_file import SprintFile
 from ..workspace import Workspace
 
@@ -50,7 +52,7 @@ class Report(NamedTuple):
     """Position and hash of the last event."""
     findings: list[Finding]
     files: dict[str, Refreshed]
-    """How the state file of each stream was found."""
+    """How each state file was found: by its stream, and those of loops by their paths."""
 
     @property
     def is_sound(self) -> bool:
@@ -209,8 +211,25 @@ def _of_sprint(
         return
     if not quick:
         yield from _of_status(workspace, sprint)
+    yield from _of_loop(workspace, sprint, files)
     for sentence in contradictions(sprint.document):
         yield Finding("remark", name, sentence)
+
+
+def _of_loop(
+    workspace: Workspace, sprint: Sprint, files: dict[str, Refreshed]
+) -> Iterator[Finding]:
+    """Compare the files of a sprint's loop with its events."""
+    try:
+        if loop_folder(workspace, sprint) is None:
+            return
+        for refresher in loop_refreshers(workspace, sprint):
+            refreshed = refresher.check(sprint)
+            files[str(refreshed.path)] = refreshed
+            if refreshed.problem:
+                yield Finding("drift", str(refreshed.path), refreshed.problem)
+    except SprintlogError as error:
+        yield Finding("damage", sprint.id, error.message)
 
 
 def _of_journal(

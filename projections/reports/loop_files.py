@@ -1,23 +1,27 @@
 """The files of a loop below `.aiwg/ralph/LOOP/`, in the layout of the tracker's document.
 
-They follow from the log and are written only when somebody asks for them.
+They follow from the log. Where the loop was named, or has its folder, they are state files
+like all others; else they are written when somebody asks for them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.measuring import LOOP_ID
+from sprintlog.engine.sprint.state import Sprint
 
-from ..best_iteration import artifacts_path, iteration_data, render
+from ..acting import ActingWorkspace
+from ..best_iteration import iteration_data, render
 from ..catalogue import sprint_stream
 from ..judging import Judged
-from ..state_places import LOOPS
-from ..workspace import Workspace
+from ..refreshing import Refreshed, Refresher
+from ..state_places import BASELINE, LOOPS, METRICS, REPORT, SELECTION, TRACKER
 from .iteration_reports import (
     AWAITING,
     IterationReport,
@@ -30,14 +34,8 @@ Then = Callable[[int], Judged]
 """Answers what was known when an iteration was measured."""
 
 
-class Written(NamedTuple):
-    """What happened to one file."""
-
-    path: str
-    state: str
-    """`same` or `written`."""
-    kept: str | None = None
-    """Name of the copy of what somebody else had written there."""
+Make = Callable[[Judged], bytes]
+"""Makes a file from what is known now."""
 
 
 def folder_of(loop_id: str) -> str:
@@ -56,10 +54,10 @@ def folder_of(loop_id: str) -> str:
 
 def selection_path(loop_id: str) -> str:
     """Return where the report of the selected output is written."""
-    return f"{LOOPS}/{loop_id}/reports/output-selection.md"
+    return f"{LOOPS}/{loop_id}/{SELECTION}"
 
 
-def then_of(workspace: Workspace, judged: Judged) -> Then:
+def then_of(workspace: ActingWorkspace, judged: Judged) -> Then:
     """Return what answers with a sprint's iterations as of when one was measured."""
     sprint_id = judged.sprint.id
 
@@ -78,7 +76,7 @@ def then_of(workspace: Workspace, judged: Judged) -> Then:
             sprint_stream(sprint_id), after=version - 1, until=version
         )
         until = min(version + event.remaining, judged.sprint.version)
-        return Judged(workspace.log, workspace.sprint(sprint_id, at=f"version:{until}"))
+        return Judged(workspace.log, workspace.reader.at_version(sprint_id, until))
 
     return then
 
@@ -91,93 +89,176 @@ def report_of(judged: Judged, then: Then, number: int | None) -> IterationReport
     return iteration_report(then(asked), asked)
 
 
-def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, bytes]:
+def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, Make]:
     """Return the files of a loop with the reports of these iterations, by their paths."""
     folder = folder_of(judged.loop_id)
-    files: dict[str, bytes] = {}
+    files: dict[str, Make] = {}
     if judged.tracker.baseline is not None:
-        at_start = then(BASELINE_NUMBER)
-        base = at_start.baseline()
-        assert base is not None
-        known = {
+        files[f"{folder}/{BASELINE}"] = lambda _: _baseline(then(BASELINE_NUMBER))
+    for number in numbers:
+        if number != BASELINE_NUMBER:
+            files |= _of_iteration(folder, then, number)
+    if files or judged.tracker.highest:
+        files[f"{folder}/{TRACKER}"] = render
+    path = selection_path(judged.loop_id)
+    if selection_report_data(judged, path) is not None:
+        files[path] = lambda now: _selection(now, path)
+    return files
+
+
+def _of_iteration(folder: str, then: Then, number: int) -> dict[str, Make]:
+    def metrics(_: Judged) -> bytes:
+        at_end = then(number)
+        return _json({"iteration_metrics": iteration_data(at_end, at_end.one(number))})
+
+    def report(_: Judged) -> bytes:
+        return iteration_markdown(iteration_report(then(number), number)).encode()
+
+    return {
+        f"{folder}/{METRICS.format(number)}": metrics,
+        f"{folder}/{REPORT.format(number)}": report,
+    }
+
+
+def _baseline(at_start: Judged) -> bytes:
+    base = at_start.baseline()
+    assert base is not None
+    return _json(
+        {
             "iteration_metrics": iteration_data(at_start, base),
             "baseline_stored": True,
             "next_action": AWAITING,
         }
-        files[f"{folder}/progress/iteration-000-baseline.json"] = _json(known)
-    for number in numbers:
-        if number == BASELINE_NUMBER:
-            continue
-        at_end = then(number)
-        metrics = {"iteration_metrics": iteration_data(at_end, at_end.one(number))}
-        files[f"{artifacts_path(judged.loop_id, number)}metrics.json"] = _json(metrics)
-        report = iteration_markdown(iteration_report(at_end, number))
-        files[f"{folder}/reports/iteration-{number:03d}.md"] = report.encode()
-    if files:
-        files[f"{folder}/best-iteration.yaml"] = render(judged)
-    path = selection_path(judged.loop_id)
-    if (data := selection_report_data(judged, path)) is not None:
-        files[path] = selection_markdown(data).encode()
-    return files
+    )
+
+
+def _selection(now: Judged, path: str) -> bytes:
+    data = selection_report_data(now, path)
+    return b"" if data is None else selection_markdown(data).encode()
+
+
+class LoopFile:
+    """One file of a loop, as a state file of its sprint."""
+
+    def __init__(self, workspace: ActingWorkspace, path: str, make: Make) -> None:
+        self.location = workspace.location
+        self.files = workspace.files
+        self.reader = workspace.reader
+        self._workspace = workspace
+        self._path = path
+        self._make = make
+
+    def path(self, state: Sprint) -> str:
+        """Return where the work tree has the file."""
+        return self._path
+
+    def render(self, state: Sprint) -> bytes:
+        """Return the file's bytes."""
+        return self._make(Judged(self._workspace.log, state))
+
+    def document(self, state: Sprint) -> dict[str, Any]:
+        """Return what the file holds, as data."""
+        data: dict[str, Any] = self.load(self.render(state), file=self._path)
+        return data
+
+    def load(self, content: bytes, *, file: str) -> Any:
+        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        if file.endswith(".md"):
+            raise InvalidInputError("is a text: the copy of it has what changed", file=file)
+        if file.endswith(".json"):
+            from ..progress_json import load as load_json
+
+            return load_json(content, file=file)
+        from ..yaml.reader import load
+
+        return load(content, file=file)
+
+    def stands_as_imported(self, state: Sprint, since: int | None) -> bool:
+        """Tell that none of these files is ever imported."""
+        return False
+
+    def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
+        """Record an edit that somebody else made, once under this key."""
+        self._workspace.observe(name, fact, key=key)
+
+
+def loop_refreshers(
+    workspace: ActingWorkspace, sprint: Sprint, numbers: Iterable[int] | None = None
+) -> list[Refresher[Sprint]]:
+    """Return what brings the files of a loop up to date, with these iterations or all."""
+    judged = Judged(workspace.log, sprint)
+    wanted = judged.tracker.numbers() if numbers is None else numbers
+    files = loop_files(judged, _remembering(then_of(workspace, judged)), wanted)
+    return [Refresher(LoopFile(workspace, path, make)) for path, make in files.items()]
+
+
+def refresh_loop(
+    workspace: ActingWorkspace, sprint: Sprint, folder: str
+) -> list[Refreshed]:
+    """Bring up to date what of a loop's files can have changed.
+
+    What was said of an iteration stays as it was when the next one was measured: of those
+    before only what was never written is, or all of them where the tracker is gone.
+    """
+    tracker, known = sprint.record.tracker, workspace.files.known_below(folder)
+    if workspace.files.look(f"{folder}/{TRACKER}").content is None:
+        known = set()
+    last = tracker.last.number if tracker.last is not None else BASELINE_NUMBER
+    due = [
+        number
+        for number in tracker.numbers()
+        if number == last or f"{folder}/{REPORT.format(number)}" not in known
+    ]
+    refreshers = loop_refreshers(workspace, sprint, due)
+    return [refresher.refresh(sprint.id) for refresher in refreshers]
 
 
 def write_loop_files(
-    workspace: Workspace, judged: Judged, numbers: Iterable[int] | None = None
-) -> list[Written]:
+    workspace: ActingWorkspace, sprint: Sprint, numbers: Iterable[int] | None = None
+) -> list[Refreshed]:
     """Write the files of a loop with the reports of these iterations, or of all.
 
-    What somebody else wrote in the place of one is kept in the log's folder first.
+    Nothing is written before it is known that all of it may be.
     """
-    wanted = [e.number for e in judged.tracker.measured] if numbers is None else numbers
-    files = loop_files(judged, then_of(workspace, judged), wanted)
-    version = judged.sprint.version
-    with workspace.files.lock():
-        # Nothing is written before it is known that all of it may be.
-        for path in files:
-            with _naming(path):
-                _check_direct(workspace, path)
-        written = []
-        for path, content in files.items():
-            with _naming(path):
-                written.append(_write(workspace, path, content, version=version))
-    return written
+    place = sprint.plan.place
+    if place is not None and place.worktree != workspace.location.worktree:
+        raise RefusedError(
+            f"the files of sprint {sprint.id} are written in its own work tree",
+            hint=f"that is {place.worktree or 'the main one'}",
+            sprint=sprint.id,
+        )
+    refreshers = loop_refreshers(workspace, sprint, numbers)
+    with _saying_how():
+        for refresher in refreshers:
+            refresher.look(sprint)
+        return [refresher.refresh(sprint.id) for refresher in refreshers]
+
+
+def _remembering(then: Then) -> Then:
+    """Return the same, with the last answer at hand: one iteration has several files."""
+    last: dict[int, Judged] = {}
+
+    def remembered(number: int) -> Judged:
+        if number not in last:
+            found = then(number)
+            last.clear()
+            last[number] = found
+        return last[number]
+
+    return remembered
 
 
 @contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Turn what keeps a file from being written into an error that says how to go on."""
+def _saying_how() -> Iterator[None]:
+    """Let what keeps a file from being written say how to go on."""
     try:
         yield
-    except (OSError, RefusedError) as error:
-        problem = f"{path}: cannot be written: {getattr(error, 'strerror', None)}"
-        raise RefusedError(
-            error.message if isinstance(error, RefusedError) else problem,
-            hint="the events are safe in the log; `sprintlog report --write` writes the "
-            "files once it can",
-            file=path,
-        ) from error
-
-
-def _check_direct(workspace: Workspace, path: str) -> None:
-    """Raise `RefusedError` where a link stands on the way, or at the end."""
-    workspace.files.look(path)
-
-
-def _write(workspace: Workspace, path: str, content: bytes, *, version: int) -> Written:
-    files = workspace.files
-    if (left := files.recover(path)) is not None:
-        files.keep_edit(path, left)
-        files.settle(path)
-    seen = files.look(path)
-    if seen.content == content:
-        return Written(path, "same")
-    kept = files.keep_edit(path, seen) if seen.is_foreign else None
-    displaced = files.write(path, content, version=version)
-    if displaced is not None and displaced.digest != seen.digest:
-        kept = files.keep_edit(path, displaced)
-    if displaced is not None:
-        files.settle(path)
-    return Written(path, "written", kept)
+    except RefusedError as error:
+        hint = (
+            "the events are safe in the log; `sprintlog report --write` writes the files "
+            "once it can"
+        )
+        raise RefusedError(error.message, hint=hint, **error.fields) from error
 
 
 def _json(data: Any) -> bytes:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def test_the_files_of_a_loop(loop: Loop, done: Run, folder: Path) -> None:
         "reports/output-selection.md",
         *numbered,
     }
+    shutil.rmtree(folder / ".aiwg")
     first = done("report", "--write", "--json").json
     assert {one["state"] for one in first} == {"written"}
     assert layout(folder) == paths
@@ -76,7 +78,7 @@ def test_each_hook_is_one_command(loop: Loop, done: Run, folder: Path) -> None:
         told = done(*end).out.splitlines()
     assert told[1] == "ALERT: Working tests failing, recommend rollback"
     number = f"{len(PEAK):03d}"
-    assert f"wrote {FOLDER}/reports/iteration-{number}.md" in told
+    assert f"reports/iteration-{number}.md" in layout(folder)
     assert "- **Best Preserved**: yes" in done("report").out
     chosen = done("iteration", "select", "--apply", "--write").out.splitlines()
     assert chosen[0] == "Selected iteration 3 (quality: 0.88 vs final 0.81)"
@@ -151,6 +153,7 @@ def test_no_link_is_followed(
 ) -> None:
     """A link on the way is refused, inside the work tree too, and nothing is written."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
+    shutil.rmtree(folder / ".aiwg")
     (folder / "src").mkdir()
     (folder / link).parent.mkdir(parents=True, exist_ok=True)
     (folder / link).symlink_to(folder / target)
@@ -192,6 +195,7 @@ def test_what_cannot_be_written_says_how_to_go_on(
 ) -> None:
     """A file in the place of a folder is told in one line, with what writes them later."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
+    shutil.rmtree(folder / ".aiwg")
     (folder / ".aiwg").write_text("x")
     result = run("report", "--write")
     assert result.code == 1

@@ -52,7 +52,7 @@ def test_the_layout_is_the_stored_one(events: list[Recorded]) -> None:
         for file in (EXPECTED / "aiwg").rglob("*")
         if file.is_file()
     }
-    assert {name.removeprefix("."): content for name, content in files.items()} == stored
+    assert {name.removeprefix("."): make(now) for name, make in files.items()} == stored
 
 
 def test_the_summary_is_the_stored_one(events: list[Recorded]) -> None:

@@ -1,0 +1,77 @@
+"""Whether a sprint's loop has state files, where, and whose a loop's folder is."""
+
+import os
+
+from sprintlog.engine.sprint.measuring import LOOP_ID
+from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.words import COMPLETED
+
+from .acting import ActingWorkspace
+from .catalogue import sprint_stream
+from .refreshing import Refreshed
+from .state_places import LOOPS
+
+
+def loop_folder(workspace: ActingWorkspace, sprint: Sprint) -> str | None:
+    """Return the folder in which a loop's files are kept up to date, None without one.
+
+    Those of a loop that was given a name, or whose folder somebody made; in the work tree
+    that has the sprint's other file.
+    """
+    tracker, place = sprint.record.tracker, sprint.plan.place
+    if place is None or place.worktree != workspace.location.worktree:
+        return None
+    if tracker.is_empty:
+        return None
+    given = _given(sprint)
+    folder = f"{LOOPS}/{given or sprint.id}"
+    if given is None and not (
+        LOOP_ID.fullmatch(sprint.id) and os.path.isdir(workspace.location.root / folder)
+    ):
+        return None
+    return folder if owner(workspace, given or sprint.id) == sprint.id else None
+
+
+def with_loop(
+    workspace: ActingWorkspace, sprint: Sprint, refreshed: Refreshed
+) -> Refreshed:
+    """Bring the files of a sprint's loop up to date; add what was found to the other's."""
+    if (folder := loop_folder(workspace, sprint)) is None:
+        return refreshed
+    # Imported here: exact numbers would cost every recording command their import.
+    from .reports.loop_files import refresh_loop
+
+    found = [refreshed, *refresh_loop(workspace, sprint, folder)]
+    told = "; ".join(one.problem for one in found if one.problem)
+    return refreshed._replace(problem=told or None)
+
+
+def owner(workspace: ActingWorkspace, loop_id: str) -> str | None:
+    """Return the sprint that a loop is of: an unfinished one, the first that was measured.
+
+    A fork has the loop of what it was made from, and leaves its files alone.
+    """
+    found = [
+        sprint
+        for name in workspace.sprints()
+        if (_given(sprint := workspace.sprint(name)) or name) == loop_id
+    ]
+    if len(found) < 2:
+        return found[0].id if found else None
+
+    def rank(sprint: Sprint) -> tuple[bool, bool, int]:
+        version = sprint.record.tracker.baseline_version
+        stream = sprint_stream(sprint.id)
+        events = workspace.log.read_stream(stream, after=version - 1, until=version)
+        position = next((event.position for event in events if version), 0)
+        is_finished = sprint.plan.status == COMPLETED
+        # Of finished ones the last has written the files, of others the first goes on.
+        order = -position if is_finished else position
+        return is_finished, _given(sprint) is None, order
+
+    return min(found, key=rank).id
+
+
+def _given(sprint: Sprint) -> str | None:
+    baseline = sprint.record.tracker.baseline
+    return baseline.loop_id if baseline is not None else None
