@@ -9,7 +9,6 @@ from sprintlog.engine.journal.taking import remarks, take_document
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.fact import Fact
 from sprintlog.projections.journal_file import journal_file
-from sprintlog.projections.progress_json import PLACE
 from sprintlog.projections.workspace import Workspace
 
 from .intake.journal import Read, read_journal
@@ -99,11 +98,13 @@ def _answer(
 def _know_file(workspace: Workspace, file: Path, content: bytes) -> None:
     """Take the journal's own file as the one that was imported, not as somebody's edit."""
     place = place_of(workspace.location, file)
-    if place is None or place.path != PLACE:
+    journal = workspace.journal()
+    if place is None or place.path != journal.place:
         return
-    kept = journal_file(workspace).know_imported(workspace.journal(), PLACE, content)
+    kept = journal_file(workspace).know_imported(journal, journal.place, content)
     if kept:
         folder = workspace.location.folder / "edits"
         warn(
-            f"{PLACE} is written in our layout now; the original is kept as {folder / kept}"
+            f"{place.path} is written in our layout now; the original is kept as "
+            f"{folder / kept}"
         )

@@ -7,7 +7,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.facts import Place, Source
 from sprintlog.projections.location import Location
 from sprintlog.projections.state_places import PROGRESS as PROGRESS
-from sprintlog.projections.state_places import wrong_place
+from sprintlog.projections.state_places import wrong_journal, wrong_place
 
 
 def place_in(location: Location, folder: Path) -> Place:
@@ -22,6 +22,19 @@ def place_in(location: Location, folder: Path) -> Place:
     if problem := wrong_place(place.path):
         raise InvalidInputError(f"{place.path} {problem}", field="--sprint-dir")
     return place
+
+
+def journal_place(location: Location, file: Path) -> str:
+    """Return the place of a journal's file, which must be in the work tree."""
+    place = place_of(location, file)
+    if place is None:
+        raise InvalidInputError(
+            f"{file} is not below {location.root}, where state files are written",
+            field="--place",
+        )
+    if problem := wrong_journal(place.path):
+        raise InvalidInputError(f"{place.path}: {problem}", field="--place")
+    return place.path
 
 
 def place_of(location: Location, file: Path) -> Place | None:

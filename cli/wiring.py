@@ -52,6 +52,12 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
         wait=Wait(say=progress),
     )
     workspace.environment, workspace.tell = os.environ, warn
+    if named := os.environ.get("SPRINTLOG_JOURNAL"):
+        # Imported here: hardly anybody sets it.
+        from .placing import journal_place
+
+        file = workspace.location.root / named
+        workspace.journal_place = journal_place(workspace.location, file)
     diagnose(
         "log opened",
         folder=str(workspace.location.folder),

@@ -110,6 +110,10 @@ class ActingWorkspace(Protocol):
         """Return a sprint as it is."""
         ...
 
+    def journal(self) -> "Journal":
+        """Return the journal's ids and counts as they are."""
+        ...
+
     def settle(self, sprint: Sprint) -> int:
         """Finish restores that were cut short."""
         ...

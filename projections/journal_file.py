@@ -2,8 +2,10 @@
 
 from typing import Any, Protocol
 
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.document import Document
 from sprintlog.engine.journal.state import Journal
+from sprintlog.engine.journal.strangers import ELSEWHERE, stranger
 from sprintlog.engine.sprint.facts import EditObserved
 
 from . import progress_json
@@ -11,6 +13,7 @@ from .files import StateFiles
 from .location import Location
 from .reading import Reader
 from .refreshing import Refresher
+from .state_places import wrong_journal
 
 
 class Acting(Protocol):
@@ -53,7 +56,11 @@ class JournalFile:
     def path(self, state: Journal) -> str | None:
         """Return where this work tree has the file; None when it has none."""
         is_ours = state.exists and state.worktree == self.location.worktree
-        return progress_json.PLACE if is_ours else None
+        if not is_ours:
+            return None
+        if problem := wrong_journal(state.place):
+            raise RefusedError(f"{state.place}: {problem}", file=state.place, field="place")
+        return state.place
 
     def render(self, state: Journal) -> bytes:
         """Return the file's bytes."""
@@ -65,9 +72,7 @@ class JournalFile:
 
     def document(self, state: Journal) -> dict[str, Any]:
         """Return what the file holds, as data."""
-        data: dict[str, Any] = progress_json.load(
-            self.render(state), file=progress_json.PLACE
-        )
+        data: dict[str, Any] = progress_json.load(self.render(state), file=state.place)
         return data
 
     def load(self, content: bytes, *, file: str) -> object:
@@ -86,3 +91,20 @@ class JournalFile:
 def journal_file(workspace: Acting) -> Refresher[Journal]:
     """Return what brings the journal's file up to date."""
     return Refresher(JournalFile(workspace))
+
+
+def check_no_stranger(files: StateFiles, place: str) -> None:
+    """Refuse to begin a journal where another tool has a file: it says what that is."""
+    seen = files.look(place)
+    if not seen.is_foreign:
+        return
+    try:
+        found = stranger(progress_json.load(seen.content or b"", file=place))
+    except InvalidInputError:
+        found = "no JSON"
+    if found is None:
+        hint = f"`sprintlog import journal {place}` takes it in, then repeat this"
+        raise RefusedError(
+            f"{place} is there already, a journal of another tool", hint=hint, file=place
+        )
+    raise RefusedError(f"{place} is there already: {found}", hint=ELSEWHERE, file=place)

@@ -7,6 +7,7 @@ PROGRESS.yaml, whatever was rolled back since, and nobody could write it again.
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from sprintlog.engine.journal.facts import PLACE
 from sprintlog.engine.sprint.hook_tasks import tasks_of
 from sprintlog.engine.sprint.ralph_facts import HookTaskSpawned
 from sprintlog.engine.sprint.ralph_settings import hooks_of
@@ -15,7 +16,6 @@ from sprintlog.engine.sprint.state import Sprint
 from .acting import ActingWorkspace
 from .files import CHECKSUM_SUFFIX
 from .location import HIDDEN
-from .progress_json import PLACE
 from .replacing import unfinished
 from .state_places import LOOPS
 
@@ -25,7 +25,7 @@ OUTPUT = ".aiwg/output"
 
 def kept_out(workspace: ActingWorkspace) -> frozenset[str]:
     """Return the files and folders that no snapshot holds, in any work tree of the log."""
-    own = {HIDDEN, LOOPS, *_written(PLACE)}
+    own = {HIDDEN, LOOPS, *_written(workspace.journal().place or PLACE)}
     for name in workspace.sprints():
         sprint = workspace.sprint(name)
         if sprint.plan.place is not None:

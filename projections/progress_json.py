@@ -12,9 +12,6 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal.document import Document
 from sprintlog.engine.journal.shapes import Entry, Shape
 
-PLACE = ".ralph/progress.json"
-"""Where it is, below the work tree's root (R157)."""
-
 
 def render(document: Document) -> bytes:
     """Return the file's bytes: the same journal gives the same bytes everywhere."""

@@ -8,18 +8,18 @@ import re
 from sprintlog.engine.outside.folders import is_gits_own, is_ours
 
 PROGRESS = "PROGRESS.yaml"
-JOURNAL = "progress.json"
-NAMES = (PROGRESS, JOURNAL)
+JOURNALS = ("progress.json", "journal.json")
+"""What a journal's file may be called; other tools have a progress.json of their own."""
+NAMES = (PROGRESS, *JOURNALS)
 """What state files are called, wherever they are: no other program carries them out."""
 LOOPS = ".aiwg/ralph"
 """Where the files of loops are, below the work tree, each in the folder of its loop."""
 TRACKER = "best-iteration.yaml"
+"""What the files of a loop are called in its folder, and so the four others."""
 BASELINE = "progress/iteration-000-baseline.json"
 METRICS = "iterations/iteration-{:03d}/metrics.json"
 REPORT = "reports/iteration-{:03d}.md"
 SELECTION = "reports/output-selection.md"
-LOOP_FILES = (TRACKER, BASELINE, METRICS, REPORT, SELECTION)
-"""What the files of a loop are called in its folder."""
 
 
 def wrong_place(path: str) -> str | None:
@@ -30,12 +30,21 @@ def wrong_place(path: str) -> str | None:
     if any(is_gits_own(part) or is_ours(part) for part in (*folders, name)):
         return "lies in a folder of git's or of a log"
     if name not in NAMES and not _of_loop(path):
-        return f"no state file has that name: only {' and '.join(NAMES)}"
+        return f"no state file has that name: only {', '.join(NAMES)}"
     return None
+
+
+def wrong_journal(path: str) -> str | None:
+    """Return why the file of a journal may not be at a path, if it may not."""
+    if path.rpartition("/")[2] not in JOURNALS:
+        return f"a journal's file is called {' or '.join(JOURNALS)}"
+    return wrong_place(path)
 
 
 def _of_loop(path: str) -> bool:
     """Tell whether a path is that of a file of some loop."""
     loop, _, name = path.removeprefix(f"{LOOPS}/").partition("/")
     said = re.sub(r"iteration-[0-9]{3,18}(?=[/.])", "iteration-{:03d}", name)
-    return path == f"{LOOPS}/{loop}/{name}" and (name == BASELINE or said in LOOP_FILES)
+    is_one = name in (TRACKER, BASELINE, SELECTION)
+    is_one_of_many = said != name and said in (METRICS, REPORT)
+    return path == f"{LOOPS}/{loop}/{name}" and (is_one or is_one_of_many)

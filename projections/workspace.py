@@ -73,6 +73,8 @@ class Workspace(WorkspacePast):
 
     environment: Mapping[str, str] = MappingProxyType({})
     """Where git is, and what the person ignores everywhere; for snapshots."""
+    journal_place: str | None = None
+    """Where the file of a journal goes that begins; None for the usual place."""
     tell: Callable[[str], None] = staticmethod(refuse)
     """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
 
@@ -191,19 +193,25 @@ class Workspace(WorkspacePast):
 
         Unless it `takes_in` what another tool left, a file of such a tool is in the way.
         """
-        from sprintlog.engine.journal.facts import JournalOpened
+        from sprintlog.engine.journal.facts import JournalMoved, JournalOpened
         from sprintlog.engine.journal.rules import open_journal
+
+        from .journal_file import check_no_stranger
 
         def decide_and_open(journal: "Journal", at: str) -> list[Fact]:
             facts = decide(journal, at)
-            if journal.exists or not facts:
-                return facts
-            if not takes_in:
-                self._check_no_foreign_journal()
-            if not isinstance(facts[0], JournalOpened):
-                facts = [*open_journal(journal, at=at), *facts]
-            opened = replace(facts[0], worktree=self.location.worktree)
-            return [opened, *facts[1:]]
+            first = facts[0] if facts else None
+            if not journal.exists and first is not None:
+                if not isinstance(first, JournalOpened):
+                    first = open_journal(journal, at=at)[0]
+                    facts = [first, *facts]
+                assert isinstance(first, JournalOpened)
+                place = self.journal_place or first.place
+                first = replace(first, worktree=self.location.worktree, place=place)
+                facts = [first, *facts[1:]]
+            if isinstance(first, JournalOpened | JournalMoved) and not takes_in:
+                check_no_stranger(self.files, first.place)
+            return facts
 
         return self._act(self.journals, JOURNAL, decide_and_open, envelope)
 
@@ -378,17 +386,6 @@ class Workspace(WorkspacePast):
             if sentence:
                 with suppress(RefusedError):
                     self.tell(sentence)
-
-    def _check_no_foreign_journal(self) -> None:
-        """Refuse to begin a journal where another tool has one: it is taken in first."""
-        from .progress_json import PLACE
-
-        if self.files.look(PLACE).is_foreign:
-            raise RefusedError(
-                f"{PLACE} is there already, of another tool",
-                hint=f"`sprintlog import journal {PLACE}` takes it in, then repeat this",
-                file=PLACE,
-            )
 
     def _first_answer(self, key: str, key_digest: bytes | None) -> list[Recorded]:
         first = self.log.find_key(key)

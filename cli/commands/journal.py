@@ -7,15 +7,16 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import queries
+from sprintlog.engine.journal.facts import PLACE
 from sprintlog.engine.journal.rules import LEGACY, open_journal, take_text
 from sprintlog.engine.journal.state import JOURNAL
-from sprintlog.projections.progress_json import PLACE
 from sprintlog.projections.sql.searching import KINDS, LEARNING
 from sprintlog.projections.workspace import Workspace
 
 from ..output import print_json, print_text, table, warn
-from ..recording import Options, act_on_journal, answer_and_refresh, record_in_journal
-from ..wiring import open_workspace, with_envelope, with_json, with_point
+from ..placing import journal_place
+from ..recording import Options, act_on_journal, answer_and_refresh
+from ..wiring import here, open_workspace, with_envelope, with_json, with_point
 
 
 @click.group("journal")
@@ -25,11 +26,37 @@ def command() -> None:
 
 @command.command("open", epilog="Example: sprintlog journal open --project-name my-app")
 @click.option("--project-name", default="", metavar="NAME", help="The project it is about.")
+@click.option(
+    "--place",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Where its file is: DIR/progress.json or DIR/journal.json. "
+    "[SPRINTLOG_JOURNAL; .ralph/progress.json]",
+)
 @with_envelope
-def open_(project_name: str, **given: Any) -> None:
-    """Begin the journal; the first entry, learning or pattern does it as well."""
-    arguments = {"project_name": project_name}
-    record_in_journal("journal open", given, open_journal, arguments, takes_time=True)
+def open_(project_name: str, place: Path | None, **given: Any) -> None:
+    """Begin the journal; the first entry, learning or pattern does it as well.
+
+    One that is open gets another place for its file; the file of before stays as it is.
+    """
+    options = Options(given)
+    with open_workspace() as workspace:
+        if place is not None:
+            workspace.journal_place = journal_place(workspace.location, here() / place)
+        wish = {"project_name": options.masked({"_": project_name})["_"]}
+        if place is not None:
+            wish |= {
+                "place": workspace.journal_place or "",
+                "worktree": workspace.location.worktree,
+            }
+        outcome = act_on_journal(
+            workspace,
+            "journal open",
+            lambda journal, at: open_journal(journal, at=at, **wish),
+            options,
+            wish,
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
 @command.command(epilog="Example: sprintlog journal status --prd auth-login --json")

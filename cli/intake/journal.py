@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.checks import REQUIRED
+from sprintlog.engine.journal.strangers import ELSEWHERE, stranger
 from sprintlog.engine.journal.taking import FIRST_SCHEMA, schema_version
 
 from .journal_models import Journal
@@ -43,6 +44,8 @@ def read_journal(content: bytes, *, file: str) -> Read:
     document = load(content, file=file)
     if not isinstance(document, dict):
         raise InvalidInputError("is not a JSON object", file=file)
+    if unlike := stranger(document):
+        raise InvalidInputError(f"is {unlike}", file=file, hint=ELSEWHERE)
     schema = _schema(document, file)
     unknown: list[str] = []
     try:

@@ -8,6 +8,9 @@ from ..log.fact import Fact, Kind
 from .checks import event_time
 from .shapes import Entry, Learning, Pattern
 
+PLACE = ".ralph/progress.json"
+"""Where a journal's file is where nobody says otherwise (R157)."""
+
 
 class JournalFact(Fact, frozen=True):
     """A fact of the journal."""
@@ -28,10 +31,22 @@ class JournalOpened(JournalFact, frozen=True):
     """Name of the linked git work tree that has the file; empty for the main one."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
     """Fields of a later version of the schema, kept as they came."""
+    place: str = PLACE
+    """Where its file is, below the work tree's root."""
 
     def own_time(self) -> str | None:
         """Return when it happened, as the log takes it."""
         return event_time(self.created_at, field="created_at")
+
+
+class JournalMoved(JournalFact, frozen=True):
+    """Its file has another place from now on."""
+
+    type: ClassVar[str] = "journal-moved"
+    place: str
+    """Where its file is, below the work tree's root."""
+    worktree: str = ""
+    """Name of the linked git work tree that has the file; empty for the main one."""
 
 
 class JournalRaised(JournalFact, frozen=True):
@@ -107,6 +122,7 @@ class PatternDiscovered(JournalFact, frozen=True):
 
 JOURNAL_FACTS: tuple[type[JournalFact], ...] = (
     JournalOpened,
+    JournalMoved,
     JournalRaised,
     EntryRecorded,
     LearningAdded,

@@ -34,7 +34,11 @@ def _opened(journal: Journal, fact: f.JournalOpened) -> None:
     journal.created_at = fact.created_at
     journal.project_name = fact.project_name
     journal.schema = fact.version
-    journal.worktree = fact.worktree
+    journal.worktree, journal.place = fact.worktree, fact.place
+
+
+def _moved(journal: Journal, fact: f.JournalMoved) -> None:
+    journal.worktree, journal.place = fact.worktree, fact.place
 
 
 def _raised(journal: Journal, fact: f.JournalRaised) -> None:
@@ -74,6 +78,7 @@ def _discovered(journal: Journal, fact: f.PatternDiscovered) -> None:
 
 EVOLVE: dict[type[Fact], Callable[[Journal, Any], None]] = {
     f.JournalOpened: _opened,
+    f.JournalMoved: _moved,
     f.JournalRaised: _raised,
     f.EntryRecorded: _recorded,
     f.LearningAdded: _added,

@@ -17,17 +17,28 @@ LEGACY = "learning-0000"
 """The learning that a progress.txt became; no other is ever given this number."""
 
 
-def open_journal(journal: Journal, *, at: str, project_name: str = "") -> list[Fact]:
-    """Begin the journal; the first thing recorded does it as well."""
+def open_journal(
+    journal: Journal,
+    *,
+    at: str,
+    project_name: str = "",
+    place: str = "",
+    worktree: str = "",
+) -> list[Fact]:
+    """Begin the journal; the first thing recorded does it as well.
+
+    One that is open gets another place for its file.
+    """
     if journal.exists:
         if project_name in ("", journal.project_name):
-            return []
+            is_there = (place, worktree) == (journal.place, journal.worktree)
+            return [f.JournalMoved(place, worktree)] if place and not is_there else []
         raise RefusedError(
             f"project_name: the journal is open, and its project is "
             f"{journal.project_name or 'not named'}",
             field="project_name",
         )
-    return [f.JournalOpened(at, project_name)]
+    return [f.JournalOpened(at, project_name, worktree=worktree, place=place or f.PLACE)]
 
 
 def record_entry(journal: Journal, *, entry: Entry, at: str) -> list[Fact]:

@@ -25,6 +25,8 @@ class Journal(msgspec.Struct):
     schema: str = ""
     """The version of the schema that its file is written by."""
     worktree: str = ""
+    place: str = ""
+    """Where its file is, below the root of the work tree."""
     entries: dict[str, int] = {}
     """The id of every entry, and how many observations it has."""
     attempts: dict[str, int] = {}

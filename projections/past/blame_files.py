@@ -61,7 +61,7 @@ def blame_journal(
     whole = _plain(progress_json.as_data(document))
     for field, path, found in zip(fields, paths, changed, strict=True):
         if found is None:
-            raise _never_there(progress_json.PLACE, field)
+            raise _never_there("progress.json", field)
         yield blamed(workspace, field, find(whole, path), found)
 
 

@@ -72,7 +72,12 @@ Gated = Callable[..., None]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty folder in which commands run, free of the caller's settings."""
-    for name in ("SPRINTLOG_DIR", "SPRINTLOG_SPRINT", "SPRINTLOG_ACTOR"):
+    for name in (
+        "SPRINTLOG_DIR",
+        "SPRINTLOG_SPRINT",
+        "SPRINTLOG_ACTOR",
+        "SPRINTLOG_JOURNAL",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
     monkeypatch.chdir(tmp_path)

@@ -105,6 +105,64 @@ def test_foreign_file_is_not_overwritten(journal_path: Path, run: Run) -> None:
     assert journal_path.read_text() == "{}"
 
 
+STATUS = (
+    '{"status": "executing", "indicator": "x", "elapsed_seconds": 10, "last_output": "",'
+    ' "timestamp": "2026-02-01 10:00:00"}'
+)
+
+
+def test_status_file_of_another_tool_is_called_so(
+    journal_path: Path, run: Run, done: Run
+) -> None:
+    """What is no journal is not to be imported: it is said what it is, and a way on."""
+    journal_path.parent.mkdir()
+    journal_path.write_text(STATUS)
+    for line in (["entry", "record", "a", "--status", "failed"],
+                 ["import", "journal", journal_path]):  # fmt: skip
+        refused = run(*line)
+        assert refused.code == 1
+        assert "the status file of a loop that is running" in refused.err
+        assert "`sprintlog journal open --place .ralph/journal.json`" in refused.err
+    done("journal", "open", "--place", ".ralph/journal.json")
+    done("entry", "record", "a", "--status", "failed")
+    assert journal_path.read_text() == STATUS
+    assert len(read(Path(".ralph/journal.json").read_bytes())["entries"]) == 1
+    done("verify")
+    Path(".ralph/journal.json").unlink()
+    done("rebuild")
+    assert len(read(Path(".ralph/journal.json").read_bytes())["entries"]) == 1
+
+
+def test_place_comes_from_the_environment(
+    journal_path: Path, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SPRINTLOG_JOURNAL says where a journal's file is that begins, from the root on."""
+    monkeypatch.setenv("SPRINTLOG_JOURNAL", "notes/journal.json")
+    done("entry", "record", "a", "--status", "failed")
+    assert len(read(Path("notes/journal.json").read_bytes())["entries"]) == 1
+    assert not journal_path.exists()
+    for wrong in ("notes/x.json", "../journal.json", ".git/journal.json"):
+        monkeypatch.setenv("SPRINTLOG_JOURNAL", wrong)
+        assert run("entry", "list").code == 1
+
+
+def test_an_open_journal_moves(journal: Path, done: Run, run: Run, folder: Path) -> None:
+    """Its file is elsewhere from then on; what stands at the old place is left alone."""
+    before = journal.read_bytes()
+    (folder / "sub").mkdir()
+    done("journal", "open", "--place", "sub/progress.json")
+    assert (folder / "sub" / "progress.json").read_bytes() == before
+    journal.write_text(STATUS)
+    done("entry", "record", "b", "--status", "failed")
+    assert journal.read_text() == STATUS
+    assert len(read((folder / "sub" / "progress.json").read_bytes())["entries"]) == 3
+    assert run("journal", "open", "--place", ".ralph/progress.json").code == 1
+    assert (
+        "nothing to record" in done("journal", "open", "--place", "sub/progress.json").out
+    )
+    assert done("log", "--type", "edit-observed", "--journal").out == "no events\n"
+
+
 def test_only_its_work_tree_writes_the_file(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
