@@ -1,6 +1,7 @@
 """A folder with a log of its own, and the command line called as a user calls it."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -72,13 +73,10 @@ Gated = Callable[..., None]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty folder in which commands run, free of the caller's settings."""
-    for name in (
-        "SPRINTLOG_DIR",
-        "SPRINTLOG_SPRINT",
-        "SPRINTLOG_ACTOR",
-        "SPRINTLOG_JOURNAL",
-    ):
-        monkeypatch.delenv(name, raising=False)
+    for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_"))]:
+        monkeypatch.delenv(name)
+    # The list of safe folders is not that of whoever runs the tests.
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path.with_name("no-settings")))
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
