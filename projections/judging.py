@@ -202,7 +202,6 @@ class Judged:
             by_number[chosen.final],
             known,
             rules=self.tracker.rules_at(version),
-            baseline=baseline,
             off_path=self.off_path(),
         )
 

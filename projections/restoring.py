@@ -17,11 +17,7 @@ from sprintlog.engine.outside.snapshots.branching import make_branch
 from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
 from sprintlog.engine.outside.snapshots.extracting import extract
 from sprintlog.engine.outside.snapshots.placing import Placed, place
-from sprintlog.engine.outside.snapshots.plan import (
-    Plan,
-    needed,
-    plan,
-)
+from sprintlog.engine.outside.snapshots.plan import Plan, needed, plan
 from sprintlog.engine.outside.snapshots.store import SEE, Store
 from sprintlog.engine.outside.snapshots.taking import Taken
 from sprintlog.engine.sprint.held import HeldSnapshot, Restore
@@ -275,12 +271,6 @@ def _put_back(
 def is_unfinished(workspace: ActingWorkspace, sprint: Sprint) -> bool:
     """Tell whether a restore into this work tree began and did not end."""
     return any(_is_here(workspace, restore) for restore in sprint.record.restoring)
-
-
-def files_before(restore: Restore) -> HeldSnapshot:
-    """Return the snapshot of what stood there before a restore."""
-    fact = restore.fact
-    return HeldSnapshot(fact.before, 0, restore.version, BEFORE_RESTORE, fact.worktree)
 
 
 class _Ended(NamedTuple):

@@ -142,7 +142,7 @@ def select(
         return None
     last = by_number.get(final) or baseline
     assert last is not None
-    return describe(chosen, last, judged, rules=rules, baseline=baseline, off_path=off_path)
+    return describe(chosen, last, judged, rules=rules, off_path=off_path)
 
 
 def describe(
@@ -151,7 +151,6 @@ def describe(
     judged: Sequence[Judgement],
     *,
     rules: RulesSet,
-    baseline: Judgement | None = None,
     off_path: Collection[int] = (),
 ) -> Selection:
     """Return a selection with its comparison to the last iteration, and why it is so."""
