@@ -4,13 +4,8 @@ from typing import Any
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.sprint.facts import GateBlocked, GateChecked
-from sprintlog.engine.sprint.gates import (
-    Gate,
-    failure_text,
-    gate_of,
-    repair_prompt,
-    verdict_of,
-)
+from sprintlog.engine.sprint.gate_policy import Gate, gate_of
+from sprintlog.engine.sprint.gates import failure_text, repair_prompt, verdict_of
 from sprintlog.engine.sprint.words import BLOCKED, PASSED
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.workspace import Outcome, Workspace

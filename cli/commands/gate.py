@@ -10,11 +10,11 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.outside.signals import InterruptedBySignal, Signals
 from sprintlog.engine.sprint.gate_checks import record_gate, run_of
+from sprintlog.engine.sprint.gate_policy import gate_of
 from sprintlog.engine.sprint.gates import (
     GateResult,
     attempts_of,
     find_gate,
-    gate_of,
     is_due,
     repair_prompt,
 )

@@ -7,7 +7,8 @@ import click
 
 from sprintlog.engine.sprint.actions import Action
 from sprintlog.engine.sprint.gate_checks import run_of
-from sprintlog.engine.sprint.gates import attempts_of, gate_of
+from sprintlog.engine.sprint.gate_policy import gate_of
+from sprintlog.engine.sprint.gates import attempts_of
 from sprintlog.engine.sprint.lifecycle import is_stale, need_of
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.queue_view import counts

@@ -4,6 +4,7 @@ The figures of a document go on for ever. A budget counts from where a person st
 last, since who resolves a matter wants it tried again.
 """
 
+from .gate_policy import gate_key
 from .state import Plan
 from .tree import Node, gate_is_open
 
@@ -15,12 +16,12 @@ def retries_used(plan: Plan, leaf: Node) -> int:
 
 def is_renewed(plan: Plan, node: Node) -> bool:
     """Tell whether a person stepped in since a gate was checked last."""
-    return _key(node) in plan.budgets
+    return gate_key(node) in plan.budgets
 
 
 def was_checked(plan: Plan, node: Node) -> None:
     """Take notice that a gate is checked, or about to be."""
-    plan.budgets.pop(_key(node), None)
+    plan.budgets.pop(gate_key(node), None)
 
 
 def renew(plan: Plan, node: Node) -> None:
@@ -43,14 +44,9 @@ def renew_all(plan: Plan) -> None:
 def _renew_gate(plan: Plan, node: Node) -> None:
     tracking = node.data.get("gate-tracking")
     if gate_is_open(node.data) and isinstance(tracking, dict):
-        plan.budgets[_key(node)] = 0
+        plan.budgets[gate_key(node)] = 0
 
 
 def _retries(leaf: Node) -> int:
     count = leaf.data.get("retry-count")
     return count if type(count) is int and count > 0 else 0
-
-
-def _key(node: Node) -> str:
-    # No address holds a control character, so this one is nobody else's.
-    return f"\ngate\n{node.address}"

@@ -1,17 +1,12 @@
 """That the work on a leaf is done and only its end is to come: what a plan knows of it."""
 
-import msgspec
-
 from .facts import WorkDone
 from .state import Plan
 
 
 def done_work(plan: Plan, address: str) -> WorkDone | None:
     """Return that a leaf's work is done and only its end is to come, if that was said."""
-    said = plan.said.get(_key(address))
-    if isinstance(said, tuple):
-        return msgspec.convert(said[1], WorkDone)
-    return said if isinstance(said, WorkDone) else None
+    return plan.said_as(_key(address), WorkDone)
 
 
 def keep_done(plan: Plan, fact: WorkDone) -> None:

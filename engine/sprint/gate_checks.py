@@ -22,13 +22,12 @@ from .facts import (
     SprintBlocked,
     WorkDone,
 )
+from .gate_policy import gate_key, gate_of
 from .gates import (
     GateResult,
     attempts_of,
     check_due,
     find_gate,
-    gate_key,
-    gate_of,
     is_due,
     next_attempt,
     verdict_of,
@@ -169,11 +168,7 @@ def run_of(plan: Plan, node: Node) -> GateStarted | None:
     """Return how the run began that is under way; None for one nobody of ours began."""
     if gate_status(node.data) != RUNNING:
         return None
-    said = plan.said.get(gate_key(node))
-    if isinstance(said, tuple):
-        tag, fields = said
-        return msgspec.convert(fields, GateStarted) if tag == GateStarted.type else None
-    return said if isinstance(said, GateStarted) else None
+    return plan.said_as(gate_key(node), GateStarted)
 
 
 def _started_as(sprint: Sprint, node: Node | None, run: str) -> GateStarted | None:

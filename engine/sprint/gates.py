@@ -9,10 +9,7 @@ import msgspec
 from ..errors import RefusedError
 from .budgets import is_renewed
 from .facts import GateChecked
-from .gate_policy import GATE_RETRIES as GATE_RETRIES
-from .gate_policy import GATE_TIMEOUT_SECONDS as GATE_TIMEOUT_SECONDS
-from .gate_policy import Gate as Gate
-from .gate_policy import gate_of as gate_of
+from .gate_policy import Gate, gate_key, gate_of
 from .state import Plan, Sprint
 from .transitions import find_node
 from .tree import Node, gate_is_open, gate_status, waits_for_gate
@@ -128,12 +125,6 @@ def word_after(attempts: int) -> str:
     if attempts < 1:
         return PENDING
     return RETRYING if attempts == 1 else FAILED
-
-
-def gate_key(node: Node) -> str:
-    """Return where a plan keeps what was said last of a gate's checks."""
-    # No address holds a control character, so this one is nobody else's.
-    return f"\ngate\n{node.address}"
 
 
 def repair_prompt(plan: Plan, node: Node) -> str | None:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .budgets import renew_all
@@ -297,9 +295,7 @@ _TO_COME = "\nbreakpoint"
 
 def _breakpoint_to_come(plan: Plan) -> list[Fact]:
     """Return the breakpoint that was reached while the sprint was blocked anyway."""
-    said = plan.said.get(_TO_COME)
-    if isinstance(said, tuple):
-        return [msgspec.convert(said[1], BreakpointReached)]
+    said = plan.said_as(_TO_COME, BreakpointReached)
     return [said] if said is not None else []
 
 

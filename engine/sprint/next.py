@@ -22,7 +22,8 @@ from .actions import (
     is_over,
 )
 from .done_work import done_work
-from .gates import find_gate, gate_of, is_due, next_attempt, repair_prompt
+from .gate_policy import gate_of
+from .gates import find_gate, is_due, next_attempt, repair_prompt
 from .lifecycle import need_of
 from .loop import is_begun_for
 from .ralph_next import run_hooks, work_on_goal

@@ -4,7 +4,7 @@ The Plan is kept in the shape of its document, ordered and with unknown keys in 
 A fold owns the state it changes; everybody else reads.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ from .record import Spent as Spent
 from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
+
+FactType = TypeVar("FactType", bound=Fact)
 
 MEANING = 4
 """Raised when what is saved says something else in the same fields; a test tells."""
@@ -134,8 +136,8 @@ class Plan:
             self.held = None
             tree = self.tree
             # What is addressed by its index may have another address from here on.
-            self.said = {a: said for a, said in self.said.items() if "/#" not in f"/{a}"}
-            self.budgets = {a: n for a, n in self.budgets.items() if "/#" not in f"/{a}"}
+            self.said = {k: said for k, said in self.said.items() if not _is_by_index(k)}
+            self.budgets = {k: n for k, n in self.budgets.items() if not _is_by_index(k)}
             working = tree.node_of(working.data) if working is not None else None
             # What was a leaf may have got leaves of its own.
             working = next(working.leaves(), None) if working is not None else None
@@ -157,6 +159,14 @@ class Plan:
         """Return tag and fields of what was said last of an address."""
         said = self.said.get(address)
         return _stored(said) if isinstance(said, Fact) else said
+
+    def said_as(self, address: str, kind: type[FactType]) -> FactType | None:
+        """Return what was said last of an address, if it is a fact of this type."""
+        said = self.said.get(address)
+        # One that was read from a checkpoint is still in its stored form.
+        if isinstance(said, tuple) and said[0] == kind.type:
+            return msgspec.convert(said[1], kind)
+        return said if isinstance(said, kind) else None
 
     def was_said(self, address: str, fact: Fact) -> bool:
         """Tell whether exactly this was the last thing said of the address."""
@@ -249,6 +259,11 @@ class _Saved(msgspec.Struct, array_like=True):
     record: Record
     turns: Turns
     budgets: dict[str, int]
+
+
+def _is_by_index(key: str) -> bool:
+    """Tell whether a key's address, which may stand behind a word, is an index."""
+    return "/#" in f"/{key.rpartition(chr(10))[2]}"
 
 
 def _stored(fact: Fact) -> tuple[str, Data]:

@@ -9,7 +9,8 @@ from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.facts import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gate_checks import record_gate, start_gate
-from sprintlog.engine.sprint.gates import GATE_RETRIES, GateResult
+from sprintlog.engine.sprint.gate_policy import GATE_RETRIES
+from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.hook_tasks import TASK_FROM
 from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.queue_decisions import (

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.gates import (
+from sprintlog.engine.sprint.gate_policy import (
     GATE_RETRIES,
     GATE_TIMEOUT_SECONDS,
-    attempts_of,
     gate_of,
-    repair_prompt,
 )
+from sprintlog.engine.sprint.gates import attempts_of, repair_prompt
 
 from .conftest import Data, Scenario
 from .gated import at_its_gate, check, start

@@ -6,6 +6,7 @@ import pytest
 
 from sprintlog.engine.sprint import facts as f
 from sprintlog.engine.sprint import phases
+from sprintlog.engine.sprint.done_work import done_work
 from sprintlog.engine.sprint.injection import inject_phases, inject_steps
 from sprintlog.engine.sprint.lifecycle import complete_sprint
 from sprintlog.engine.sprint.plan import import_document
@@ -197,3 +198,14 @@ def test_stays_on_what_has_only_an_index(running: Any) -> None:
     scenario.do(inject_phases, nodes=[node()], position=at("before", "t"))
     assert pointed(scenario) == "#2"
     scenario.when(phases.start_phase).then_refused(state="in-progress")
+
+
+def test_takes_no_other_leaf_for_done(running: Any) -> None:
+    """That work is done is forgotten where its leaf's index comes to be another's."""
+    twins = [{"id": "t", "prompt": "x", "status": "in-progress"} for _ in range(3)]
+    document = {"sprint-id": "s", "status": "in-progress", "phases": twins}
+    scenario = Scenario().do(import_document, document=document, source="x")
+    scenario.do(phases.end_work, phase="#2")
+    assert done_work(scenario.sprint.plan, "#2") is not None
+    scenario.do(inject_phases, nodes=[node()], position=at("before", "t"))
+    assert done_work(scenario.sprint.plan, "#2") is None
