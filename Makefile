@@ -12,10 +12,10 @@ LINKS := $(addprefix .package/sprintlog/,engine projections cli)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-oldest check lint bench accept
+.PHONY: help demo test test-oldest check lint bench bench-compare accept
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed ## show sprintlog at work
 	@$(BIN)/sprintlog demo $(ARGS)
@@ -36,6 +36,9 @@ lint: $(VENV)/.installed-dev ## the fast half of check: all but the tests
 
 bench: $(VENV)/.installed-bench ## measure, as ratios to something run in the same minute
 	@$(BIN)/python tests/benchmarks/run.py $(ARGS)
+
+bench-compare: $(VENV)/.installed-bench ## HEAD against BASE=COMMIT, by processor time; ARGS='-k append'
+	@$(BIN)/python tests/benchmarks/compare.py $(ARGS) -- '$(BASE)'
 
 accept: $(VENV)/.installed-dev ## the long form of every check: kills, faults, large logs
 	@$(BIN)/python -m tests.acceptance.run $(ARGS)

@@ -15,8 +15,23 @@ from .measure import WALL, Figure, duration, side_by_side, speed_up
 from .samples import PHASES, address, fact_of_300_bytes
 
 IMPORTS = "import click, msgspec, sqlite3"
+HELP = ("phase", "start", "--help")
 LINES = 50
 COMMANDS = 3
+
+
+def start(bench: Bench) -> Figure:
+    """Measure what a recording command loads before it looks at any log."""
+    shell = Shell(bench, bench.new_folder("start"))
+    shell.sprintlog(*HELP)
+    shell.run(sys.executable, "-c", IMPORTS)
+    sides = side_by_side(
+        lambda: shell.sprintlog(*HELP),
+        lambda: shell.run(sys.executable, "-c", IMPORTS),
+        rounds=bench.sizes.processes,
+        by=WALL,
+    )
+    return duration(sides, f'python -c "{IMPORTS}"')
 
 
 def small(bench: Bench) -> Figure:
@@ -164,7 +179,8 @@ def _environment(bench: Bench) -> dict[str, str]:
     """Return what both sides run in: without settings, but with compiled modules.
 
     An installed package is compiled; a checkout is not where bytecode is not written.
+    Whoever keeps bytecode elsewhere already has one folder for many runs.
     """
     dropped = ("SPRINTLOG_", "PYTHONDONTWRITEBYTECODE")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
-    return {**kept, "PYTHONPYCACHEPREFIX": str(bench.folder / "bytecode")}
+    return {"PYTHONPYCACHEPREFIX": str(bench.folder / "bytecode"), **kept}

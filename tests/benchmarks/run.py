@@ -64,6 +64,7 @@ ROWS: dict[str, Row] = {
     "cold open: checkpoint + tail of 100": Row(rows_fold.cold_open, Goal(1000)),
     "PROGRESS.yaml, large, against PyYAML": Row(rows_files.against_pyyaml, Goal(15)),
     "PROGRESS.yaml, large, against js-yaml": Row(rows_files.against_js_yaml, Goal(3)),
+    "start of a process": Row(rows_process.start, Goal()),
     "action as a process, 100 phases": Row(rows_process.small, Goal(1.4, True)),
     "action as a process, large": Row(rows_process.large, Goal(2, True)),
     "event through a coprocess": Row(rows_process.coprocess, Goal(100)),

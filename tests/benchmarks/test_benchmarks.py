@@ -1,11 +1,36 @@
-"""`make bench` can be run; its figures are no test."""
+"""`make bench` and `make bench-compare` can be run; their figures are no test."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RUN = Path(__file__).with_name("run.py")
+COMPARE = Path(__file__).with_name("compare.py")
+CHEAP = "append, synchronous=OFF"
+
+ROOT = Path(__file__).parents[2]
+needs_history = pytest.mark.skipif(
+    not (ROOT / ".git").exists(), reason="no checkout of git"
+)
+LOGS = """
+from collections import namedtuple
+QUICK = namedtuple("Sizes", "fold blame tree")(1, 1, 1)
+Bench = namedtuple("Bench", "folder sizes")
+"""
+ROWS = """
+from collections import namedtuple
+from .measure import side_by_side
+Row = namedtuple("Row", "measure")
+def work():
+    from sprintlog.engine import {engine}
+    return sum(range(50_000))
+def row(bench): side_by_side(work, work, rounds=1)
+ROWS = {{name: Row(row) for name in {names}}}
+"""
 
 
 def test_measures_a_row() -> None:
@@ -20,3 +45,73 @@ def test_measures_a_row() -> None:
     assert row["ours"] > 0
     assert row["theirs"] > 0
     assert row["ratio"] > 0
+
+
+def _compare(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, COMPARE, *arguments],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@needs_history
+def test_compares_two_commits() -> None:
+    """A commit compared with itself gives a ratio for a row, in lines of 80 columns."""
+    done = _compare("HEAD", "--pairs", "1", "-k", CHEAP)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith(CHEAP)]
+    assert all(float(figure) > 0 for figure in re.findall(r"[\d.]+", line))
+    assert len(re.findall(r"[\d.]+", line)) == 5
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@needs_history
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("no-such-commit",), "'no-such-commit' names no commit"),
+        (("HEAD", "-k", "no such row"), "no row holds no such row"),
+        (("HEAD", "--pairs", "0"), "--pairs must be 1 or more"),
+    ],
+)
+def test_says_in_one_line_what_cannot_be_compared(
+    arguments: tuple[str, ...], said: str
+) -> None:
+    """What is unknown is told in one line on standard error, with exit code 2."""
+    done = _compare(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: {said}")
+
+
+def _commit(root: Path, engine: str, names: list[str]) -> None:
+    """Commit a small tree of our layout whose rows need that name of its engine."""
+    rows = root / "tests/benchmarks"
+    package = root / ".package/sprintlog"
+    for folder in (rows, package, root / "engine"):
+        folder.mkdir(parents=True, exist_ok=True)
+    for path in (rows / "measure.py", package / "__init__.py"):
+        path.write_text((ROOT / path.relative_to(root)).read_text())
+    (rows / "logs.py").write_text(LOGS)
+    (rows / "run.py").write_text(ROWS.format(engine=engine, names=names))
+    (root / "engine/__init__.py").write_text(f"{engine} = 1\n")
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for command in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", engine]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+
+
+def test_rows_that_differ_are_told(tmp_path: Path) -> None:
+    """A row that one side lacks is named; one that cannot be shared runs as each has it."""
+    _commit(tmp_path, "old", ["shared", "gone"])
+    _commit(tmp_path, "new", ["shared", "added"])
+    done = _compare("HEAD~1", "--pairs", "1", root=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    (at,) = [at for at, line in enumerate(lines) if line.startswith("shared")]
+    assert lines[at + 1].strip().startswith("(each side as it defines this row")
+    ids = re.findall(r"[AB] = (\w+)", done.stdout)
+    assert f"added: only {ids[1]} has this row" in lines
+    assert f"gone: only {ids[0]} has this row" in lines
