@@ -5,13 +5,10 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.log.fact import Fact, Kind
-from sprintlog.engine.sprint.facts import ActivitySeen, RolledBack
+from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.held import Restore
-from sprintlog.engine.sprint.rollback import path, stretches_only_in
 from sprintlog.engine.sprint.snapshots import files_to_redo, files_to_undo, files_with
 from sprintlog.engine.sprint.state import Sprint
-from sprintlog.projections.catalogue import CODEC, sprint_stream
 from sprintlog.projections.workspace import Workspace
 
 from .describing import described
@@ -76,43 +73,28 @@ def take_state_back(
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
         if outcome.events and not outcome.duplicate:
-            tell_voided(workspace, outcome.sprint)
+            _tell_gone(workspace, outcome.sprint, command)
 
 
-def tell_voided(workspace: Workspace, sprint: Sprint) -> None:
+def _tell_gone(workspace: Workspace, sprint: Sprint, command: str) -> None:
     """Say which work since what was taken back no longer counts either."""
-    stream, rollbacks = sprint_stream(sprint.id), sprint.record.rollbacks
-    at, _ = rollbacks[-1]
-    (last,) = workspace.log.read_stream(stream, after=at - 1, until=at)
-    taken = CODEC.decode(last)
-    if not isinstance(taken, RolledBack) or taken.undoes is None:
+    # Imported here: where files alone are taken back no work goes with them.
+    from sprintlog.projections.past.undone import work_gone
+
+    if not (gone := work_gone(workspace.log, sprint)):
         return
-    (undone,) = workspace.log.read_stream(
-        stream, after=taken.undoes - 1, until=taken.undoes
+    said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
+    more = " …" if len(gone) > SHOWN_MAX else ""
+    count = "counts" if len(gone) == 1 else "count"
+    before = sprint.record.rollbacks[-1][0] - 1
+    way = "`sprintlog redo`"
+    if command == "redo":
+        # It can itself not be taken back, but gone back from.
+        way = f"`sprintlog rollback --to version:{before}`"
+    warn(
+        f"{counted(len(gone), 'later event')} no longer {count}: {said}{more}; "
+        f"{way} takes this back"
     )
-    since = taken.undoes + undone.remaining
-    gone = [
-        event
-        for first, end in stretches_only_in(
-            path(rollbacks[:-1], at - 1), path(rollbacks, at)
-        )
-        for event in workspace.log.read_stream(
-            stream, after=max(first - 1, since), until=end
-        )
-        if _is_work(CODEC.decode(event))
-    ]
-    if gone:
-        said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
-        more = " …" if len(gone) > SHOWN_MAX else ""
-        count = "counts" if len(gone) == 1 else "count"
-        warn(
-            f"{counted(len(gone), 'later event')} no longer {count}: {said}{more}; "
-            "`sprintlog redo` takes this back"
-        )
-
-
-def _is_work(fact: Fact) -> bool:
-    return fact.kind is Kind.EXECUTION and not isinstance(fact, ActivitySeen)
 
 
 def _with_files(

@@ -17,6 +17,18 @@ def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> Non
     assert done("redo").err == ""
 
 
+def test_redoing_names_the_way_back_to_the_work_since(sprint: Path, done: Run) -> None:
+    """What was done after an undo goes with it, and the command that is named brings it."""
+    done("phase", "start")
+    done("rollback", "--to", "version:2")
+    done("undo")
+    done("phase", "complete", "--summary", "mine")
+    warned = done("redo").err
+    assert "1 later event no longer counts: phase-completed setup" in warned
+    done(*warned.partition("`sprintlog ")[2].partition("`")[0].split())
+    assert "summary: mine" in (sprint / "PROGRESS.yaml").read_text()
+
+
 def test_undoing_at_once_says_nothing(sprint: Path, done: Run) -> None:
     """Where nothing was done since there is nothing to say."""
     done("phase", "start")

@@ -1,0 +1,35 @@
+"""What goes along when something is taken back: the work that was recorded since."""
+
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.fact import Fact, Kind
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.sprint.facts import ActivitySeen, RolledBack
+from sprintlog.engine.sprint.rollback import path, stretches_only_in
+from sprintlog.engine.sprint.state import Sprint
+
+from ..catalogue import CODEC, sprint_stream
+
+
+def work_gone(log: Log, sprint: Sprint) -> list[Recorded]:
+    """Return the work that the last undo or redo took along with what it took back."""
+    stream, rollbacks = sprint_stream(sprint.id), sprint.record.rollbacks
+    at, _ = rollbacks[-1]
+    (last,) = log.read_stream(stream, after=at - 1, until=at)
+    taken = CODEC.decode(last)
+    if not isinstance(taken, RolledBack) or taken.undoes is None:
+        return []
+    (undone,) = log.read_stream(stream, after=taken.undoes - 1, until=taken.undoes)
+    # What was recorded in one append with it is no later work.
+    since = taken.undoes + undone.remaining
+    return [
+        event
+        for first, end in stretches_only_in(
+            path(rollbacks[:-1], at - 1), path(rollbacks, at)
+        )
+        for event in log.read_stream(stream, after=max(first - 1, since), until=end)
+        if _is_work(CODEC.decode(event))
+    ]
+
+
+def _is_work(fact: Fact) -> bool:
+    return fact.kind is Kind.EXECUTION and not isinstance(fact, ActivitySeen)
