@@ -241,13 +241,17 @@ def forget_gates(node: Node) -> None:
     over = node
     while over.parent is not None:
         status = gate_status(over.data)
-        is_used_up = attempts_of(over) >= gate_of(over).attempts_max
-        if status in (PASSED, BLOCKED) or (status is not None and is_used_up):
+        # Most nodes have no gate, and every fold comes by here.
+        if status in (PASSED, BLOCKED) or (status is not None and _is_used_up(over)):
             _track(over, 0, PENDING)
         elif status == RUNNING:
             # Its result would be about work that is not there any more.
             _track(over, attempts_of(over), word_after(attempts_of(over)))
         over = over.parent
+
+
+def _is_used_up(node: Node) -> bool:
+    return attempts_of(node) >= gate_of(node).attempts_max
 
 
 def _track(node: Node, attempts: int, status: str, **fields: Any) -> None:
