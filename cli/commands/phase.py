@@ -6,15 +6,9 @@ from typing import Any, TypeVar
 import click
 
 from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint.done_work import done_work
+from sprintlog.engine.sprint.done_work import waits_to_go_on
 from sprintlog.engine.sprint.injection import inject_phases
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.words import (
-    FAILURE_CATEGORIES,
-    IN_PROGRESS,
-    MODELS,
-    STOPPED,
-)
+from sprintlog.engine.sprint.words import FAILURE_CATEGORIES, MODELS
 
 from ..injecting import inject, with_injection, with_workflow
 from ..output import warn
@@ -63,18 +57,11 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """
     wish = {"phase": phase, "summary": summary}
     sprint = record("phase complete", given, phases.complete_phase, wish)
-    if _waits(sprint):
+    if waits_to_go_on(sprint.plan):
         warn(
             f"the sprint is {sprint.plan.status}: the work is kept as done, and "
             "`sprintlog phase complete` ends it once the sprint was resumed"
         )
-
-
-def _waits(sprint: Sprint) -> bool:
-    """Tell whether work is done that only waits for the sprint to go on."""
-    begun = (leaf for leaf in sprint.plan.tree.leaves if leaf.status == IN_PROGRESS)
-    done = (done_work(sprint.plan, leaf.address) for leaf in begun)
-    return sprint.plan.status in STOPPED and any(done)
 
 
 @command.command(

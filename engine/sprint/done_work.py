@@ -2,11 +2,19 @@
 
 from .facts import WorkDone
 from .state import Plan
+from .words import IN_PROGRESS, STOPPED
 
 
 def done_work(plan: Plan, address: str) -> WorkDone | None:
     """Return that a leaf's work is done and only its end is to come, if that was said."""
     return plan.said_as(_key(address), WorkDone)
+
+
+def waits_to_go_on(plan: Plan) -> bool:
+    """Tell whether work is done whose end waits until a stopped sprint goes on."""
+    begun = (leaf for leaf in plan.tree.leaves if leaf.status == IN_PROGRESS)
+    done = (done_work(plan, leaf.address) for leaf in begun)
+    return plan.status in STOPPED and any(done)
 
 
 def keep_done(plan: Plan, fact: WorkDone) -> None:

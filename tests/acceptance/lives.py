@@ -69,7 +69,7 @@ def settle(data: Path, seed: int) -> Verdict:
 
 
 def planted_defects(data: Path, seed: int) -> Verdict:
-    """Each of the defects that once were there is found when it is put back."""
+    """Each defect that is put into the rules on purpose is found."""
     found = {name: find(name, seed=seed, lives=LIVES_PER_PLANT) for name in PLANTED}
     missed = [f"not found: {name}" for name, after in found.items() if after is None]
     missed += [f"not found: {name}" for name in IN_LOOPS if not find_in_loops(name)]

@@ -1,4 +1,4 @@
-"""Defects that once were in the rules, to be put back: the laws must find each of them."""
+"""Defects that are put into the rules on purpose: the laws must find each of them."""
 
 from collections.abc import Callable
 from random import Random

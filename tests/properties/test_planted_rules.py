@@ -1,4 +1,4 @@
-"""The laws of next and of hints find the defects that once were there."""
+"""The laws find what is wrong when a rule is broken on purpose."""
 
 import pytest
 
@@ -9,11 +9,11 @@ LIVES = 2_000
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_defect_is_found(name: str) -> None:
-    """A rule that is put back as it once was breaks a law in some life."""
+    """A rule of `next` or of hints that is broken on purpose breaks a law in some life."""
     assert find(name, seed=5, lives=LIVES) is not None
 
 
 @pytest.mark.parametrize("name", IN_LOOPS)
 def test_a_planted_defect_of_loops_is_found(name: str) -> None:
-    """A judgement or a snapshot as it once was breaks the law about it."""
+    """A rule of judgements or of snapshots that is broken on purpose breaks its law."""
     assert find_in_loops(name)

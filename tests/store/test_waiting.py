@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import BusyError, RefusedError
-from sprintlog.engine.log.stores.waiting import Wait
+from sprintlog.engine.log.stores.waiting import Wait, locked
 from sprintlog.engine.sprint.facts import NoteAdded, Place, SprintCompiled
 from sprintlog.projections.snapshotting import store_of
 from sprintlog.projections.sql.querying import ask
@@ -67,11 +67,20 @@ def test_a_lock_is_waited_for_and_said(folder: Path, name: str) -> None:
     """A lock that others keep ends in an error after the wait, which was said once."""
     said: list[str] = []
     path = folder / ".sprintlog" / name
-    wait = Wait(0.3, said.append, quiet_seconds=0.1)
+    wait = Wait(0.3, said.append, quiet_seconds=0.0)
     with Workspace.open(folder, wait=wait) as workspace, holding(path):
         with pytest.raises((BusyError, RefusedError), match="held by"):
             LOCKS[name](workspace)
         assert [text.partition(",")[0] for text in said] == [f"waiting for {path}"]
+
+
+def test_a_short_wait_is_not_told(folder: Path) -> None:
+    """Nobody hears of a wait that is over before it would be told."""
+    said: list[str] = []
+    wait = Wait(0.1, said.append, quiet_seconds=60.0)
+    with pytest.raises(BusyError), holding(folder / "lock"), locked(folder / "lock", wait):
+        pytest.fail("somebody else holds it")
+    assert said == []
 
 
 def test_opening_is_waited_for(folder: Path) -> None:
@@ -82,7 +91,7 @@ def test_opening_is_waited_for(folder: Path) -> None:
         other.execute("PRAGMA journal_mode=DELETE")
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(BusyError, match="held by"):
-            Workspace.open(folder, wait=Wait(0.6, said.append, quiet_seconds=0.3))
+            Workspace.open(folder, wait=Wait(0.3, said.append, quiet_seconds=0.0))
         assert len(said) == 1
         other.execute("ROLLBACK")
     Workspace.open(folder, wait=Wait(0.0)).close()
