@@ -28,7 +28,7 @@ from .lifecycle import need_of
 from .loop import is_begun_for
 from .ralph_next import run_hooks, work_on_goal
 from .state import Plan, Sprint
-from .stopping import GO_ON, decide_first, leads_on, still, stop_of, used_up
+from .stopping import GO_ON, decide_first, leads_on, still, stop_of, text_said, used_up
 from .transitions import check_exists
 from .tree import Node, gate_is_open, gate_status
 from .words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
@@ -87,7 +87,7 @@ def _of_sprint(plan: Plan) -> Action:
 
 
 def _work(leaf: Node) -> Action:
-    prompt, model = _text(leaf.data.get("prompt")), _model(leaf)
+    prompt, model = text_said(leaf.data.get("prompt")), _model(leaf)
     if prompt is None:
         return Action(
             STOP,
@@ -134,13 +134,13 @@ def _after_failure(leaf: Node, now: str) -> Action:
             RETRY if is_due else WAIT,
             phase=leaf.address,
             until=None if is_due else due,
-            why=_text(leaf.data.get("error")),
+            why=text_said(leaf.data.get("error")),
         )
     return Action(
         STOP,
         because=PERSON if need_of(leaf) else BLOCKED,
         phase=leaf.address,
-        why=_text(leaf.data.get("error")) or f"phase {leaf.address} is {leaf.status}",
+        why=text_said(leaf.data.get("error")) or f"phase {leaf.address} is {leaf.status}",
         hint=leads_on(leaf),
     )
 
@@ -148,11 +148,7 @@ def _after_failure(leaf: Node, now: str) -> Action:
 def _model(node: Node | None) -> str | None:
     """Return the nearest model named upwards."""
     while node is not None:
-        if model := _text(node.data.get("model")):
+        if model := text_said(node.data.get("model")):
             return model
         node = node.parent
     return None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value.strip() else None

@@ -46,9 +46,9 @@ def stop_of(plan: Plan) -> Action:
         data: Data = plan.document if leaf is None else leaf.data
         needed = data.get("human-needed")
         needed = needed if isinstance(needed, dict) else {}
-        error = _text(plan.turns.error if leaf is None else data.get("error"))
-        why = _text(needed.get("reason")) or error or why
-        details = _text(needed.get("details"))
+        error = text_said(plan.turns.error if leaf is None else data.get("error"))
+        why = text_said(needed.get("reason")) or error or why
+        details = text_said(needed.get("details"))
     gate = blocked_gate(leaf) if leaf is not None and status == BLOCKED else None
     node = gate or leaf
     return Action(
@@ -131,10 +131,10 @@ def still(plan: Plan) -> str:
     said = plan.last_said("")
     reason = None
     if said is not None and said[0] == _SAYS.get(status):
-        reason = _text(said[1].get("reason"))
+        reason = text_said(said[1].get("reason"))
     elif status == BLOCKED:
         leaf = None if plan.is_at_goal else plan.pointed()
-        reason = _text(_error_at(leaf)) if leaf else plan.turns.error
+        reason = text_said(_error_at(leaf)) if leaf else plan.turns.error
     return f"the sprint is {status}" + (f": {reason}" if reason else "")
 
 
@@ -160,7 +160,7 @@ def _error_at(leaf: Node) -> object:
         return leaf.data.get("error")
     tracking = gate.data.get("gate-tracking")
     error = tracking.get("error") if isinstance(tracking, dict) else None
-    return f"phase {gate.address}: {error}" if _text(error) else leaf.data.get("error")
+    return f"phase {gate.address}: {error}" if text_said(error) else leaf.data.get("error")
 
 
 def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
@@ -179,5 +179,6 @@ def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     return hint
 
 
-def _text(value: object) -> str | None:
+def text_said(value: object) -> str | None:
+    """Return a text that says something; None for anything else."""
     return value if isinstance(value, str) and value.strip() else None

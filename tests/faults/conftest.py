@@ -1,8 +1,19 @@
-"""Logs that tests damage copies of; nobody changes these."""
+"""Logs that tests damage copies of, which nobody changes, and the driver process."""
 
 import pytest
 
+from .runner import Runner, shared
+from .shim import Unavailable
 from .specimens import Specimen, make_specimen
+
+
+@pytest.fixture
+def runner() -> Runner:
+    """Give the driver process with the shim, where that can be built."""
+    try:
+        return shared()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="session")

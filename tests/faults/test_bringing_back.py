@@ -7,19 +7,10 @@ from pathlib import Path
 import pytest
 
 from .bringing_back import prepare, sample, sweep
-from .runner import Runner, fast_folder, shared
+from .runner import Runner, fast_folder
 from .shim import Unavailable
 
 SEED = 20260115
-
-
-@pytest.fixture
-def runner() -> Runner:
-    """Give the driver process with the shim."""
-    try:
-        return shared()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

@@ -7,20 +7,10 @@ from pathlib import Path
 import pytest
 
 from .endings import limited, signalled, unheard
-from .runner import Runner, fast_folder, shared
+from .runner import Runner, fast_folder
 from .scenes import begin
-from .shim import Unavailable
 
 SEED = 20260115
-
-
-@pytest.fixture
-def runner() -> Runner:
-    """Give the driver process."""
-    try:
-        return shared()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

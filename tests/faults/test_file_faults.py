@@ -14,23 +14,14 @@ import pytest
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
 
-from .runner import Done, Runner, environment, fast_folder, shared
+from .runner import Done, Runner, environment, fast_folder
 from .scenes import SCENES, Scene, Template, begin, prepare
-from .shim import Unavailable, build
+from .shim import build
 from .sweep import Case, cases, planted, sample, sweep
 
 SEED = 20260115
 SECONDS_NEXT = 10.0
 """Generous here, where other tests may be running; the long form asks for one second."""
-
-
-@pytest.fixture
-def runner() -> Runner:
-    """Give the driver process with the shim."""
-    try:
-        return shared()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

@@ -8,20 +8,10 @@ import pytest
 
 from .cuts import cut, record
 from .power import Disk, Operation
-from .runner import Runner, fast_folder, shared
-from .shim import Unavailable
+from .runner import Runner, fast_folder
 
 SEED = 20260115
 MODES = ("write_ahead_log", "rollback_journal")
-
-
-@pytest.fixture
-def runner() -> Runner:
-    """Give the driver process with the shim."""
-    try:
-        return shared()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

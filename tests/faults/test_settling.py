@@ -4,21 +4,11 @@ import random
 
 import pytest
 
-from .runner import Runner, fast_folder, shared
+from .runner import Runner, fast_folder
 from .settling import begin, unsettled
-from .shim import Unavailable
 
 SEEDS = range(4)
 ROUNDS = 12
-
-
-@pytest.fixture
-def runner() -> Runner:
-    """Give the driver process."""
-    try:
-        return shared()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
