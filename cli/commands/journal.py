@@ -1,5 +1,6 @@
 """`sprintlog journal …`: the journal itself, its figures, and where it comes from."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +8,27 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import queries
-from sprintlog.engine.journal.facts import PLACE
-from sprintlog.engine.journal.rules import LEGACY, open_journal, take_text
+from sprintlog.engine.journal.facts import (
+    PLACE,
+    EntryRecorded,
+    LearningAdded,
+    PatternDiscovered,
+)
+from sprintlog.engine.journal.migrating import came_from, take_text
+from sprintlog.engine.journal.rules import open_journal
 from sprintlog.engine.journal.state import JOURNAL
+from sprintlog.engine.log.envelope import Recorded
 from sprintlog.projections.sql.searching import KINDS, LEARNING
 from sprintlog.projections.workspace import Workspace
 
+from ..intake.files import read_text
 from ..output import print_json, print_text, table, warn
 from ..placing import journal_place
-from ..recording import Options, act_on_journal, answer_and_refresh
+from ..recording import Options, act_on_journal, answer_and_refresh, refresh_stream
 from ..wiring import here, open_workspace, with_envelope, with_json, with_point
+
+TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
+"""Where loops keep their text, below the work tree's root."""
 
 
 @click.group("journal")
@@ -141,53 +153,118 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
     print_text(*(table(rows) if rows else ["nothing found"]))
 
 
-@command.command(epilog="Example: sprintlog journal migrate")
+@command.command(
+    epilog="Examples: sprintlog journal migrate\n\n"
+    "sprintlog journal migrate scripts/ralph/progress.txt"
+)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @with_envelope
-def migrate(**given: Any) -> None:
-    """Take over .ralph/progress.txt: all of its text becomes the first learning.
+def migrate(file: Path | None, **given: Any) -> None:
+    """Take over a progress.txt: its entries, learnings and patterns, and the whole text.
 
-    The file is kept beside it as progress.txt.backup. Where there is a progress.json or a
-    journal already nothing happens; where there is no text either, an empty journal begins.
+    Without FILE it is looked for as .ralph/progress.txt, scripts/ralph/progress.txt and
+    progress.txt. A file of these places is renamed to progress.txt.backup, any other is
+    left as it is. The same file again brings nothing, a longer one what is new.
+
+    Without FILE nothing happens where a progress.json or a journal is there already; where
+    there is no text either, an empty journal begins.
     """
     options = Options(given).with_values(masks=False)
     with open_workspace() as workspace:
-        source = workspace.location.root / Path(PLACE).with_name("progress.txt")
-        backup = source.with_name(f"{source.name}.backup")
-        text = _text_of(source)
-        if not workspace.journal().exists and workspace.files.look(PLACE).is_foreign:
-            warn(f"{PLACE} is there already; `sprintlog import journal FILE` takes it in")
+        if file is None and _is_in_the_way(workspace):
             return
-        is_open = workspace.journal().exists
-        is_taken = text is not None and (not is_open or _came_from(workspace, text))
-        if is_taken and backup.exists():
-            raise RefusedError(
-                f"{backup}: is there already, and would be replaced",
-                hint="move it away, then repeat this",
-                file=str(backup),
-            )
+        usual = [workspace.location.root / place for place in TEXT_PLACES]
+        source = _found(usual) if file is None else here() / file
+        text = "" if source is None else read_text(str(source))
+        if source is not None and not _is_wanted(workspace, source, text, named=file):
+            return
+        backup = None
+        if source is not None and source in usual:
+            backup = source.with_name(f"{source.name}.backup")
+            _check_free(backup)
         outcome = act_on_journal(
             workspace,
             "journal migrate",
-            lambda journal, at: take_text(journal, text=text or "", at=at),
+            lambda journal, at: take_text(
+                journal, workspace.documents.current(JOURNAL), text=text, at=at
+            ),
             options,
             {"text": text},
         )
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
-        if text is None:
-            return
-        if outcome.events or _came_from(workspace, text):
-            source.rename(backup)
+        if source is None or not outcome.events:
+            answer_and_refresh(workspace, outcome, as_json=options.as_json)
         else:
-            warn(f"{source} is left as it is: the journal began without it")
+            try:
+                _tell_taken(workspace, source, outcome.events, as_json=options.as_json)
+            finally:
+                refresh_stream(workspace, JOURNAL)
+        if source is not None and backup is not None:
+            source.rename(backup)
 
 
-def _text_of(source: Path) -> str | None:
-    from ..intake.files import read_text
+def _is_in_the_way(workspace: Workspace) -> bool:
+    """Tell, and say, that another tool's progress.json is where ours would begin."""
+    place = workspace.journal_place or PLACE
+    is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
+    if is_there:
+        warn(f"{place} is there already; `sprintlog import journal FILE` takes it in")
+    return is_there
 
-    return read_text(str(source)) if source.exists() else None
+
+def _found(usual: list[Path]) -> Path | None:
+    """Return the text at one of the usual places; raise `RefusedError` for several."""
+    found = [path for path in usual if path.is_file()]
+    if len(found) > 1:
+        raise RefusedError(
+            f"which text? {', '.join(map(str, found))}",
+            hint="name it: `sprintlog journal migrate FILE`",
+            allowed=[str(path) for path in found],
+        )
+    return found[0] if found else None
 
 
-def _came_from(workspace: Workspace, text: str) -> bool:
-    """Tell whether the journal began with this text, by a migration that was killed."""
-    legacy = workspace.document().learning(LEGACY)
-    return legacy is not None and legacy.content == text
+def _is_wanted(
+    workspace: Workspace, source: Path, text: str, *, named: Path | None
+) -> bool:
+    """Tell whether a text is to be taken: it was named, or nothing was recorded before.
+
+    Or it is the one that the journal came from, by a migration that was killed.
+    """
+    document = workspace.documents.current(JOURNAL)
+    if named is not None or not document.version or came_from(document, text):
+        return True
+    if not text.strip() and not (document.entries or document.learnings):
+        return True
+    warn(
+        f"{source} is left as it is: the journal is open; "
+        "`sprintlog journal migrate FILE` takes it in"
+    )
+    return False
+
+
+def _check_free(backup: Path) -> None:
+    if backup.exists():
+        raise RefusedError(
+            f"{backup}: is there already, and would be replaced",
+            hint="move it away, then repeat this",
+            file=str(backup),
+        )
+
+
+def _tell_taken(
+    workspace: Workspace, source: Path, events: list[Recorded], *, as_json: bool
+) -> None:
+    """Print how much was taken over."""
+    kinds = Counter(event.type for event in events)
+    counts = {
+        "entries": kinds[EntryRecorded.type],
+        "learnings": kinds[LearningAdded.type],
+        "patterns": kinds[PatternDiscovered.type],
+    }
+    version = workspace.journal().version
+    if as_json:
+        answer = {"file": str(source), "stream": JOURNAL, "version": version}
+        print_json({**answer, "recorded": len(events), **counts})
+        return
+    said = ", ".join(f"{count} {name}" for name, count in counts.items())
+    print_text(f"{source.name}: {said}  [version {version}]")

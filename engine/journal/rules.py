@@ -11,10 +11,6 @@ from .checks import check_entry, check_learning, check_pattern
 from .ids import NUMBER_MAX, entry_id
 from .shapes import Entry, Learning, Pattern
 from .state import Journal
-from .words import CODEBASE_PATTERN
-
-LEGACY = "learning-0000"
-"""The learning that a progress.txt became; no other is ever given this number."""
 
 
 def open_journal(
@@ -148,28 +144,6 @@ def discover_pattern(journal: Journal, *, pattern: Pattern, at: str) -> list[Fac
             field="pattern.id",
         )
     return [f.PatternDiscovered(pattern)]
-
-
-def take_text(journal: Journal, *, text: str, at: str) -> list[Fact]:
-    """Begin a journal with the whole text of a progress.txt as its first learning (P25).
-
-    One that is open already takes none; a text that says nothing becomes no learning.
-    """
-    if journal.exists:
-        return []
-    opened = f.JournalOpened(at)
-    if not text.strip():
-        return [opened]
-    legacy = Learning(
-        id=LEGACY,
-        type=CODEBASE_PATTERN,
-        content=text,
-        context="Migrated from progress.txt",
-        source_prd_id="migration",
-        created_at=at,
-        still_valid=True,
-    )
-    return [opened, f.LearningAdded(legacy)]
 
 
 def _given(word: str, next_id: str | None) -> str:

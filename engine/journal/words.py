@@ -4,7 +4,9 @@ COMPLETED = "completed"
 FAILED = "failed"
 BLOCKED = "blocked"
 
-STATUSES = (COMPLETED, FAILED, BLOCKED, "partial")
+PARTIAL = "partial"
+
+STATUSES = (COMPLETED, FAILED, BLOCKED, PARTIAL)
 
 BLOCKER = "blocker"
 FINDING = "finding"

@@ -16,11 +16,12 @@ PLACE = Path(".ralph")
 
 
 def texts(data: Path, seed: int) -> Verdict:
-    """Every real progress.txt is taken over, and nothing of its text is lost."""
+    """Every real progress.txt is taken over: its parts, and nothing of its text is lost."""
     files = sorted((data / "journals").glob("*.txt"))
     if not files:
         raise Skip(f"there are no real journals in {data}")
-    problems, length = [], 0
+    problems: list[str] = []
+    length = parts = 0
     for file in files:
         content = file.read_bytes()
         length += len(content)
@@ -34,12 +35,25 @@ def texts(data: Path, seed: int) -> Verdict:
             kept = (folder / PLACE / "progress.txt.backup").read_bytes()
             shown = answers(folder, "learning", "show", "learning-0000")[0]
             run(folder, "verify")
+        text = content.decode()
+        headings = len(re.findall(r"^## \[?\d{4}-", text, re.MULTILINE))
+        if len(written["entries"]) != headings:
+            found = len(written["entries"])
+            problems.append(f"{file.name}: {found} entries of {headings} dated headings")
+        points = [f"- {x['content']}" for x in written["learnings"][1:]]
+        points += [f"- {x.get('description', x['name'])}" for x in written["patterns"]]
+        lacking = [one for one in points if one.removeprefix("- ") not in text]
+        if lacking or not points:
+            problems.append(f"{file.name}: {len(lacking)} parts are not in the text")
+        parts += len(points) + len(written["entries"])
         if faults(written):
             problems.append(f"{file.name}: a strict reader refuses what was written")
         said = {written["learnings"][0]["content"].encode(), shown["content"].encode()}
         if {kept, *said} != {content}:
             problems.append(f"{file.name}: its text is not the same")
-    return Verdict(not problems, f"{len(files)} texts of {length} bytes", problems)
+    return Verdict(
+        not problems, f"{len(files)} texts of {length} bytes, {parts} parts", problems
+    )
 
 
 def example(data: Path, seed: int) -> Verdict:

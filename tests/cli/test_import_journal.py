@@ -257,3 +257,45 @@ def test_a_killed_migration_is_finished(ralph: Path, done: Run) -> None:
     done("journal", "migrate")
     assert (ralph / "progress.txt.backup").read_bytes() == TEXT.encode()
     assert len(done("learning", "list", "--json").json) == 1
+
+
+@pytest.mark.parametrize("place", ["progress.txt", "scripts/ralph/progress.txt"])
+def test_a_text_is_looked_for_where_loops_keep_it(
+    folder: Path, ralph: Path, done: Run, place: str
+) -> None:
+    """The usual places are looked up; what stood there is put aside."""
+    source = folder / place
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text("## 2026-01-01 - US-001\n- did it\n")
+    answer = done("journal", "migrate", "--json").json
+    assert (answer["entries"], answer["learnings"], answer["patterns"]) == (1, 1, 0)
+    assert not source.exists()
+    assert source.with_name("progress.txt.backup").exists()
+
+
+def test_several_texts_are_asked_about(folder: Path, ralph: Path, run: Run) -> None:
+    """Where two places have a text none is taken before somebody named it."""
+    for place in (folder, ralph):
+        (place / "progress.txt").write_text("old")
+    refused = run("journal", "migrate")
+    assert (refused.code, "`sprintlog journal migrate FILE`" in refused.err) == (1, True)
+    assert not (ralph / "progress.json").exists()
+
+
+def test_a_text_that_is_named_is_taken_at_any_time(
+    folder: Path, ralph: Path, done: Run, run: Run
+) -> None:
+    """Also into an open journal; a file of no usual place is only read."""
+    done("journal", "migrate")
+    (folder / "old.txt").write_text("## 2026-01-01 - US-001\n- did it\n")
+    assert "1 entries, 1 learnings" in done("journal", "migrate", "old.txt").out
+    assert (folder / "old.txt").exists()
+    assert "nothing to record" in done("journal", "migrate", "old.txt").out
+    assert done("entry", "list", "--json").json[0]["id"] == "us-001-1"
+    assert done("prepare", "US-002", "--json").json["learnings"] == []
+    assert run("journal", "migrate", "gone.txt").code == 3
+    (ralph / "progress.txt").write_text("later")
+    told = done("journal", "migrate")
+    assert "`sprintlog journal migrate FILE` takes it in" in told.err
+    done("journal", "migrate", ".ralph/progress.txt")
+    assert (ralph / "progress.txt.backup").read_text() == "later"

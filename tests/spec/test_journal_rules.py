@@ -15,7 +15,6 @@ from sprintlog.engine.journal.rules import (
     record_entry,
     reference_learning,
     retire_learning,
-    take_text,
 )
 from sprintlog.engine.journal.shapes import Context
 
@@ -175,7 +174,7 @@ def test_refuses_patterns_naming_the_field(fields: Any, field: str) -> None:
 
 def test_counts_learnings_and_patterns() -> None:
     """The next id is the highest number ever given, and one (R231, R232, P27)."""
-    diary = Diary().do(take_text, text="old", at=AT)
+    diary = Diary().happen(f.LearningAdded(learned(id="learning-0000")))
     assert diary.journal.next_learning_id == "learning-0001"
     for _ in range(2):
         diary.do(add_learning, learning=learned(), at=AT)
@@ -256,9 +255,3 @@ def test_opens_once() -> None:
     assert diary.decide(open_journal, at=AT, project_name="shop") == []
     error = diary.refusal(open_journal, at=AT, project_name="other")
     assert error.fields["field"] == "project_name"
-    assert diary.decide(take_text, text="old", at=AT) == []
-
-
-def test_an_empty_text_becomes_no_learning() -> None:
-    """A progress.txt without a word begins an empty journal (P25)."""
-    assert Diary().decide(take_text, text=" \n", at=AT) == [f.JournalOpened(AT)]
