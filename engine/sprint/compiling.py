@@ -82,6 +82,7 @@ def has_begun(sprint: Sprint) -> bool:
         or any(node.data.get("injected") is True for node in tree.nodes.values())
         or any(document.get(key) for key in _RECORDED)
         or bool(sprint.plan.decisions)
+        or bool(sprint.plan.said)
     )
 
 

@@ -14,7 +14,8 @@ from .transitions import check_exists, check_open, check_running
 
 NUMBER_MAX = 1_000_000_000
 _SAID = "\niteration"
-"""Stands for the iteration where addresses stand: none of them holds a line break."""
+_LIMIT = "\nlimit"
+"""Stand for these where addresses stand: none of them holds a line break."""
 
 
 def start_iteration(
@@ -137,6 +138,7 @@ def _check_limit(number: int, *, least: int) -> None:
 
 def _evolve_limited(plan: Plan, fact: IterationsLimited, at: str) -> None:
     plan.stats["max-iterations"] = fact.max_iterations
+    plan.say(_LIMIT, fact)
 
 
 def _evolve_started(plan: Plan, fact: IterationStarted, at: str) -> None:

@@ -21,7 +21,7 @@ from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
 FactType = TypeVar("FactType", bound=Fact)
 
-MEANING = 4
+MEANING = 5
 """Raised when what is saved says something else in the same fields; a test tells."""
 
 

@@ -15,6 +15,8 @@ from sprintlog.engine.sprint.facts import (
     SprintCompiled,
 )
 from sprintlog.engine.sprint.injection import inject_phases
+from sprintlog.engine.sprint.loop import limit_iterations
+from sprintlog.engine.sprint.ralph import set_goal
 
 from .conftest import Data, Scenario, for_each, simple
 
@@ -99,6 +101,15 @@ def build(**steps: tuple[str, ...]) -> Data:
     """Return a plan: a phase, one with these steps, and another phase."""
     first, last = simple("setup", "review")["phases"]
     return {"phases": [first, for_each("build", **steps), last]}
+
+
+def test_what_was_said_of_the_whole_sprint_is_not_thrown_away(given: Given) -> None:
+    """A goal or a limit that somebody gave before the start outlives the same plan."""
+    scenario = given(simple("a")).do(set_goal, goal="Win")
+    scenario.do(limit_iterations, max_iterations=7)
+    before = scenario.document
+    scenario.when(take_plan, plan=simple("a")).then_nothing()
+    assert scenario.document == before
 
 
 def test_a_running_sprint_takes_a_new_item(given: Given) -> None:
