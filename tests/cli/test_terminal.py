@@ -226,7 +226,7 @@ def test_hand_edit_in_a_harmful_folder_is_told_harmless(log: str, done: Run) -> 
     place = Path(EVIL.replace("/", "_"))
     place.mkdir()
     (place / "PROGRESS.yaml").write_text("status: in-progress\n")
-    told = done("note", "hello", "--sprint", "auth")
+    told = done("note", "hello", "--sprint", log)
     assert "was edited by somebody else" in told.err
     check(told, ["note"])
 
