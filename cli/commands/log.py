@@ -220,8 +220,9 @@ def _said(event: Recorded) -> str:
     for field in ("patch", "changes"):
         if field in data:
             data[field] = len(data[field])
-    if "place" in data:
-        data["place"] = data["place"]["path"]
+    # A sprint's names a work tree beside the path; the journal's is the path itself.
+    if isinstance(place := data.get("place"), dict):
+        data["place"] = place["path"]
     if "nodes" in data:
         data["nodes"] = ",".join(str(node.get("id")) for node in data["nodes"])
         data["position"] = ":".join(map(str, data["position"].values()))
