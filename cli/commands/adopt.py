@@ -16,15 +16,22 @@ from ..wiring import open_workspace, with_recording
 
 @click.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
 @click.argument("version", type=click.IntRange(1), required=False)
+@click.option("--journal", "of_journal", is_flag=True, help="An edit of progress.json.")
 @with_recording
-def command(version: int | None, **given: Any) -> None:
+def command(version: int | None, of_journal: bool, **given: Any) -> None:
     """Make facts of an edit of PROGRESS.yaml, the latest one or that at VERSION.
 
     Statuses go through the commands that lead there, new phases and steps are injected,
     other fields come in as a patch. What is derived, what no command allows and what
-    changed here since then is left and told.
+    changed here since then is left and told. With --journal the entries, learnings and
+    patterns that were edited are put right.
     """
     options = Options(given)
+    if of_journal:
+        from ..journal_adopting import adopt_in_journal
+
+        adopt_in_journal(options, version)
+        return
     with open_workspace() as workspace:
         name = workspace.choose(options.sprint_id)
         edit, observed, base = observed_edit(workspace, name, version)

@@ -69,6 +69,17 @@ class Document:
         if index is not None:
             self.learnings[index] = replace(self.learnings[index], **changes)
 
+    def correct(self, fact: f.JournalCorrected) -> None:
+        """Put parts in the place of those of their ids; what is not there is let be."""
+        for entry in fact.entries:
+            if (index := self._entries.get(entry.id)) is not None:
+                self.entries[index] = entry
+        for learning in fact.learnings:
+            if (index := self._learnings.get(learning.id)) is not None:
+                self.learnings[index] = learning
+        right = {pattern.id: pattern for pattern in reversed(fact.patterns)}
+        self.patterns = [right.pop(one.id, one) for one in self.patterns]
+
     def link(self, entry_id: str, observation: int, learning_id: str) -> None:
         """Let an observation, counted from 1, name the learning that came from it."""
         index = self._entries.get(entry_id)
@@ -134,6 +145,7 @@ def _discovered(document: Document, fact: f.PatternDiscovered) -> None:
 EVOLVE: dict[type[Fact], Callable[[Document, Any], None]] = {
     f.JournalOpened: _opened,
     f.JournalRaised: _raised,
+    f.JournalCorrected: Document.correct,
     f.EntryRecorded: _recorded,
     f.LearningAdded: _added,
     f.LearningReferenced: _referenced,

@@ -59,6 +59,18 @@ class JournalRaised(JournalFact, frozen=True):
     """Fields of a later version of the schema, kept as they came."""
 
 
+class JournalCorrected(JournalFact, frozen=True):
+    """What was recorded was put right by hand: these parts are as they stand here."""
+
+    type: ClassVar[str] = "journal-corrected"
+    entries: tuple[Entry, ...] = ()
+    """Entries, each in the place of that of its id."""
+    learnings: tuple[Learning, ...] = ()
+    """Learnings, in the same way."""
+    patterns: tuple[Pattern, ...] = ()
+    """Patterns, in the same way."""
+
+
 class EntryRecorded(JournalFact, frozen=True):
     """An iteration's work on a PRD ended."""
 
@@ -123,6 +135,7 @@ class PatternDiscovered(JournalFact, frozen=True):
 JOURNAL_FACTS: tuple[type[JournalFact], ...] = (
     JournalOpened,
     JournalMoved,
+    JournalCorrected,
     JournalRaised,
     EntryRecorded,
     LearningAdded,

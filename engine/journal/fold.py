@@ -45,6 +45,15 @@ def _raised(journal: Journal, fact: f.JournalRaised) -> None:
     journal.schema = fact.version
 
 
+def _corrected(journal: Journal, fact: f.JournalCorrected) -> None:
+    for entry in fact.entries:
+        journal.entries[entry.id] = len(entry.observations)
+        linked = [n for n, o in enumerate(entry.observations, 1) if o.related_learning_id]
+        journal.linked[entry.id] = linked
+    for learning in fact.learnings:
+        journal.learnings[learning.id] = learning.still_valid
+
+
 def _recorded(journal: Journal, fact: f.EntryRecorded) -> None:
     entry = fact.entry
     journal.attempts[entry.prd_id] = journal.attempts.get(entry.prd_id, 0) + 1
@@ -79,6 +88,7 @@ def _discovered(journal: Journal, fact: f.PatternDiscovered) -> None:
 EVOLVE: dict[type[Fact], Callable[[Journal, Any], None]] = {
     f.JournalOpened: _opened,
     f.JournalMoved: _moved,
+    f.JournalCorrected: _corrected,
     f.JournalRaised: _raised,
     f.EntryRecorded: _recorded,
     f.LearningAdded: _added,

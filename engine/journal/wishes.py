@@ -23,6 +23,7 @@ _PARTS: dict[type[Fact], tuple[str, type[Shape]]] = {
 _ONLY_CAUSED = {
     f.LearningReferenced.type: "with an entry_id `sprintlog prepare PRD` causes it",
     f.JournalMoved.type: "`sprintlog journal open --place PATH` causes it",
+    f.JournalCorrected.type: "`sprintlog adopt --journal` causes it by an edit of the file",
     f.JournalRaised.type: "`sprintlog import journal FILE` causes it by a later version",
 }
 

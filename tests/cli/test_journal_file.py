@@ -31,6 +31,38 @@ def test_edit_is_kept_observed_and_overwritten(
     assert len(data["entries"]) == 3
 
 
+def test_an_edit_is_made_true_by_adopting_it(journal: Path, done: Run, run: Run) -> None:
+    """What somebody put right by hand stays so; what happened meanwhile stays, too."""
+    data = json.loads(journal.read_bytes())
+    data["entries"][0]["summary"] = "put right"
+    data["learnings"][0]["content"] = "better words"
+    journal.write_text(json.dumps(data))
+    learning = data["learnings"][0]["id"]
+    done("learning", "use", learning)
+    told = done("adopt", "--journal")
+    assert (told.err, "journal-corrected" in told.out) == ("", True)
+    now = read(journal.read_bytes())
+    assert now["entries"][0]["summary"] == "put right"
+    assert now["learnings"][0]["content"] == "better words"
+    assert now["learnings"][0]["times_referenced"] == 1
+    assert run("adopt", "--journal").code == 3
+    done("verify")
+
+
+def test_what_cannot_be_adopted_is_told(journal: Path, done: Run) -> None:
+    """An entry that was taken out stays, one that changed here since stays as it is."""
+    data = json.loads(journal.read_bytes())
+    (first, second) = data["entries"]
+    data["entries"] = [{**second, "prd_id": "other"}]
+    data["project_name"] = "shop"
+    journal.write_text(json.dumps(data))
+    done("rebuild")
+    told = done("adopt", "--journal")
+    for said in (f"{first['id']}: nothing", f"{second['id']}: its PRD", "project_name:"):
+        assert f"not adopted: {said}" in told.err
+    assert len(read(journal.read_bytes())["entries"]) == 2
+
+
 def test_edit_too_large_to_record_is_kept(journal: Path, folder: Path, done: Run) -> None:
     """An edit whose difference no event can hold is kept, and said to be too large."""
     journal.write_text(json.dumps({"entries": ["x" * 2_000_000]}))

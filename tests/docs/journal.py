@@ -14,6 +14,9 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "pattern": shapes.Pattern,
 }
 WORDS = {
+    "tuple[Entry, ...]": "list of [entries](#entry)",
+    "tuple[Learning, ...]": "list of [learnings](#learning)",
+    "tuple[Pattern, ...]": "list of [patterns](#pattern)",
     "Entry": "[entry](#entry)",
     "tuple[Observation, ...]": "list of [observation](#observation)",
     "Context": "[context](#context)",

@@ -66,7 +66,7 @@ def test_opens_by_the_first_schema_alone() -> None:
 def test_covers_every_fact() -> None:
     """Every fact of the journal is tried here, or is only ever caused by a command."""
     tried = {case[0] for case in CASES} | {"journal-opened"}
-    assert tried | {"journal-raised", "journal-moved"} == {
+    assert tried | {"journal-raised", "journal-moved", "journal-corrected"} == {
         fact.type for fact in f.JOURNAL_FACTS
     }
     with pytest.raises(RefusedError, match="import journal"):
