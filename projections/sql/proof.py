@@ -15,6 +15,8 @@ from stat import S_ISREG
 
 from sprintlog.engine.log.stores.descriptors import give_back
 
+BUSY_SECONDS = 0.25
+"""Whoever reads a copy for longer keeps what he has, and we make a new one."""
 _PROOF_BYTES = 64
 
 

@@ -25,15 +25,13 @@ from sprintlog.engine.sprint.state import STATE_FORMAT
 from ..catalogue import CODEC, sprint_of
 from ..past.decisions import decisions
 from ..workspace import Workspace
-from .proof import is_proven, prove, remove
+from .proof import BUSY_SECONDS, is_proven, prove, remove
 from .rows import Row, phase_rows, sprint_row
 from .schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
 
 NAME = "query.db"
 LOCK = "query.lock"
 EVENTS_A_STEP = 512
-BUSY_SECONDS = 0.25
-"""Whoever reads the file for longer keeps what he has, and we make a new one."""
 FORMAT = (STATE_FORMAT + 1) % 2**31
 """Raise the summand when what is in the tables is computed in another way."""
 

@@ -21,7 +21,7 @@ from sprintlog.engine.log.stores.waiting import locked
 
 from ..catalogue import CODEC
 from ..workspace_reading import WorkspaceReading
-from .proof import is_proven, prove, remove
+from .proof import BUSY_SECONDS, is_proven, prove, remove
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -31,7 +31,6 @@ LOCK = "search.lock"
 FORMAT = 1
 """Raise when an index of an older version must not be used again."""
 LEARNING, OBSERVATION, SUMMARY = KINDS = ("learning", "observation", "summary")
-BUSY_SECONDS = 30
 
 _WORD = re.compile(r"[^\W_]+")
 

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -105,3 +106,14 @@ def test_needs_no_file(index: Path, done: Run) -> None:
     """Where the index cannot be written one in memory does."""
     index.mkdir()
     assert len(found(done, "callback")) == 3
+
+
+def test_keeps_nobody_who_reads_it(index: Path, done: Run) -> None:
+    """Who reads the index with another tool keeps the old one; a search makes a new one."""
+    done("journal", "search", "callback")
+    with closing(sqlite3.connect(index, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        before = other.execute("SELECT count(*) FROM texts").fetchall()
+        done("learning", "add", "Ask twice", "--type", "api-convention", "--prd", "x")
+        assert found(done, "twice") == [("learning", "learning-0002", 0)]
+        assert other.execute("SELECT count(*) FROM texts").fetchall() == before
