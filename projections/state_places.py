@@ -5,7 +5,7 @@ That is asked whenever a place is used, for a log may be anybody's.
 
 import re
 
-from sprintlog.engine.outside.folders import is_gits_own, is_ours
+from sprintlog.engine.outside.folders import may_take_files
 
 PROGRESS = "PROGRESS.yaml"
 JOURNALS = ("progress.json", "journal.json")
@@ -27,7 +27,7 @@ def wrong_place(path: str) -> str | None:
     *folders, name = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in (*folders, name)):
         return "is no path from the work tree's root"
-    if any(is_gits_own(part) or is_ours(part) for part in (*folders, name)):
+    if not may_take_files(path):
         return "lies in a folder of git's or of a log"
     if name not in NAMES and not _of_loop(path):
         return f"no state file has that name: only {', '.join(NAMES)}"
