@@ -90,7 +90,6 @@ def adopt_edit(
     for change in found.new:
         adopting.take_node(change)
     adopting.take_statuses(found)
-    adopting.look_again(found)
     if not adopting.facts and not adopting.left:
         return []
     if not adopting.facts:
@@ -153,18 +152,11 @@ class _Adopting:
             self._try(change.path, self._phase_steps(change))
         for change in [c for c in whole if c.value != IN_PROGRESS]:
             self._try(change.path, self._sprint_steps(change))
-
-    def look_again(self, found: Changes) -> None:
-        """Say so where a status that was reached is another one in the end.
-
-        What was adopted after it may have led on: a leaf that fails blocks its sprint.
-        """
-        for change in found.statuses:
-            node = self._state.plan.tree.find(change.address) if change.address else None
-            status = node.status if node else self._state.plan.status
-            if change.path in self.done and status != change.value:
+        for change in [c for c in whole if c.value == IN_PROGRESS]:
+            # A leaf that failed by the same edit has stopped the sprint again.
+            if change.path in self.done and self._state.plan.status != change.value:
                 self.done.remove(change.path)
-                self.left.append(f"{change.path}: what else was adopted made it {status}")
+                self._try(change.path, self._sprint_steps(change))
 
     def _phase_steps(self, change: Change) -> list[Step]:
         said: dict[str, Data] = {
