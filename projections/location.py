@@ -108,9 +108,13 @@ def _make(folder: Path) -> None:
     except FileExistsError:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if mode & 0o077:
+            # Imported here: only who is refused needs it.
+            from shlex import quote
+
             raise RefusedError(
                 f"{folder} is open to others (mode {mode:o}): a log's folder has 700",
-                hint=f"`chmod 700 {folder}`, or name a folder that is not there yet",
+                hint=f"`chmod 700 {quote(str(folder))}`, or name a folder that is not "
+                "there yet",
                 file=str(folder),
             ) from None
 

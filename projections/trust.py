@@ -31,6 +31,9 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
     is_tracked = stranger is None and _is_tracked(folder)
     if (stranger is None and not is_tracked) or _is_listed(location, safe):
         return
+    # Imported here: only who is refused needs it.
+    from shlex import quote
+
     listed = f"write {folder} into {safe or 'the list of safe folders'}"
     if stranger is not None:
         raise RefusedError(
@@ -40,8 +43,8 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
         )
     raise RefusedError(
         f"git tracks the log in {folder}: it is not used, a pull could bring another",
-        hint=f"if it is yours: `git rm -r --cached {folder}`; if it came with the "
-        f"repository, remove it; to use it as it is: {listed}",
+        hint=f"if it is yours: `git rm -r --cached {quote(str(folder))}`; if it came with "
+        f"the repository, remove it; to use it as it is: {listed}",
         file=str(folder),
     )
 

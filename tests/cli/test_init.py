@@ -109,13 +109,13 @@ def test_log_of_another_user_is_not_used(
 def test_folder_that_is_there_keeps_its_mode(
     folder: Path, run: Any, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is open to others is refused with the mode it needs."""
-    place = folder / "there"
+    """One that is open to others is refused with the mode it needs, to be typed."""
+    place = folder / "it is there"
     place.mkdir()
     place.chmod(0o1777)
     monkeypatch.setenv("SPRINTLOG_DIR", str(place))
     result = run("init")
-    assert (result.code, f"chmod 700 {place}" in result.err) == (1, True)
+    assert (result.code, f"chmod 700 '{place}'`" in result.err) == (1, True)
     assert place.stat().st_mode & 0o7777 == 0o1777
     assert list(place.iterdir()) == []
     place.chmod(0o700)
