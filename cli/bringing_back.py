@@ -1,7 +1,7 @@
 """What `restore`, `rollback --files` and `undo` share: the plan shown, then the files."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def put_back(workspace: Workspace, sprint_id: str, options: Options) -> None:
             print_json({"done": True, **told, **counts, "left": left_data(left)})
         else:
             print_text(f"{counted(written, 'file')} put back, {removed} removed")
-            print_text(*left_lines(left), *map(_line, events))
+            print_text(*left_lines(left_data(left)), *map(_line, events))
     finally:
         refresh(workspace, sprint_id)
     for each in placed:
@@ -173,9 +173,12 @@ def left_data(left: Sequence[LeftOut]) -> list[dict[str, str]]:
     return [{"path": shown(path), "reason": reason} for path, reason in left]
 
 
-def left_lines(left: Sequence[LeftOut]) -> list[str]:
-    """Return what could not be brought back; many are only counted."""
-    lines = [f"left as it is: {shown(p) or 'all'}: {why}" for p, why in left[:SHOWN_MAX]]
+def left_lines(left: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return in words what `left_data` has; many are only counted."""
+    lines = [
+        f"left as it is: {one['path'] or 'all'}: {one['reason']}"
+        for one in left[:SHOWN_MAX]
+    ]
     more = len(left) - SHOWN_MAX
     return [*lines, f"left as it is: {more} more"] if more > 0 else lines
 
@@ -206,7 +209,7 @@ def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
     else:
         written = counted(placed.written, "file")
         print_text(f"{written} written, {placed.removed} removed")
-    print_text(*left_lines(left), *map(_line, events))
+    print_text(*left_lines(left_data(left)), *map(_line, events))
 
 
 def _line(event: Recorded) -> str:

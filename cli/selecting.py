@@ -68,8 +68,11 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
 def _applied_lines(applied: dict[str, Any] | None) -> list[str]:
     if applied is None:
         return []
-    left = [f"left as it is: {one['path']}: {one['reason']}" for one in applied["left"]]
-    return [f"{counted(applied['written'], 'file')} written to {applied['into']}/", *left]
+    # Imported here: what starts processes is not needed to select.
+    from .bringing_back import left_lines
+
+    written = f"{counted(applied['written'], 'file')} written to {applied['into']}/"
+    return [written, *left_lines(applied["left"])]
 
 
 def _apply(

@@ -146,7 +146,7 @@ def _tell(
             }
         )
     else:
-        print_text(*left_lines(left))
+        print_text(*left_lines(left_data(left)))
         print_text(
             f"{counted(files, 'file')} of iteration {held.iteration}: "
             f"{' '.join(where.values())}"
