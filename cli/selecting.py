@@ -8,7 +8,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.workspace import Workspace
 
-from .output import counted, print_json, print_text
+from .output import counted, print_json, print_text, progress
 from .recording import Options, act, answer_of, envelope_of, refresh
 from .reporting import tell_written, with_writing, write_files
 from .wiring import environment, open_workspace, with_recording
@@ -58,6 +58,8 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
                 print_json({**answer_of(outcome), "selection": told, **copied})
             elif selection is not None:
                 print_text(selection.message, *_applied_lines(applied))
+                for sentence in selection.rationale:
+                    progress(f"why: {sentence}")
             refresh(workspace, sprint_id)
         if is_written:
             written = write_files(workspace, sprint_id)

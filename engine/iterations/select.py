@@ -229,9 +229,15 @@ def _lacks(one: Judgement, other: Judgement) -> list[str]:
 
 
 def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
-    """Tell whether the baseline's score is no lower, on what both have measured."""
+    """Tell whether the baseline's score is no lower, on what both have measured.
+
+    One that has all of it and is equal there beats it by what it has more.
+    """
     pair = compared(baseline.score, chosen.score)
-    return pair is not None and pair[0] >= pair[1]
+    if pair is None or pair[0] < pair[1]:
+        return False
+    has_more = _lacks(baseline, chosen) and not _lacks(chosen, baseline)
+    return pair[0] > pair[1] or not has_more
 
 
 def _later(chosen: Judgement, last: Judgement, judged: Sequence[Judgement]) -> list[int]:

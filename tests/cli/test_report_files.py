@@ -124,8 +124,9 @@ def test_the_state_before_the_loop_can_be_the_result(
     (folder / "login.ts").write_text("worse\n")
     line = options({"test_count": 2, "tests_passed": 2})
     done("iteration", "end", *line, "--snapshot")
-    chosen = done("iteration", "select", "--apply").out
-    assert chosen.startswith("Selected baseline ")
+    chosen = done("iteration", "select", "--apply")
+    assert chosen.out.startswith("Selected baseline ")
+    assert "why: Iteration 1: CRITICAL Test count decreased" in chosen.err
     assert (folder / ".aiwg/output/login.ts").read_text() == "before\n"
 
 

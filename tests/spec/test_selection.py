@@ -253,6 +253,16 @@ def test_keeps_the_baseline_where_nothing_is_verified(passed: int, number: int) 
         assert selection.message.startswith("Selected baseline (quality: ")
 
 
+def test_more_measured_beats_an_unverified_baseline_of_less() -> None:
+    """Equal to the baseline on what it has, and with more, an iteration goes first."""
+    found = Measured(Metrics(build_status="success"))
+    found.measure(Metrics(10, 9, build_status="success"))
+    assert number_of(found) == 1
+    found = Measured(Metrics(build_status="success"))
+    found.measure(Metrics(10, 9, build_status="failed"))
+    assert number_of(found) == 0
+
+
 def test_falls_back_to_the_baseline_when_all_are_regressions() -> None:
     """The baseline is the result where each verified iteration lost something serious."""
     found = Measured(GREEN)
