@@ -336,6 +336,10 @@ class Workspace(WorkspacePast):
 
             return with_loop(self, sprint, refreshed)
 
+    def observe_edit(self, sprint_id: str) -> None:
+        """Record an edit that stands in PROGRESS.yaml; adopt nothing of it yet."""
+        sprint_files(self).refresh(sprint_id)
+
     def _refresh_progress(self, sprint_id: str) -> Refreshed:
         refreshed = sprint_files(self).refresh(sprint_id)
         if refreshed.kept is None or policy_of(self.sprint(sprint_id)) != ADOPT:

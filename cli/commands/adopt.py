@@ -34,6 +34,8 @@ def command(version: int | None, of_journal: bool, **given: Any) -> None:
         return
     with open_workspace() as workspace:
         name = workspace.choose(options.sprint_id)
+        if version is None:
+            workspace.observe_edit(name)
         edit, observed, base = observed_edit(workspace, name, version)
         outcome = act(
             workspace,

@@ -43,6 +43,19 @@ def test_only_once_unless_named(edited: Path, done: Any, run: Any) -> None:
     assert len(done("adopt", edit["version"], "--json").json) == 3
 
 
+@pytest.mark.parametrize("policy", ["observe", "adopt", "refuse"])
+def test_takes_an_edit_that_still_stands_in_the_file(
+    sprint: Path, done: Any, state: Any, policy: str
+) -> None:
+    """Nothing needs to be recorded between an edit and its adoption."""
+    done("rules", "set", "--progress-edits", policy)
+    file = sprint / "PROGRESS.yaml"
+    file.write_text(file.read_text().replace("prompt: Read it all", "prompt: Read it"))
+    done("adopt")
+    assert state()["phases"][2]["prompt"] == "Read it"
+    assert done("rebuild", "--check").code == 0
+
+
 def test_there_is_none(sprint: Path, run: Any) -> None:
     """Without an edit, or at a version that is none, it ends with 3."""
     assert run("adopt").code == 3
