@@ -53,6 +53,11 @@ def goal_lines(sprint: Sprint) -> list[str]:
         lines.append(f"  {identity} ({step.get('status')}): {text}")
     if (more := len(left) - OPEN_SHOWN_MAX) > 0:
         lines.append(f"  and {more} more")
+    exit_ = plan.document.get("ralph-exit")
+    summary = exit_.get("final-summary") if isinstance(exit_, dict) else None
+    if plan.status == COMPLETED and summary:
+        ended = str(summary).strip().partition("\n")[0]
+        lines.append(f"ended: {ended}")
     needed = plan.document.get("human-needed")
     if isinstance(needed, dict):
         lines.append(f"needs a person: {needed.get('reason')}")

@@ -133,6 +133,8 @@ def _line(said: Data) -> str:
         what = f"{said['decision']}{by}: {said['reasoning']}"
     elif "until" in said:
         what = f"came back, {said['until']} was reached"
+    elif "reason" in said:
+        what = f"reopened: {said['reason']}"
     voided = "" if said["in_force"] else "  (rolled back)"
     return f"  {said['at']}  version {said['version']}  {said['actor']}  {what}{voided}"
 

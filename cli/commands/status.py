@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.actions import Action
+from sprintlog.engine.sprint.actions import COMPLETE, Action
 from sprintlog.engine.sprint.gate_checks import run_of
 from sprintlog.engine.sprint.gate_policy import gate_of
 from sprintlog.engine.sprint.gates import attempts_of
@@ -118,8 +118,7 @@ def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
     if found := counts(sprint.queue):
         said = ", ".join(f"{number} {word}" for word, number in found.items())
         lines.append(f"queue: {said}  (`sprintlog queue list`)")
-    finished = plan.tree.leaves and plan.tree.open_leaf() is None
-    if sprint.is_running and finished and not plan.is_ralph:
+    if action.do == COMPLETE:
         lines.append("everything is finished: `sprintlog sprint complete` closes it")
     return lines
 

@@ -50,6 +50,13 @@ def test_lists_in_recording_order(queue: Path, done: Any) -> None:
     assert "deferred (end-of-phase)" in done("queue", "list").out
 
 
+def test_shows_why_a_decision_was_taken_back(queue: Path, done: Any) -> None:
+    """The history of a request tells the reason it was opened again for."""
+    done("queue", "reject", "doc", *WHY)
+    done("queue", "reopen", "doc", "--reason", "people ask for it")
+    assert done("queue", "show", "doc").out.rstrip().endswith("reopened: people ask for it")
+
+
 def test_lists_as_of_earlier(queue: Path, done: Any) -> None:
     """The queue of any earlier point can be read."""
     assert list(statuses(done, "--at", "version:3")) == ["req-1"]

@@ -42,9 +42,11 @@ def test_finishes_nothing_over_an_urgent_request(run: Run, agent: Any, done: Run
     result = run(*command)
     assert (result.code, "for a decision: req-1" in result.out) == (24, True)
     assert done("status", "--json").json["stats"]["completed-phases"] == 3
+    assert "`sprintlog sprint complete` closes it" not in done("status").out
     refused = run("sprint", "complete")
     assert (refused.code, "without a decision: req-1" in refused.err) == (1, True)
     done("queue", "reject", "req-1", "--reasoning", "No hole")
+    assert "`sprintlog sprint complete` closes it" in done("status").out
     assert run(*command).code == 0
 
 
@@ -157,6 +159,15 @@ def test_a_goal_that_is_only_claimed_says_so(goal_agent: Make, done: Run) -> Non
     assert done("next", "--json").json["because"] == "person"
     done("queue", "reject", "req-1", "--reasoning", "no hole")
     assert done("goal", "complete", "--summary", "all done").err == ""
+
+
+def test_a_goal_that_was_given_up_says_so(goal_agent: Make, done: Run) -> None:
+    """A completed sprint with a goal tells how it ended."""
+    goal_agent()
+    done("sprint", "start")
+    assert "ended:" not in done("status").out
+    done("sprint", "complete", "--abandon-goal", "--reason", "no money")
+    assert "ended: abandoned: no money" in done("status").out.splitlines()
 
 
 def test_an_error_is_told_where_it_happened(sprint: Path, done: Run) -> None:
