@@ -25,7 +25,7 @@ ACTIONS = {
     "`iteration end`",
     HOOKS: "run them: `hook-task spawned`, then `hook-task completed` or `failed`",
     GATE: "hand the prompt to an agent if there is one, then `gate run`",
-    END: "the work is done and its gate has passed: `phase complete`",
+    END: "the work is done, and its gate, if it has one, has passed: `phase complete`",
     RETRY: "the wait after a failure is over: `phase retry`",
     WAIT: "nothing before `until`",
     RESUME: "the loop was stopped from outside: `sprint resume`",
