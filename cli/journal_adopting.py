@@ -1,13 +1,11 @@
 """`sprintlog adopt --journal`: an edit of progress.json that was observed becomes facts."""
 
-from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.correcting import correct
 from sprintlog.engine.journal.state import JOURNAL, Journal
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.audit_facts import EditAdopted
-from sprintlog.engine.sprint.facts import EditObserved
-from sprintlog.projections.catalogue import CODEC
-from sprintlog.projections.workspace import Workspace
+from sprintlog.projections.adopting import edit_of
 
 from .intake.journal import read_journal
 from .output import warn
@@ -19,7 +17,13 @@ def adopt_in_journal(options: Options, version: int | None) -> None:
     """Put right what an edit changed, the latest one or that at a version."""
     options = options.with_values(masks=False)
     with open_workspace() as workspace:
-        edit, fact = _observed(workspace, version)
+        edit, fact = edit_of(
+            workspace.log,
+            JOURNAL,
+            version,
+            of="the journal",
+            hint="`sprintlog log --journal --type edit-observed` lists them",
+        )
         content = workspace.files.kept(fact.path, bytes.fromhex(fact.digest))
         if content is None or not fact.since:
             raise RefusedError(
@@ -46,25 +50,3 @@ def adopt_in_journal(options: Options, version: int | None) -> None:
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
         for reason in left:
             warn(f"not adopted: {reason}")
-
-
-def _observed(workspace: Workspace, version: int | None) -> tuple[int, EditObserved]:
-    edits: dict[int, EditObserved] = {}
-    for event in workspace.log.read_stream(JOURNAL):
-        if event.type == EditObserved.type:
-            fact = CODEC.decode(event)
-            assert isinstance(fact, EditObserved)
-            edits[event.version] = fact
-        elif event.type == EditAdopted.type and version is None:
-            adopted = CODEC.decode(event)
-            assert isinstance(adopted, EditAdopted)
-            edits.pop(adopted.edit, None)
-    chosen = max(edits, default=0) if version is None else version
-    if chosen not in edits:
-        raise NotFoundError(
-            "the journal has no observed edit that is not adopted"
-            if version is None
-            else f"the journal has no observed edit at version {version}",
-            hint="`sprintlog log --journal --type edit-observed` lists them",
-        )
-    return chosen, edits[chosen]

@@ -7,6 +7,7 @@ from typing import Any
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.adopting import adopt_edit
 from sprintlog.engine.sprint.audit_facts import EditAdopted
 from sprintlog.engine.sprint.facts import EditObserved
@@ -27,6 +28,30 @@ def said_of(events: Sequence[Recorded]) -> str:
     return f"it was adopted, but not {'; '.join(left)}" if left else "it was adopted"
 
 
+def edit_of(
+    log: Log, stream: str, version: int | None, *, of: str, hint: str, file: str = ""
+) -> tuple[int, EditObserved]:
+    """Return the version of an observed edit, and the edit; without a version the latest.
+
+    `of` is what has it, in words, and `file` how its path ends. Raise `NotFoundError`
+    where there is none, or none that is not adopted yet.
+    """
+    edits: dict[int, EditObserved] = {}
+    for event in log.read_stream(stream):
+        if event.type not in (EditObserved.type, EditAdopted.type):
+            continue
+        fact = CODEC.decode(event)
+        if isinstance(fact, EditObserved) and fact.path.endswith(file):
+            edits[event.version] = fact
+        elif isinstance(fact, EditAdopted) and version is None:
+            edits.pop(fact.edit, None)
+    chosen = version if version is not None else max(edits, default=0)
+    if chosen in edits:
+        return chosen, edits[chosen]
+    which = "that is not adopted" if version is None else f"at version {version}"
+    raise NotFoundError(f"{of} has no observed edit {which}", hint=hint, stream=stream)
+
+
 def observed_edit(
     workspace: ActingWorkspace, name: str, version: int | None
 ) -> tuple[int, EditObserved, dict[str, Any]]:
@@ -34,29 +59,15 @@ def observed_edit(
 
     Raise `NotFoundError` where there is none that is not adopted yet.
     """
-    stream = sprint_stream(name)
-    edits: dict[int, EditObserved] = {}
-    for event in workspace.log.read_stream(stream):
-        if event.type == EditObserved.type:
-            fact = CODEC.decode(event)
-            assert isinstance(fact, EditObserved)
-            # What others made of the files of a loop follows from figures alone.
-            if fact.path.endswith(PROGRESS):
-                edits[event.version] = fact
-        elif event.type == EditAdopted.type:
-            adopted = CODEC.decode(event)
-            assert isinstance(adopted, EditAdopted)
-            if version is None:
-                edits.pop(adopted.edit, None)
-    chosen = version if version is not None else max(edits, default=0)
-    if chosen not in edits:
-        which = "that is not adopted" if version is None else f"at version {version}"
-        raise NotFoundError(
-            f"sprint {name} has no observed edit {which}",
-            hint="`sprintlog log --type edit-observed` lists them",
-            sprint=name,
-        )
-    edit = edits[chosen]
+    # What others made of the files of a loop follows from figures alone.
+    chosen, edit = edit_of(
+        workspace.log,
+        sprint_stream(name),
+        version,
+        of=f"sprint {name}",
+        hint="`sprintlog log --type edit-observed` lists them",
+        file=PROGRESS,
+    )
     if not edit.since:
         raise RefusedError(
             f"it is not known which version of {edit.path} was edited",
