@@ -22,12 +22,15 @@ _MEANS = {"summary": "notes", "error": "reason"}
 
 
 def is_first_generation(document: object) -> bool:
-    """Tell whether a document has a queue of tasks instead of phases."""
-    return (
-        isinstance(document, dict)
-        and "phases" not in document
-        and any(name in document for name in LISTS)
-    )
+    """Tell whether a document has a queue of tasks instead of phases.
+
+    Phases that are empty say nothing; the tasks beside them would be lost.
+    """
+    if not isinstance(document, dict) or document.get("phases"):
+        return False
+    if "phases" in document:
+        return any(document.get(name) for name in LISTS)
+    return any(name in document for name in LISTS)
 
 
 def with_phases(document: Data) -> Data:
@@ -45,7 +48,7 @@ def with_phases(document: Data) -> Data:
     for key, value in document.items():
         if key in LISTS:
             read.setdefault("phases", phases)
-        elif key != CURRENT:
+        elif key not in (CURRENT, "phases"):
             read[key] = value
     return read
 

@@ -41,6 +41,15 @@ def test_reads_every_task_as_a_phase() -> None:
     ]
 
 
+def test_tasks_beside_empty_phases_are_read() -> None:
+    """Phases that are empty do not hide a queue: nothing that is open is taken for done."""
+    document = with_phases({"phases": [], **deepcopy(QUEUE)})
+    assert is_first_generation({"phases": [], **QUEUE})
+    assert [phase["id"] for phase in document["phases"]][-1] == "bare"
+    assert not is_first_generation({"phases": [], "queue": []})
+    assert not is_first_generation({"phases": [{"id": "a"}], "queue": ["bare"]})
+
+
 def test_says_what_is_to_be_done() -> None:
     """A prompt is what the task said of itself, and when it is done; else its id."""
     prompts = {p["id"]: p["prompt"] for p in with_phases(deepcopy(QUEUE))["phases"]}
