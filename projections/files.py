@@ -4,6 +4,7 @@ A file is compared by digest, never by parsing: one whose bytes we ever wrote is
 stale, any other was edited by somebody else (DESIGN.md section 5, drift).
 """
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -38,6 +39,10 @@ FINISHED = "finished"
 """The last files of sprints that gave their place free."""
 LOCK = "files.lock"
 SAFE = "the events are safe in the log; `sprintlog rebuild` writes the file"
+IN_THE_WAY = (
+    "the events are safe in the log; move away what stands there, "
+    "then `sprintlog rebuild` writes the file"
+)
 _EDIT_OF = "/edit of/"
 """Before the path of an edit that is not settled yet; no state file's path begins so."""
 
@@ -107,7 +112,7 @@ class StateFiles:
             return Seen(None, b"", None)
         except OSError as error:
             raise RefusedError(
-                f"{path}: cannot be read: {error.strerror}", hint=SAFE, file=path
+                f"{path}: cannot be read: {error.strerror}", hint=way_out(error), file=path
             ) from error
         return self._seen(path, content)
 
@@ -194,7 +199,9 @@ class StateFiles:
                 _write_checksum(spot, content)
         except OSError as error:
             raise RefusedError(
-                f"{path}: cannot be written: {error.strerror}", hint=SAFE, file=path
+                f"{path}: cannot be written: {error.strerror}",
+                hint=way_out(error),
+                file=path,
             ) from error
         return seen
 
@@ -270,6 +277,16 @@ class StateFiles:
             text = read_file(_checksum(spot), at_most=CHECKSUM_BYTES_MAX)
             return text.decode(errors="replace").strip()
         return None
+
+
+def way_out(error: OSError) -> str:
+    """Return the hint about a state file that could not be read or written."""
+    in_the_way = isinstance(error, NotPlainError) or error.errno in (
+        errno.ENOTDIR,
+        errno.ELOOP,
+        errno.EFBIG,
+    )
+    return IN_THE_WAY if in_the_way else SAFE
 
 
 def _name_of_copy(path: str, digest: bytes) -> str:

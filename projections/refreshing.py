@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.facts import EditObserved
 from sprintlog.engine.sprint.patch import diff
 
 from .catalogue import State
-from .files import Seen, StateFiles
+from .files import Seen, StateFiles, way_out
 from .location import Location
 from .reading import Reader
 
@@ -93,7 +93,7 @@ def _naming(path: str) -> Iterator[None]:
     except OSError as error:
         raise RefusedError(
             f"{path}: cannot be brought up to date: {error.strerror}",
-            hint="the events are safe in the log; `sprintlog rebuild` writes the file",
+            hint=way_out(error),
             file=path,
         ) from error
 
