@@ -215,9 +215,12 @@ class WorkspaceReading:
         if place is None or other is None:
             return
         if self.sprint(other).plan.status != COMPLETED:
+            own = "give this sprint a folder of its own with --sprint-dir"
+            # One that was here before has its place: there is nothing to choose.
+            free = f"`sprintlog sprint complete --sprint {other}` gives its place free"
             raise RefusedError(
                 f"{place.path} is the file of sprint {other}, which is not finished",
-                hint="give this sprint a folder of its own with --sprint-dir",
+                hint=free if sprint_id in self.sprints() else own,
                 file=place.path,
                 sprint=other,
             )

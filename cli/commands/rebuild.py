@@ -72,5 +72,11 @@ def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:
     if as_json:
         print_json({kind: name, **refreshed._asdict()})
     else:
-        file = refreshed.path or "no file in this work tree"
-        print_text(f"{name}: {file} {refreshed.state}  {refreshed.digest[:16]}")
+        print_text(f"{name}: {_said(refreshed)}")
+
+
+def _said(refreshed: Refreshed) -> str:
+    """Return what became of a file; one may be in another work tree, or another's now."""
+    if refreshed.path is None:
+        return "no file of its own in this work tree"
+    return f"{refreshed.path} {refreshed.state}  {refreshed.digest[:16]}"
