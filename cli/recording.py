@@ -69,8 +69,8 @@ def check_actor(actor: str) -> str:
     if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
         return actor
     raise click.UsageError(
-        f"--actor {actor[:40]!r}: give runtime, operator, operator:NAME, agent:NAME "
-        "or import:NAME"
+        f"{actor[:40]!r} is no actor (--actor, SPRINTLOG_ACTOR): give runtime, operator, "
+        "operator:NAME, agent:NAME or import:NAME"
     )
 
 

@@ -43,6 +43,16 @@ def test_an_import_stays_named_for_its_file(folder: Path, done: Run) -> None:
     assert done("log", "--json").json["actor"] == "import:PROGRESS.yaml"
 
 
+def test_an_actor_from_the_environment_is_named_as_such(
+    sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who gave no option is told where a wrong actor can come from."""
+    monkeypatch.setenv("SPRINTLOG_ACTOR", "ana")
+    refused = run("note", "x")
+    assert (refused.code, "'ana' is no actor" in refused.err) == (2, True)
+    assert "SPRINTLOG_ACTOR" in refused.err
+
+
 def test_what_a_loop_runs_says_so(folder: Path, done: Run) -> None:
     """What the agent and the gate record themselves is theirs; the loop's is its own."""
     (folder / "plan.yaml").write_text(PLAN)
