@@ -27,7 +27,7 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
     `safe` is the person's list: folders of logs or trees, one a line, `*` for all.
     """
     folder = location.folder
-    stranger = _owned_by_another(folder.parent, folder, location.database)
+    stranger = owned_by_another(folder.parent, folder, location.database)
     is_tracked = stranger is None and _is_tracked(folder)
     if (stranger is None and not is_tracked) or _is_listed(location, safe):
         return
@@ -49,7 +49,8 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
     )
 
 
-def _owned_by_another(*paths: Path) -> Path | None:
+def owned_by_another(*paths: Path) -> Path | None:
+    """Return the first of these that belongs to somebody whom nobody asked to trust."""
     user = os.geteuid()
     known = {user, ROOT}
     if user == ROOT and (caller := os.environ.get("SUDO_UID", "")).isdigit():

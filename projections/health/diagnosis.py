@@ -124,6 +124,12 @@ def _permissions(facts: Facts) -> Check:
 
 def _owner(facts: Facts) -> Check:
     others = [file for file in facts.files if file.owner != facts.user]
+    if facts.above_of_another and not others:
+        found = (
+            f"{facts.above_of_another} belongs to another user, who could put a log there"
+        )
+        hint = f"if you trust them, list {facts.folder} as a safe folder; else move the log"
+        return Check("owner", WARNING, found, hint)
     if not others:
         return Check("owner", OK, f"user {facts.user}, as this process")
     owners = _some([f"{file.path} belongs to user {file.owner}" for file in others])

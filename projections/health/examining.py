@@ -32,6 +32,7 @@ from ..files import CHECKSUM_SUFFIX, EDITS
 from ..location import DATABASE, Location
 from ..replacing import unfinished
 from ..snapshotting import FOLDER as SNAPSHOTS
+from ..trust import owned_by_another
 from ..workspace import Workspace, wall_clock
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, Facts, File
 from .verifying import Report, verify
@@ -103,6 +104,7 @@ def examine(location: Location) -> Facts:
         snapshots=_of_store(folder / SNAPSHOTS),
         set_aside=sum(1 for _ in (folder / SNAPSHOTS / ASIDE).glob("*.pack")),
         busy=busy,
+        above_of_another=str(above) if (above := owned_by_another(folder.parent)) else None,
     )
 
 

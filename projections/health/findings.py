@@ -82,3 +82,5 @@ class Facts(NamedTuple):
     """How many damaged files of theirs were set aside."""
     busy: bool
     """Whether others recorded all the time, so that files and log may not match."""
+    above_of_another: str | None = None
+    """The folder in which the log's lies, where it belongs to another user."""

@@ -101,6 +101,7 @@ def test_log_of_another_user_is_not_used(
     result = run("status")
     assert (result.code, "belongs to another user" in result.err) == (1, True)
     assert str(config / "safe") in result.err
+    assert "warning  owner" in run("doctor").out
     for line in (str(sprint), str(sprint / ".sprintlog"), "*"):
         (config / "safe").write_text(f"# mine\n/elsewhere\n{line}\n")
         assert done("status").code == 0

@@ -85,6 +85,7 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"litestream": ["_litestream_seq"]}, "litestream", NOTE, "_litestream_seq"),
     ({"files": [File("x", 0o644, 1000, 1)]}, "permissions", WARNING, "x is 0644"),
     ({"files": [File("x", 0o600, 0, 1)]}, "owner", WARNING, "user 0"),
+    ({"above_of_another": "/tree"}, "owner", WARNING, "/tree belongs to another"),
     ({"files": [File("x", 0o600, 1000, 2)]}, "hard-links", PROBLEM, "x"),
     ({"known": None, "has_head_file": False}, "head-file", WARNING, "missing"),
     ({"known": None}, "head-file", WARNING, "damaged"),
