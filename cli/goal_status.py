@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import COMPLETED
 from sprintlog.projections.loop.holding import Holder
 
-from .output import visible
+from .output import counted, visible
 
 OPEN_SHOWN_MAX = 20
 
@@ -83,7 +83,7 @@ def spent_lines(sprint: Sprint) -> list[str]:
     spent = sprint.record.spent
     if not spent.runs:
         return []
-    line = f"agents: {spent.runs} runs  {spent.duration_ms // 1000} s"
+    line = f"agents: {counted(spent.runs, 'run')}  {spent.duration_ms // 1000} s"
     tokens = [
         f"{count} {way}"
         for count, way in ((spent.input_tokens, "in"), (spent.output_tokens, "out"))

@@ -232,7 +232,8 @@ def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
     text = str(identity)
     if "/" in text or "\\" in text or text in (".", "..") or text.startswith("-"):
         raise RefusedError(
-            f"{field}: {text!r} may not hold a slash, start with `-`, or be `.` or `..`",
+            f"{field}: {text!r} may not hold a slash or a backslash, start with `-`, "
+            "or be `.` or `..`",
             field=field,
         )
 
