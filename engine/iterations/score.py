@@ -76,9 +76,10 @@ def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
     A judgement from elsewhere is compared as it was given.
     """
     mine, theirs = one.value, other.value
-    if not (one.is_given or other.is_given):
-        common = one.components & other.components
-        mine, theirs = one.on(common), other.on(common)
+    ours, its = one.components, other.components
+    # On all of its components a score is its value; mostly both have the same.
+    if ours != its and not (one.is_given or other.is_given):
+        mine, theirs = one.on(ours & its), other.on(ours & its)
     return None if mine is None or theirs is None else (mine, theirs)
 
 

@@ -145,3 +145,14 @@ def test_takes_a_judgement_from_elsewhere() -> None:
     found = score(now(coverage_percentage=10), None, Weights(), given=0.88)
     assert (found.value, found.is_given) == (Fraction(88, 100), True)
     assert points(found, "coverage_percentage") == 10
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [Figures(), Figures(coverage=Fraction(70), lint_errors=3), Figures(test_count=7)],
+)
+def test_is_its_value_on_all_its_components(figures: Figures) -> None:
+    """On all components that were measured, a score is exactly its value."""
+    for weights in (Weights(), Weights(validation=0.0)):
+        found = score(figures, Figures(test_count=3), weights)
+        assert found.on(found.components) == found.value
