@@ -17,6 +17,8 @@ def adopt_in_journal(options: Options, version: int | None) -> None:
     """Put right what an edit changed, the latest one or that at a version."""
     options = options.with_values(masks=False)
     with open_workspace() as workspace:
+        if version is None:
+            workspace.refresh_journal()
         edit, fact = edit_of(
             workspace.log,
             JOURNAL,

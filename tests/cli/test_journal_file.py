@@ -49,6 +49,14 @@ def test_an_edit_is_made_true_by_adopting_it(journal: Path, done: Run, run: Run)
     done("verify")
 
 
+def test_an_edit_that_still_stands_is_adopted(journal: Path, done: Run) -> None:
+    """Nothing needs to be recorded between an edit and its adoption."""
+    done("learning", "add", "Slow tests", "--type", "test-pattern", "--prd", "auth")
+    journal.write_text(journal.read_text().replace("Slow tests", "Slow stubs"))
+    done("adopt", "--journal")
+    assert "Slow stubs" in journal.read_text()
+
+
 def test_what_cannot_be_adopted_is_told(journal: Path, done: Run) -> None:
     """An entry that was taken out stays, one that changed here since stays as it is."""
     data = json.loads(journal.read_bytes())
