@@ -171,7 +171,7 @@ def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     hint = "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
     if gate is not None:
         hint = f"{hint}, and `sprintlog gate run`"
-        if gate is leaf:
+        if gate is leaf and is_stuck(leaf):
             hint += f" or, to have its work done anew, `phase retry {leaf.address}`"
         return hint
     if leaf is not None and is_stuck(leaf):

@@ -36,7 +36,7 @@ READS = {
 ELSEWHERE = {
     *(("compile",), ("sprint", "create"), ("import", "progress"), ("iteration", "select")),
     *(("iteration", "snapshot"), ("iteration", "baseline"), ("iteration", "end")),
-    ("rollback",),
+    *(("rollback",), ("phase", "inject")),
 }
 """They need a file, a measurement or a point that only the person knows."""
 
@@ -78,7 +78,11 @@ def _follow(life: Life, hint: str | None, seen: list[str], steps: list[Step]) ->
             named = [words for one_of in groups_in(refusal.hint or "") for words in one_of]
             if not any(map(changes_state, named)):
                 return False
+            before = len(steps)
             _follow(life, refusal.hint, [*seen, refusal.message], steps)
+            # The same command with another option is the one that was meant.
+            if any(typed(x.words).path == typed(words).path for x in steps[before:]):
+                break
         steps.append(Step(words, None))
     return True
 

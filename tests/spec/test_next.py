@@ -146,6 +146,16 @@ def test_a_blocked_gate_of_steps_is_named(running: Any) -> None:
     assert "phase" not in told["hint"]
 
 
+def test_a_leaf_at_work_is_not_to_be_retried(running: Any) -> None:
+    """Only the gate of a leaf that is in progress can have blocked: it is run again."""
+    tracked = {"gate-tracking": {"attempts": 1, "status": "blocked"}}
+    scenario: Scenario = running({"phases": [{**LEAF, **tracked}]}, f.PhaseStarted("p"))
+    scenario.given(f.SprintBlocked("no disk"))
+    hint = next_action(scenario.sprint, now=NOW).hint
+    assert hint is not None
+    assert ("gate run" in hint, "phase retry" in hint) == (True, False)
+
+
 def test_a_pending_leaf_of_a_blocked_sprint_needs_no_retry(running: Any) -> None:
     """What a hint names is not refused: only what failed can be tried again."""
     told = answer(running(simple("a"), f.SprintBlocked("no disk")))
