@@ -13,6 +13,7 @@ from sprintlog.engine.log.port import Expect, Expected
 from sprintlog.engine.log.stores.waiting import Wait
 from sprintlog.projections.workspace import Workspace
 
+from .named_sprint import telling
 from .output import progress, visible, warn
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -97,7 +98,7 @@ def with_sprint(function: Function) -> Function:
         envvar="SPRINTLOG_SPRINT",
         metavar="ID",
         help="Which sprint; needed only when several are unfinished. [SPRINTLOG_SPRINT]",
-    )(function)
+    )(telling(function))
 
 
 def with_point(function: Function) -> Function:

@@ -6,6 +6,7 @@ import msgspec
 from sprintlog.engine.sprint.actions import ACTIONS, STOP, Action
 from sprintlog.engine.sprint.next import next_action
 
+from ..named_sprint import told
 from ..output import print_json, print_text
 from ..stopped import reason_lines
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -27,7 +28,7 @@ def command(
     """
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
-        action = next_action(sprint, now=workspace.moment(sprint, at))
+        action = told(next_action(sprint, now=workspace.moment(sprint, at)))
     if as_json:
         print_json({"sprint": sprint.id, **msgspec.to_builtins(action)})
     elif only_prompt:

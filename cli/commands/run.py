@@ -16,6 +16,7 @@ from sprintlog.projections.loop.holding import hold
 from sprintlog.projections.loop.running import Runner
 from sprintlog.projections.snapshotting import store_of
 
+from ..named_sprint import told
 from ..output import print_json, print_text, progress
 from ..recording import check_actor, settle
 from ..stopped import run_ends_with
@@ -137,7 +138,7 @@ def command(
             except InterruptedBySignal as signal:
                 progress(f"ended by {signal}; the same command goes on from here")
                 sys.exit(128 + signal.number)
-    _answer(chosen, last, as_json=as_json)
+    _answer(chosen, told(last), as_json=as_json)
     sys.exit(run_ends_with(last))
 
 

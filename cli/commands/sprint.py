@@ -20,6 +20,7 @@ from sprintlog.engine.sprint.words import MODES, PENDING
 from sprintlog.projections.workspace import wall_clock
 
 from ..hooking import hook_from
+from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
 from ..placing import place_in, source_of
 from ..recording import Options, act, answer_and_refresh, record
@@ -198,7 +199,7 @@ def resume(
     action = next_action(sprint, now=from_milliseconds(wall_clock()))
     if action.do == STOP:
         warn(f"it does not go on yet: {action.why}")
-        hint(action.hint)
+        hint(told(action).hint)
 
 
 @command.command(epilog="Example: sprintlog sprint block --reason 'no credentials'")

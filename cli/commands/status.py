@@ -28,6 +28,7 @@ from ..goal_status import (
     spent_answer,
     spent_lines,
 )
+from ..named_sprint import told
 from ..output import coloured, print_json, print_styled, visible
 from ..stopped import stopped_answer, stopped_lines
 from ..wiring import open_workspace, with_json, with_point, with_sprint
@@ -58,7 +59,7 @@ def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
         now, moved = from_milliseconds(workspace.clock()), workspace.moved_back(sprint)
         stale = at is None and is_stale(sprint, now=now, moved=moved)
         holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
-        action = next_action(sprint, now=workspace.moment(sprint, at))
+        action = told(next_action(sprint, now=workspace.moment(sprint, at)))
     if as_json:
         print_json({**_answer(sprint, stale, action), **loop_answer(holder)})
         return

@@ -1,0 +1,71 @@
+"""Hints for whoever named the sprint: what they name to type says it again.
+
+Without it the folder one stands in would choose, and that may be another sprint's.
+"""
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+from click.core import ParameterSource
+from msgspec.structs import replace
+
+from sprintlog.engine.errors import SprintlogError
+
+if TYPE_CHECKING:
+    from sprintlog.engine.sprint.actions import Action
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_TYPED = re.compile(r"`((?:sprintlog )?([a-z-]+)(?: ([a-z-]+))?[^`]*)`")
+_TAKE_IT = {
+    *("phase", "step", "gate", "queue", "goal", "iteration", "hook-task", "rules", "note"),
+    *("run", "next", "status", "rollback", "undo", "redo", "restore", "adopt", "decide"),
+    *("best", "log", "audit", "rebuild", "sprint"),
+}
+_TAKE_NONE = {("sprint", "create"), ("sprint", "list")}
+
+
+def with_it(hint: str | None) -> str | None:
+    """Return a hint whose commands name the sprint, where this command was given it."""
+    if hint is None or (given := _given()) is None:
+        return hint
+    named = f" --sprint {given}"
+
+    def say(found: re.Match[str]) -> str:
+        command, group, verb = found.groups()
+        takes = group in _TAKE_IT and (group, verb) not in _TAKE_NONE
+        return f"`{command}{named}`" if takes and "--sprint" not in command else found[0]
+
+    return _TYPED.sub(say, hint)
+
+
+def _given() -> str | None:
+    """Return the sprint that was named on the command line, if there is a command."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return None
+    if context.get_parameter_source("sprint_id") is not ParameterSource.COMMANDLINE:
+        return None
+    return str(context.params["sprint_id"])
+
+
+def told(action: "Action") -> "Action":
+    """Return what is next with such a hint."""
+    return replace(action, hint=with_it(action.hint))
+
+
+def telling(function: Function) -> Function:
+    """Let the errors of a command have such hints."""
+
+    @wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except SprintlogError as error:
+            error.hint = with_it(error.hint)
+            raise
+
+    return cast(Function, called)
