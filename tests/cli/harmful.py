@@ -59,7 +59,7 @@ def document() -> dict[str, Any]:
 
 def fact(kind: type[Fact], **known: Any) -> Fact:
     """Return a fact of a kind with harm in every text that is not known."""
-    said = {
+    said: dict[Any, Any] = {
         str: EVIL,
         int: 1,
         bool: True,
@@ -84,6 +84,8 @@ def fact(kind: type[Fact], **known: Any) -> Fact:
         tuple[i.Origin, ...]: (i.Origin(EVIL, EVIL, EVIL, (EVIL,)),),
         i.Thresholds: i.Thresholds(),
     }
+    for one in (shapes.Entry, shapes.Learning, shapes.Pattern):
+        said[tuple[one, ...]] = (said[one],)  # type: ignore[valid-type]
     given = {}
     for name, hint in get_type_hints(kind).items():
         if name in kind.__struct_fields__:
