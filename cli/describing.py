@@ -5,10 +5,14 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.sprint.facts import Injection, PhaseInjected, StepInjected
+from sprintlog.engine.sprint.events import (
+    QUEUE_FACTS,
+    DynamicStepAdded,
+    Injection,
+    PhaseInjected,
+    StepInjected,
+)
 from sprintlog.engine.sprint.injection import addresses
-from sprintlog.engine.sprint.queue_facts import QUEUE_FACTS
-from sprintlog.engine.sprint.ralph_facts import DynamicStepAdded
 from sprintlog.projections.catalogue import CODEC, sprint_of
 
 INJECTIONS = (PhaseInjected.type, StepInjected.type)

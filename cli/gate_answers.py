@@ -3,7 +3,7 @@
 from typing import Any
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.sprint.facts import GateBlocked, GateChecked
+from sprintlog.engine.sprint.events import GateBlocked, GateChecked
 from sprintlog.engine.sprint.gate_policy import Gate, gate_of
 from sprintlog.engine.sprint.gates import failure_text, repair_prompt, verdict_of
 from sprintlog.engine.sprint.words import BLOCKED, PASSED

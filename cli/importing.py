@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.contradictions import contradictions
-from sprintlog.engine.sprint.facts import Place, SprintImported
+from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.catalogue import sprint_stream

@@ -8,7 +8,7 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.spots import AFTER_CURRENT, POSITIONS, parse_position
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import MODELS

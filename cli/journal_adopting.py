@@ -4,7 +4,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.correcting import correct
 from sprintlog.engine.journal.state import JOURNAL, Journal
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.audit_facts import EditAdopted
+from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.adopting import edit_of
 
 from .intake.journal import read_journal

@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.facts import Place, Source
+from sprintlog.engine.sprint.events import Place, Source
 from sprintlog.projections.location import Location
 from sprintlog.projections.state_places import PROGRESS as PROGRESS
 from sprintlog.projections.state_places import wrong_journal, wrong_place

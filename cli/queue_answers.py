@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.sprint.facts import Injection
-from sprintlog.engine.sprint.injection import addresses
-from sprintlog.engine.sprint.queue_facts import (
+from sprintlog.engine.sprint.events import (
+    Injection,
     RequestDecided,
     RequestQueued,
     RequestReopened,
     RequestReturned,
 )
+from sprintlog.engine.sprint.injection import addresses
 from sprintlog.engine.sprint.queue_rules import Ruling
 from sprintlog.engine.sprint.rollback import lies_on, path
 from sprintlog.engine.sprint.state import Sprint

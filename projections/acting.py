@@ -7,7 +7,7 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.log.stores.sqlite import SqliteLog
-from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state import Sprint
 
 from .catalogue import State

@@ -9,8 +9,7 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.adopting import adopt_edit
-from sprintlog.engine.sprint.audit_facts import EditAdopted
-from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.events import EditAdopted, EditObserved
 from sprintlog.engine.sprint.state import Sprint
 
 from .acting import ActingWorkspace

@@ -11,7 +11,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.upcast import UPCASTS
 from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.sprint import state as sprints
-from sprintlog.engine.sprint.facts import FACTS
+from sprintlog.engine.sprint.events import FACTS
 from sprintlog.engine.sprint.fold import Event, fold
 from sprintlog.engine.sprint.rollback import Interval
 from sprintlog.engine.sprint.state import STATE_FORMAT, Sprint
@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.times import normalise
 
 def _of_the_journal() -> tuple[type[Fact], ...]:
     # Imported when one is met: what is recorded of a sprint does not wait for it.
-    from sprintlog.engine.journal.facts import JOURNAL_FACTS
+    from sprintlog.engine.journal.events import JOURNAL_FACTS
 
     return JOURNAL_FACTS
 

@@ -12,8 +12,12 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.envelope import Draft, Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.audit_facts import ForkCreated
-from sprintlog.engine.sprint.facts import Place, SprintCompiled, SprintImported
+from sprintlog.engine.sprint.events import (
+    ForkCreated,
+    Place,
+    SprintCompiled,
+    SprintImported,
+)
 from sprintlog.engine.sprint.plan import check_sprint_id
 
 from .catalogue import CODEC, draft, sprint_stream

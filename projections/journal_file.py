@@ -6,7 +6,7 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.document import Document
 from sprintlog.engine.journal.state import Journal
 from sprintlog.engine.journal.strangers import ELSEWHERE, stranger
-from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.events import EditObserved
 
 from . import progress_json
 from .files import StateFiles

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.iterations.facts import (
+from sprintlog.engine.iterations.events import (
     IterationMeasured,
     MeasurementFailed,
     RulesSet,
@@ -21,7 +21,7 @@ from sprintlog.engine.iterations.target import is_setback, rollback_target
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Tracker
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.sprint.facts import IterationEnded
+from sprintlog.engine.sprint.events import IterationEnded
 from sprintlog.engine.sprint.loop import is_used_up
 from sprintlog.engine.sprint.measuring import (
     last_measured,

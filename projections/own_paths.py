@@ -7,9 +7,9 @@ PROGRESS.yaml, whatever was rolled back since, and nobody could write it again.
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from sprintlog.engine.journal.facts import PLACE
+from sprintlog.engine.journal.events import PLACE
+from sprintlog.engine.sprint.events import HookTaskSpawned
 from sprintlog.engine.sprint.hook_tasks import tasks_of
-from sprintlog.engine.sprint.ralph_facts import HookTaskSpawned
 from sprintlog.engine.sprint.ralph_settings import hooks_of
 from sprintlog.engine.sprint.state import Sprint
 

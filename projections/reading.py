@@ -7,7 +7,7 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.sprint.facts import RolledBack
+from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.rollback import lies_on, path
 from sprintlog.engine.sprint.state import Sprint
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
-from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.patch import diff
 
 from .catalogue import State

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
-from sprintlog.engine.iterations.facts import ArtifactsApplied
+from sprintlog.engine.iterations.events import ArtifactsApplied
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.outside.snapshots.branching import make_branch
 from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
@@ -20,13 +20,13 @@ from sprintlog.engine.outside.snapshots.placing import Placed, place
 from sprintlog.engine.outside.snapshots.plan import Plan, needed, plan
 from sprintlog.engine.outside.snapshots.store import SEE, Store
 from sprintlog.engine.outside.snapshots.taking import Taken
-from sprintlog.engine.sprint.held import HeldSnapshot, Restore
-from sprintlog.engine.sprint.snapshot_facts import (
+from sprintlog.engine.sprint.events import (
     BEFORE_RESTORE,
     FilesRestored,
     KeptCopy,
     RestoreStarted,
 )
+from sprintlog.engine.sprint.held import HeldSnapshot, Restore
 from sprintlog.engine.sprint.snapshots import (
     current_iteration,
     end_restore,

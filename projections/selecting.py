@@ -12,7 +12,7 @@ import msgspec
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.sprint.facts import Injection
+from sprintlog.engine.sprint.events import Injection
 from sprintlog.engine.sprint.injection import addresses
 from sprintlog.engine.sprint.rollback import iteration_end
 from sprintlog.engine.sprint.state import Sprint

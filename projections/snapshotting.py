@@ -17,12 +17,12 @@ from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
 from sprintlog.engine.outside.snapshots.plan import lies_in, meant
 from sprintlog.engine.outside.snapshots.store import FILES, Store
 from sprintlog.engine.outside.snapshots.taking import Limits, Taken, take
-from sprintlog.engine.sprint.held import HeldSnapshot
-from sprintlog.engine.sprint.snapshot_facts import (
+from sprintlog.engine.sprint.events import (
     FileLeft,
     SnapshotsPruned,
     SnapshotTaken,
 )
+from sprintlog.engine.sprint.held import HeldSnapshot
 from sprintlog.engine.sprint.snapshots import (
     KEEP_DEFAULT,
     current_iteration,

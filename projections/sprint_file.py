@@ -3,9 +3,9 @@
 from typing import Any, Protocol
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.iterations.facts import ADOPT as ADOPT
-from sprintlog.engine.iterations.facts import REFUSE as REFUSE
-from sprintlog.engine.sprint.facts import EditObserved, Place
+from sprintlog.engine.iterations.events import ADOPT as ADOPT
+from sprintlog.engine.iterations.events import REFUSE as REFUSE
+from sprintlog.engine.sprint.events import EditObserved, Place
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import COMPLETED
 

@@ -12,10 +12,8 @@ from typing import Any, Protocol
 
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.audit_facts import ForkCreated
-from sprintlog.engine.sprint.facts import SprintStarted
+from sprintlog.engine.sprint.events import ForkCreated, RequestOrigin, SprintStarted
 from sprintlog.engine.sprint.queue import take_over
-from sprintlog.engine.sprint.queue_facts import RequestOrigin
 from sprintlog.engine.sprint.queue_returns import for_the_next_sprint
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.tree import Data

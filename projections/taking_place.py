@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from sprintlog.engine.log.fact import Fact, Kind
-from sprintlog.engine.sprint.facts import Place
+from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.words import COMPLETED
 

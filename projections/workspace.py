@@ -27,9 +27,8 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Clock, Entropy
 from sprintlog.engine.log.stores.sqlite import WAIT, SqliteLog
 from sprintlog.engine.log.stores.waiting import Wait
-from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.events import EditObserved, RequestReturned
 from sprintlog.engine.sprint.moments import check_moment
-from sprintlog.engine.sprint.queue_facts import RequestReturned
 from sprintlog.engine.sprint.queue_returns import with_returns
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import normalise
@@ -193,7 +192,7 @@ class Workspace(WorkspacePast):
 
         Unless it `takes_in` what another tool left, a file of such a tool is in the way.
         """
-        from sprintlog.engine.journal.facts import JournalMoved, JournalOpened
+        from sprintlog.engine.journal.events import JournalMoved, JournalOpened
         from sprintlog.engine.journal.rules import open_journal
 
         from .journal_file import check_no_stranger

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.sprint.adopting import adopt_edit
-from sprintlog.engine.sprint.audit_facts import EditAdopted
+from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.adopting import observed_edit
 from sprintlog.projections.catalogue import CODEC
 

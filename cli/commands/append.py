@@ -13,7 +13,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import (
+from sprintlog.engine.sprint.events import (
     Injection,
     PhaseInjected,
     RolledBack,

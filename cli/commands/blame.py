@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.sprint.facts import RolledBack
+from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.field_path import MISSING
 from sprintlog.projections.past.blame import Blame
 from sprintlog.projections.past.blame_lines import Line

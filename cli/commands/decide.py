@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.iterations.facts import RecommendationGiven
+from sprintlog.engine.iterations.events import RecommendationGiven
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.deciding import give_recommendation
 from sprintlog.engine.sprint.state import Sprint

@@ -6,7 +6,7 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.masking import mask_texts
-from sprintlog.engine.sprint.facts import Place
+from sprintlog.engine.sprint.events import Place
 from sprintlog.projections.forking import fork
 from sprintlog.projections.workspace import Workspace
 

@@ -8,7 +8,7 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import queries
-from sprintlog.engine.journal.facts import (
+from sprintlog.engine.journal.events import (
     PLACE,
     EntryRecorded,
     LearningAdded,

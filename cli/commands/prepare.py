@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.engine.journal.facts import LearningReferenced
+from sprintlog.engine.journal.events import LearningReferenced
 from sprintlog.engine.journal.ids import entry_id
 from sprintlog.engine.journal.preparing import Prepared, Room, prepare
 from sprintlog.engine.journal.rules import hand_over

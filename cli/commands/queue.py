@@ -9,7 +9,7 @@ import msgspec
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import queue_decisions as decisions
-from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.queue import Asked, find_request, queue_requests
 from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, Ruling, decide_by_rules
 from sprintlog.engine.sprint.queue_view import takes_part

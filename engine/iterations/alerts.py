@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from .deltas import Deltas
+from .events import Thresholds
 from .exact import exact, short
-from .facts import Thresholds
 from .metrics import Figures
 
 CRITICAL, HIGH, MEDIUM = "CRITICAL", "HIGH", "MEDIUM"

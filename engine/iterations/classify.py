@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from .alerts import CRITICAL, HIGH, Alert
 from .deltas import Deltas, improved
+from .events import Thresholds
 from .exact import exact, short, shown
-from .facts import Thresholds
 
 BASELINE, FORWARD, PLATEAU = "baseline", "forward", "plateau"
 REGRESSION, STALLED = "regression", "stalled"

@@ -11,7 +11,7 @@ from ..log.fact import Fact
 from .alerts import Alert, alerts
 from .classify import BASELINE, STALL_LENGTH, STALLED, classify, stalled
 from .deltas import Deltas, deltas
-from .facts import BaselineCaptured, IterationMeasured, Metrics
+from .events import BaselineCaptured, IterationMeasured, Metrics
 from .loops import WINDOW, Loop, find_loop, signature
 from .metrics import Figures, figures
 from .score import Score, score

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from msgspec.structs import asdict
 
 from ..errors import RefusedError
+from .events import Metrics
 from .exact import exact
-from .facts import Metrics
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "testing": (

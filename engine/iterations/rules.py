@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import structs
 
 from ..errors import RefusedError
+from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
 from .exact import exact
-from .facts import EDIT_POLICIES, RulesSet, Thresholds, Weights
 
 DEFAULTS = RulesSet()
 """The document's own values."""

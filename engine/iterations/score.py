@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import NamedTuple
 
+from .events import Weights
 from .exact import Number, exact
-from .facts import Weights
 from .metrics import SUCCESS, Figures
 
 Points = Number | None

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from .alerts import CRITICAL, HIGH, alerts
 from .deltas import deltas
+from .events import BestSelected, RulesSet
 from .exact import exact, rounded, short, shown
-from .facts import BestSelected, RulesSet
 from .judging import Judgement
 from .metrics import not_verified
 from .score import Score, compared

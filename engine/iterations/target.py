@@ -5,8 +5,8 @@ from fractions import Fraction
 from itertools import chain
 
 from .alerts import CRITICAL, HIGH
+from .events import RulesSet
 from .exact import exact, rounded
-from .facts import RulesSet
 from .judging import Judgement, Scored
 from .metrics import not_verified
 from .score import compared

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from ..log.fact import Fact
-from .facts import (
+from .events import (
     ArtifactsApplied,
     BaselineCaptured,
     BestSelected,

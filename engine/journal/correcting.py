@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from ..log.fact import Fact
-from . import facts as f
+from . import events as f
 from .document import Document
 from .shapes import Entry, Learning, Pattern
 from .taking import shape_of, take_document

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..log.fact import Fact
-from . import facts as f
+from . import events as f
 from .fold import Event
 from .shapes import Entry, Learning, Pattern
 from .state import JOURNAL

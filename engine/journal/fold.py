@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..log.fact import Fact
-from . import facts as f
+from . import events as f
 from .ids import iteration_reached, number_of
 from .state import Journal
 

@@ -7,7 +7,7 @@ one that has grown what it has more.
 from msgspec.structs import replace
 
 from ..log.fact import Fact
-from . import facts as f
+from . import events as f
 from .document import Document
 from .fold import fold
 from .ids import entry_id

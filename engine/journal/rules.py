@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
-from . import facts as f
+from . import events as f
 from .checks import check_entry, check_learning, check_pattern
 from .ids import NUMBER_MAX, entry_id
 from .shapes import Entry, Learning, Pattern

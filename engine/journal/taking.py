@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from ..errors import RefusedError
 from ..log.fact import Fact, converted
-from . import facts as f
+from . import events as f
 from .checks import check_entry, check_learning, check_pattern, event_time
 from .document import Document
 from .ids import entry_id

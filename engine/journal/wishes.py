@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from ..errors import RefusedError
 from ..log.fact import Fact, fact_of
-from . import facts as f
+from . import events as f
 from . import rules
 from .shapes import Entry, Learning, Pattern, Shape
 from .state import Journal

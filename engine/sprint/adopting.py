@@ -12,9 +12,8 @@ from typing import Any
 from ..errors import RefusedError
 from ..log.fact import Fact
 from . import lifecycle, phases
-from .audit_facts import EditAdopted
 from .edit_changes import Change, Changes, changes_of, set_field
-from .facts import EditObserved, InjectionPosition, SprintImported
+from .events import EditAdopted, EditObserved, InjectionPosition, SprintImported
 from .fold import fold
 from .gate_policy import check_gate, check_gates
 from .injection import inject_phases, inject_steps

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from .facts import Usage
+from .events import Usage
 from .tree import Data
 from .words import COMPLETED, FAILED, NEEDS_HUMAN
 

@@ -1,7 +1,7 @@
 """Where a sprint pauses for a review: after a phase with `break: true` (R8, R17)."""
 
 from ..log.fact import Fact
-from .facts import BreakpointReached
+from .events import BreakpointReached
 from .tree import Node, gate_is_open
 from .words import COMPLETED, FINISHED, SKIPPED
 

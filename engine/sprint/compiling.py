@@ -3,7 +3,7 @@
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .changes import Addition, changes
-from .facts import InjectionPosition, Place, Source, SprintCompiled
+from .events import InjectionPosition, Place, Source, SprintCompiled
 from .injection import inject_phases, inject_steps
 from .patch import diff
 from .plan import check_same_id, create_sprint, prepare

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..errors import RefusedError
-from ..iterations.facts import (
+from ..iterations.events import (
     ArtifactsApplied,
     BestSelected,
     RecommendationGiven,

@@ -1,6 +1,6 @@
 """That the work on a leaf is done and only its end is to come: what a plan knows of it."""
 
-from .facts import WorkDone
+from .events import WorkDone
 from .state import Plan
 from .words import IN_PROGRESS, STOPPED
 

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
-from .facts import NoteAdded
+from .events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from .phases import check_word
 from .plan import check_id
-from .ralph_facts import DynamicStepAdded, DynamicStepUpdated
 from .state import Plan, Record, Sprint
 from .transitions import check_goal
 from .tree import Data

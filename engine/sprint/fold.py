@@ -24,8 +24,9 @@ from . import (
     snapshots,
     spent,
 )
-from .facts import (
+from .events import (
     AgentRan,
+    DynamicStepAdded,
     IterationStarted,
     PhaseInjected,
     RolledBack,
@@ -34,7 +35,6 @@ from .facts import (
     StepInjected,
 )
 from .queue_view import says_queue
-from .ralph_facts import DynamicStepAdded
 from .rollback import Interval
 from .state import Plan, Record, Sprint
 

@@ -14,7 +14,7 @@ from ..log.fact import Fact
 from .breakpoints import breakpoint_after
 from .budgets import was_checked
 from .done_work import done_work, keep_done
-from .facts import (
+from .events import (
     GateBlocked,
     GateChecked,
     GateInterrupted,

@@ -8,7 +8,7 @@ import msgspec
 
 from ..errors import RefusedError
 from .budgets import is_renewed
-from .facts import GateChecked
+from .events import GateChecked
 from .gate_policy import Gate, gate_key, gate_of
 from .state import Plan, Sprint
 from .transitions import find_node

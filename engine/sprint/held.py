@@ -2,7 +2,7 @@
 
 import msgspec
 
-from .snapshot_facts import RestoreStarted
+from .events import RestoreStarted
 
 
 class HeldSnapshot(msgspec.Struct, array_like=True):

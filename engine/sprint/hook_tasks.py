@@ -6,13 +6,13 @@ from typing import Any
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
-from .loop import over
-from .ralph_facts import (
+from .events import (
     HookTaskCompleted,
     HookTaskFailed,
     HookTaskRunning,
     HookTaskSpawned,
 )
+from .loop import over
 from .ralph_settings import Hook, hooks_of
 from .state import Plan, Sprint
 from .transitions import check_exists

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from ..errors import RefusedError
 from ..log.fact import Fact
-from .facts import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
+from .events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
 from .gate_checks import forget_gates
 from .plan import check_id, prepare_nodes
 from .spots import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps

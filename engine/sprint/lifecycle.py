@@ -7,7 +7,7 @@ from ..errors import RefusedError
 from ..log.fact import Fact
 from .budgets import renew_all
 from .endings import has_ended
-from .facts import (
+from .events import (
     ActivitySeen,
     BreakpointReached,
     HumanNeeded,

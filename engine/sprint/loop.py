@@ -6,7 +6,7 @@ from typing import Any
 from ..errors import RefusedError
 from ..log.fact import Fact
 from . import starts
-from .facts import IterationEnded, IterationsLimited, IterationStarted
+from .events import IterationEnded, IterationsLimited, IterationStarted
 from .ralph_settings import max_iterations as limit_of
 from .reflection import start_reflection
 from .state import Plan, Record, Sprint

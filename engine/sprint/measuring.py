@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..errors import NotFoundError, RefusedError
-from ..iterations.facts import (
+from ..iterations.events import (
     BaselineCaptured,
     IterationMeasured,
     MeasurementFailed,

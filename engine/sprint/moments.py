@@ -2,7 +2,7 @@
 
 from ..errors import InvalidInputError, RefusedError
 from ..log.fact import Fact, Kind
-from .facts import PhaseStarted, SprintCompleted
+from .events import PhaseStarted, SprintCompleted
 from .state import Sprint
 from .times import parse
 

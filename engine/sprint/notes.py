@@ -2,7 +2,7 @@
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
-from .facts import NoteAdded
+from .events import NoteAdded
 from .state import Sprint
 from .transitions import check_exists
 

@@ -11,7 +11,7 @@ from ..log.fact import Fact
 from .breakpoints import breakpoint_after, breakpoint_after_skipping
 from .budgets import renew, retries_used
 from .done_work import done_work, forget_done, keep_done
-from .facts import (
+from .events import (
     PhaseBlocked,
     PhaseCompleted,
     PhaseFailed,

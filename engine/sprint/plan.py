@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ..errors import RefusedError
 from ..log.fact import Fact
-from .facts import Place, Source, SprintCompiled, SprintImported
+from .events import Place, Source, SprintCompiled, SprintImported
 from .patch import Operation, apply, diff, same
 from .queue_view import QUEUE, says_queue, with_queue
 from .ralph_settings import HOOKS, RALPH, ralph_fields

@@ -15,16 +15,17 @@ from msgspec import structs
 
 from ..errors import InvalidInputError, NotFoundError, RefusedError
 from ..log.fact import Fact
-from .facts import SprintCompiled, SprintImported
-from .phases import check_word
-from .plan import check_id
-from .queue_facts import (
+from .events import (
     RequestDecided,
     RequestOrigin,
     RequestQueued,
     RequestReopened,
     RequestReturned,
+    SprintCompiled,
+    SprintImported,
 )
+from .phases import check_word
+from .plan import check_id
 from .queue_view import QUEUE, REOPENED, STATUS_OF, Decided, deferrals, find, takes_part
 from .state import Plan, Record, Sprint
 from .times import normalise

@@ -5,11 +5,16 @@ from msgspec import structs
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .endings import has_ended
-from .facts import InjectionPosition, Source
+from .events import (
+    InjectionPosition,
+    RequestDecided,
+    RequestInjection,
+    RequestReopened,
+    Source,
+)
 from .injection import inject_phases
 from .phases import check_word
 from .queue import find_request
-from .queue_facts import RequestDecided, RequestInjection, RequestReopened
 from .queue_view import REOPENED
 from .spots import AFTER_CURRENT
 from .state import Sprint

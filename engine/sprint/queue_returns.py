@@ -8,18 +8,19 @@ from copy import deepcopy
 
 from ..log.fact import Fact, Kind
 from .endings import finished_phases, has_ended
-from .facts import (
+from .events import (
     ActivitySeen,
+    GoalClaimed,
     IterationStarted,
     PhaseStarted,
+    RequestDecided,
+    RequestReturned,
     RolledBack,
     SprintCompiled,
     SprintImported,
 )
 from .fold import fold
-from .queue_facts import RequestDecided, RequestReturned
 from .queue_view import Data, deferrals, takes_part
-from .ralph_facts import GoalClaimed
 from .state import Sprint, pack, unpack
 from .words import DEFERRALS, DEFERRED
 

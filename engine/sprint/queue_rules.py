@@ -7,7 +7,7 @@ import msgspec
 
 from ..errors import RefusedError
 from ..log.fact import Fact
-from .facts import InjectionPosition
+from .events import InjectionPosition
 from .fold import fold
 from .queue_decisions import (
     APPROVE,

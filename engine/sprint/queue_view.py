@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from .queue_facts import RequestDecided, RequestInjection, RequestQueued
+from .events import RequestDecided, RequestInjection, RequestQueued
 from .words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_STATUSES
 
 Data = dict[str, Any]

@@ -6,12 +6,11 @@ from typing import Any
 from ..errors import RefusedError
 from ..log.fact import Fact
 from .dynamic_steps import open_steps
-from .facts import SprintBlocked
+from .events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
 from .lifecycle import check_finished
 from .loop import NUMBER_MAX, end_iteration
 from .phases import check_word
 from .queue import listed, urgent
-from .ralph_facts import GoalClaimed, GoalCompleted, GoalSet, IterationFailed
 from .ralph_settings import min_iterations as least
 from .ralph_settings import ralph_fields
 from .retry import next_retry_at

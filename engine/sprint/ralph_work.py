@@ -3,11 +3,10 @@
 from ..log.fact import Fact
 from .answers import Verdict
 from .dynamic_steps import take_steps
-from .facts import AgentRan
+from .events import AgentRan, GoalClaimed
 from .loop import end_iteration, start_iteration
 from .ralph import fail_iteration, reach_goal
 from .ralph_answers import Turn
-from .ralph_facts import GoalClaimed
 from .state import Sprint
 from .words import COMPLETED, FAILED
 from .work import NO_REASON, need_as_said

@@ -7,9 +7,8 @@ that is not named here can change all of it.
 from enum import Enum
 
 from ..log.fact import Fact
-from . import facts as f
-from .queue_facts import QUEUE_FACTS
-from .ralph_facts import RALPH_FACTS
+from . import events as f
+from .events import QUEUE_FACTS, RALPH_FACTS
 
 
 class Reach(Enum):

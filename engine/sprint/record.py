@@ -3,8 +3,8 @@
 import msgspec
 
 from ..iterations.tracker import Tracker
+from .events import RequestQueued
 from .held import HeldSnapshot, Restore
-from .queue_facts import RequestQueued
 from .starts import newest_first
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..log.fact import Fact
-from .ralph_facts import ReflectionStarted
+from .events import ReflectionStarted
 from .ralph_settings import idle_threshold
 from .state import Plan
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
-from .facts import RolledBack
+from .events import RolledBack
 from .state import Record, Sprint
 from .transitions import check_exists
 

@@ -7,19 +7,19 @@ from msgspec import structs
 
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
-from .audit_facts import ForkCreated
-from .facts import RolledBack
-from .held import HeldSnapshot, Restore
-from .loop import open_iteration
-from .rollback import iteration_end, rollback_to_undo, undo_rollback, undo_to_redo
-from .snapshot_facts import (
+from .events import (
     OF_ITERATION,
     OF_MOMENT,
     FilesRestored,
+    ForkCreated,
     RestoreStarted,
+    RolledBack,
     SnapshotsPruned,
     SnapshotTaken,
 )
+from .held import HeldSnapshot, Restore
+from .loop import open_iteration
+from .rollback import iteration_end, rollback_to_undo, undo_rollback, undo_to_redo
 from .state import Record, Sprint
 from .transitions import check_exists
 

@@ -1,6 +1,6 @@
 """What agents took, added up over all their runs: the Record's part."""
 
-from .facts import AgentRan
+from .events import AgentRan
 from .state import Record, Spent
 
 _COUNTED = [n for n in Spent.__struct_fields__ if n not in ("runs", "duration_ms")]

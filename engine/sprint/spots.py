@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ..errors import RefusedError
-from .facts import Injection, InjectionPosition, PhaseInjected, StepInjected
+from .events import Injection, InjectionPosition, PhaseInjected, StepInjected
 from .phases import check_word
 from .state import Plan, Sprint
 from .transitions import find_node

@@ -10,7 +10,7 @@ import msgspec
 
 from ..log.fact import Fact
 from ..saved import sealed, shape_of, unsealed
-from .facts import Place
+from .events import Place
 from .figures import figures
 from .queue_view import Decided, queue_of, with_queue
 from .record import Record as Record

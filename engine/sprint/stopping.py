@@ -2,7 +2,7 @@
 
 from . import actions
 from .actions import STOP, Action
-from .facts import SprintBlocked, SprintInterrupted, SprintPaused
+from .events import SprintBlocked, SprintInterrupted, SprintPaused
 from .lifecycle import leaf_in_need
 from .loop import is_used_up, more_allowed
 from .queue import listed, undecided_at_end, urgent

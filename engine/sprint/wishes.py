@@ -9,15 +9,15 @@ from typing import Any
 from msgspec import structs
 
 from ..errors import NotFoundError, RefusedError
-from ..iterations import facts as i
+from ..iterations import events as i
 from ..log.fact import Fact, fact_of
-from . import audit_facts as a
 from . import dynamic_steps, hook_tasks, lifecycle, notes, phases, ralph
-from . import facts as f
-from . import queue_facts as q
-from . import ralph_facts as r
-from . import snapshot_facts as s
+from . import events as f
 from .deciding import apply_artifacts, set_rules
+from .events import goal as r
+from .events import history as a
+from .events import queue as q
+from .events import snapshots as s
 from .gate_checks import record_gate
 from .gates import GateResult
 from .injection import inject_phases, inject_steps

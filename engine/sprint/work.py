@@ -2,7 +2,7 @@
 
 from ..log.fact import Fact
 from .answers import Verdict
-from .facts import AgentRan
+from .events import AgentRan
 from .lifecycle import need_human
 from .loop import end_iteration, is_begun_for, start_iteration
 from .phases import complete_phase, end_work, fail_phase, start_phase

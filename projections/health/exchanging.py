@@ -14,7 +14,7 @@ from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Draft, Head, Recorded
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
-from sprintlog.engine.sprint.facts import Place
+from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan import check_sprint_id
 
 from .. import progress_json, progress_yaml

@@ -11,7 +11,7 @@ from sprintlog.engine.journal.taking import remarks
 from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.sprint.contradictions import contradictions
-from sprintlog.engine.sprint.facts import SprintImported
+from sprintlog.engine.sprint.events import SprintImported
 from sprintlog.engine.sprint.state import Sprint
 
 from ..catalogue import CODEC, State, sprint_stream

@@ -11,7 +11,7 @@ from sprintlog.engine.outside.agents.hearing import Hearing, hear
 from sprintlog.engine.outside.signals import Signals
 from sprintlog.engine.sprint import lifecycle
 from sprintlog.engine.sprint.answers import Verdict, judge
-from sprintlog.engine.sprint.facts import AgentRan
+from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state import Sprint
 
 from ..refreshing import Refreshed

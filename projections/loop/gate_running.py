@@ -15,7 +15,7 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.outside import processes
-from sprintlog.engine.sprint.facts import GateStarted
+from sprintlog.engine.sprint.events import GateStarted
 from sprintlog.engine.sprint.gate_checks import check_gate, interrupt_gate, start_gate
 from sprintlog.engine.sprint.gate_policy import gate_of
 from sprintlog.engine.sprint.gates import GateResult

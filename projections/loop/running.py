@@ -13,7 +13,7 @@ from sprintlog.engine.outside.signals import InterruptedBySignal
 from sprintlog.engine.sprint import actions, lifecycle, phases
 from sprintlog.engine.sprint.answers import Verdict
 from sprintlog.engine.sprint.done_work import done_work
-from sprintlog.engine.sprint.facts import AgentRan, GateChecked
+from sprintlog.engine.sprint.events import AgentRan, GateChecked
 from sprintlog.engine.sprint.gates import verdict_of
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.retry import policy_of

@@ -14,9 +14,9 @@ from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.shapes import Shape
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.events import QUEUE_FACTS
 from sprintlog.engine.sprint.field_path import MISSING, Path, find, parse_path
-from sprintlog.engine.sprint.queue_facts import QUEUE_FACTS
 from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.transitions import check_exists
 

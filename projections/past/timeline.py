@@ -7,7 +7,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.sprint.facts import RolledBack
+from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.patch import Operation, diff
 from sprintlog.engine.sprint.state import Sprint

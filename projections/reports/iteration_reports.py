@@ -13,7 +13,7 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.engine.sprint.snapshot_facts import OF_ITERATION
+from sprintlog.engine.sprint.events import OF_ITERATION
 
 from ..judging import Judged
 from ..markdown import bare, table

@@ -12,7 +12,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.measuring import LOOP_ID
 from sprintlog.engine.sprint.state import Sprint
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.facts import EntryRecorded, LearningAdded
+from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.stores.waiting import locked

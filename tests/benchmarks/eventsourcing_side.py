@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts
+from sprintlog.engine.sprint import events
 
 from .measure import Skip
 
@@ -95,7 +95,7 @@ class Store:
         with self._factory.datastore.get_connection(commit=True) as connection:
             configure(connection.cursor().sqlite_cursor.connection)
 
-    def append_each(self, count: int, fact: facts.PhaseCompleted) -> None:
+    def append_each(self, count: int, fact: events.PhaseCompleted) -> None:
         """Put that many events, each by itself."""
         for _ in range(count):
             self._version += 1
@@ -170,18 +170,18 @@ class Loop(Aggregate):
 
 
 _METHODS: dict[type[Fact], Callable[..., None]] = {
-    facts.IterationStarted: lambda to, fact: to.start_iteration(fact.number),
-    facts.ActivitySeen: lambda to, fact: to.see_activity(),
-    facts.PhaseStarted: lambda to, fact: to.start(fact.phase, fact.model),
-    facts.PhaseCompleted: lambda to, fact: to.complete(fact.phase, fact.summary),
-    facts.PhaseFailed: lambda to, fact: to.fail(fact.phase, fact.error, fact.category),
-    facts.RetryScheduled: lambda to, fact: to.schedule_retry(
+    events.IterationStarted: lambda to, fact: to.start_iteration(fact.number),
+    events.ActivitySeen: lambda to, fact: to.see_activity(),
+    events.PhaseStarted: lambda to, fact: to.start(fact.phase, fact.model),
+    events.PhaseCompleted: lambda to, fact: to.complete(fact.phase, fact.summary),
+    events.PhaseFailed: lambda to, fact: to.fail(fact.phase, fact.error, fact.category),
+    events.RetryScheduled: lambda to, fact: to.schedule_retry(
         fact.phase, fact.next_retry_at
     ),
-    facts.PhaseRetried: lambda to, fact: to.retry(fact.phase, fact.reason),
-    facts.PhaseReopened: lambda to, fact: to.reopen(fact.phase, fact.reason),
-    facts.SprintCompleted: lambda to, fact: to.finish(fact.summary),
-    facts.SprintReopened: lambda to, fact: to.start_again(fact.reason),
+    events.PhaseRetried: lambda to, fact: to.retry(fact.phase, fact.reason),
+    events.PhaseReopened: lambda to, fact: to.reopen(fact.phase, fact.reason),
+    events.SprintCompleted: lambda to, fact: to.finish(fact.summary),
+    events.SprintReopened: lambda to, fact: to.start_again(fact.reason),
 }
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import PhaseCompleted, PhaseStarted, SprintStarted
+from sprintlog.engine.sprint.events import PhaseCompleted, PhaseStarted, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections.progress_yaml import render

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from sprintlog.engine.iterations.facts import IterationMeasured
+from sprintlog.engine.iterations.events import IterationMeasured
 from sprintlog.engine.iterations.metrics import check_metrics
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import IterationStarted, SprintStarted
+from sprintlog.engine.sprint.events import IterationStarted, SprintStarted
 from sprintlog.engine.sprint.loop import start_iteration
 from sprintlog.engine.sprint.measuring import end_measured
 from sprintlog.projections.judging import Judged

@@ -8,7 +8,7 @@ from typing import Any
 
 from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import (
+from sprintlog.engine.sprint.events import (
     ActivitySeen,
     IterationStarted,
     PhaseCompleted,

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import Place, SprintCompiled
-from sprintlog.engine.sprint.snapshot_facts import RestoreStarted
+from sprintlog.engine.sprint.events import Place, RestoreStarted, SprintCompiled
 from sprintlog.projections import replacing
 from sprintlog.projections.catalogue import draft, sprint_stream
 from sprintlog.projections.workspace import Workspace

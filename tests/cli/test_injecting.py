@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections import Workspace

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.facts import NoteAdded
+from sprintlog.engine.sprint.events import NoteAdded
 from sprintlog.projections.workspace import Workspace
 
 from .conftest import Run

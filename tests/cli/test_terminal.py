@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from sprintlog.cli.stopped import EXIT_CODES
-from sprintlog.engine.journal.facts import JOURNAL_FACTS
+from sprintlog.engine.journal.events import JOURNAL_FACTS
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores import sqlite
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.tree import Tree
 from sprintlog.projections import Workspace
 from sprintlog.projections.catalogue import draft

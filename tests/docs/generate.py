@@ -14,10 +14,19 @@ import msgspec
 
 from sprintlog.cli.main import cli
 from sprintlog.cli.wiring import with_recording
-from sprintlog.engine.iterations import facts as iteration_facts
+from sprintlog.engine.iterations import events as iterations
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import audit_facts, facts, queue_facts, ralph_facts
-from sprintlog.engine.sprint import snapshot_facts as kept_facts
+from sprintlog.engine.sprint import events
+from sprintlog.engine.sprint.events import (
+    gates,
+    goal,
+    history,
+    loop,
+    phases,
+    queue,
+    snapshots,
+    sprint,
+)
 
 from . import journal
 from .problem_codes import sprint_page
@@ -67,18 +76,18 @@ MEANINGS = {
 """What a field means where the facts leave it to its name."""
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
-    "place": facts.Place,
-    "source": facts.Source,
-    "position": facts.InjectionPosition,
-    "usage": facts.Usage,
-    "injection": queue_facts.RequestInjection,
-    "request-origin": queue_facts.RequestOrigin,
-    "file-left": kept_facts.FileLeft,
-    "kept-copy": kept_facts.KeptCopy,
-    "metrics": iteration_facts.Metrics,
-    "origin": iteration_facts.Origin,
-    "weights": iteration_facts.Weights,
-    "thresholds": iteration_facts.Thresholds,
+    "place": events.Place,
+    "source": events.Source,
+    "position": events.InjectionPosition,
+    "usage": iterations.Usage,
+    "injection": queue.RequestInjection,
+    "request-origin": queue.RequestOrigin,
+    "file-left": snapshots.FileLeft,
+    "kept-copy": snapshots.KeptCopy,
+    "metrics": iterations.Metrics,
+    "origin": iterations.Origin,
+    "weights": iterations.Weights,
+    "thresholds": iterations.Thresholds,
     **journal.STRUCTS,
 }
 """What fields of facts are made of, by the word that the pages have for it."""
@@ -202,7 +211,7 @@ def events_page() -> str:
     """Return the page of every fact: tag, kind, fields."""
     fields = _field_docs()
     parts = [EVENTS_HEAD]
-    for fact in (*facts.FACTS, *journal.FACTS):
+    for fact in (*events.FACTS, *journal.FACTS):
         limit = fact.payload_bytes_max // MIB
         parts.append(f"## `{fact.type}`\n\n{_said(fact)}")
         parts.append(
@@ -269,7 +278,7 @@ def _typed(annotation: str) -> str:
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     """Return type and docstring of every field as the modules of the facts have them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    modules = [facts, queue_facts, ralph_facts, iteration_facts, audit_facts, kept_facts]
+    modules = [sprint, phases, gates, loop, goal, queue, snapshots, history, iterations]
     modules += journal.MODULES
     for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:
         if not isinstance(node, ast.ClassDef):

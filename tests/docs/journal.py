@@ -2,10 +2,10 @@
 
 import msgspec
 
-from sprintlog.engine.journal import facts, shapes
+from sprintlog.engine.journal import events, shapes
 
-MODULES = (facts, shapes)
-FACTS = facts.JOURNAL_FACTS
+MODULES = (events, shapes)
+FACTS = events.JOURNAL_FACTS
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "entry": shapes.Entry,
     "observation": shapes.Observation,

@@ -6,7 +6,7 @@ from typing import Any
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gate_checks import record_gate, start_gate
 from sprintlog.engine.sprint.gate_policy import GATE_RETRIES

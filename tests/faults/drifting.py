@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from sprintlog.engine.sprint.facts import EditObserved, NoteAdded, PhaseCompleted
+from sprintlog.engine.sprint.events import EditObserved, NoteAdded, PhaseCompleted
 from sprintlog.projections import Workspace
 from sprintlog.projections.catalogue import CODEC
 

@@ -12,7 +12,7 @@ import msgspec
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.stores.sqlite import SqliteLog
-from sprintlog.engine.sprint.facts import EditObserved
+from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.projections.health import verifying
 from sprintlog.projections.location import find
 from sprintlog.projections.progress_yaml import render
@@ -155,7 +155,7 @@ def edits_kept(folder: Path) -> dict[str, str]:
 
 def make_sprints(root: Path, names: list[str]) -> None:
     """Make a log with sprints in progress, each with a state file in its own folder."""
-    from sprintlog.engine.sprint.facts import Place
+    from sprintlog.engine.sprint.events import Place
     from sprintlog.engine.sprint.lifecycle import start_sprint
     from sprintlog.engine.sprint.plan import create_sprint
 

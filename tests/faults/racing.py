@@ -18,7 +18,7 @@ from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expect, Expected
-from sprintlog.engine.sprint.facts import (
+from sprintlog.engine.sprint.events import (
     IterationStarted,
     NoteAdded,
     PhaseCompleted,

@@ -12,11 +12,11 @@ import pytest
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.sprint.events import RequestQueued
 from sprintlog.engine.sprint.lifecycle import start_sprint
 from sprintlog.engine.sprint.plan import create_sprint
 from sprintlog.engine.sprint.queue import Asked, queue_requests
 from sprintlog.engine.sprint.queue_decisions import defer_request
-from sprintlog.engine.sprint.queue_facts import RequestQueued
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.projections import Workspace
 

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.engine.sprint.facts import RolledBack
+from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.rollback import path
 from sprintlog.engine.sprint.state import Sprint, pack, unpack

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.journal.document import Document, fold_document
-from sprintlog.engine.journal.facts import JOURNAL_FACTS
+from sprintlog.engine.journal.events import JOURNAL_FACTS
 from sprintlog.engine.log.codec import encode
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.progress_json import render

@@ -10,7 +10,7 @@ from sprintlog.engine.journal import state as journals
 from sprintlog.engine.journal.fold import fold as fold_journal
 from sprintlog.engine.journal.state import Journal
 from sprintlog.engine.sprint import state as sprints
-from sprintlog.engine.sprint.facts import RolledBack
+from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import Event, fold
 from sprintlog.engine.sprint.rollback import path
 from sprintlog.engine.sprint.state import Sprint

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.sprint.facts import FACTS, SprintCompiled
+from sprintlog.engine.sprint.events import FACTS, SprintCompiled
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.rollback import path
 from sprintlog.engine.sprint.state import Sprint

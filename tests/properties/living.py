@@ -5,8 +5,12 @@ from collections import Counter
 from random import Random
 
 from sprintlog.engine.sprint.actions import STOP, Action
-from sprintlog.engine.sprint.facts import IterationStarted, SprintCompleted, SprintImported
-from sprintlog.engine.sprint.ralph_facts import GoalCompleted
+from sprintlog.engine.sprint.events import (
+    GoalCompleted,
+    IterationStarted,
+    SprintCompleted,
+    SprintImported,
+)
 from sprintlog.engine.sprint.tree import gate_is_open
 from sprintlog.engine.sprint.words import (
     COMPLETED,

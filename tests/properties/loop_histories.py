@@ -4,11 +4,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sprintlog.engine.iterations.facts import Metrics
+from sprintlog.engine.iterations.events import Metrics
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.engine.sprint.facts import RolledBack, SprintStarted
+from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.loop import end_iteration, start_iteration
 from sprintlog.engine.sprint.measuring import (

@@ -8,7 +8,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import actions, hook_tasks, lifecycle, phases
 from sprintlog.engine.sprint.answers import Verdict
 from sprintlog.engine.sprint.done_work import done_work
-from sprintlog.engine.sprint.facts import AgentRan, GateStarted
+from sprintlog.engine.sprint.events import AgentRan, GateStarted
 from sprintlog.engine.sprint.gate_checks import check_gate, run_of, start_gate
 from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.next import next_action

@@ -13,9 +13,9 @@ from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.sprint import lifecycle, loop, ralph, stopping, tree
+from sprintlog.engine.sprint.events import OF_ITERATION
 from sprintlog.engine.sprint.gate_checks import check_gate
 from sprintlog.engine.sprint.node import Node, gate_is_open
-from sprintlog.engine.sprint.snapshot_facts import OF_ITERATION
 from sprintlog.engine.sprint.transitions import check_running
 
 from . import looping, test_selection_laws, test_snapshot_laws

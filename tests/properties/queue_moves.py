@@ -4,7 +4,7 @@ from typing import Any
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import queue_decisions as decisions
-from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.queue import Asked, queue_requests
 from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, decide_by_rules
 from sprintlog.engine.sprint.queue_view import takes_part

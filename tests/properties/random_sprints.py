@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import lifecycle, phases, plan
 from sprintlog.engine.sprint.compiling import take_plan
 from sprintlog.engine.sprint.fold import fold

@@ -12,7 +12,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.iterations.facts import RulesSet, Thresholds
+from sprintlog.engine.iterations.events import RulesSet, Thresholds
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import (
     deciding,
@@ -25,12 +25,12 @@ from sprintlog.engine.sprint import (
     plan,
     snapshots,
 )
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.fold import Event, fold
 from sprintlog.engine.sprint.gates import GateResult, find_gate
 from sprintlog.engine.sprint.queue_returns import with_returns
 from sprintlog.engine.sprint.rollback import path, roll_back, undo_rollback
-from sprintlog.engine.sprint.snapshot_facts import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.state import Sprint, pack
 from sprintlog.engine.sprint.times import from_milliseconds
 from sprintlog.engine.sprint.transitions import PHASE_FROM

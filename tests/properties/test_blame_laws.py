@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.reach import REACHES, Reach

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.actions import GATE
-from sprintlog.engine.sprint.facts import InjectionPosition
+from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gate_checks import record_gate, start_gate
 from sprintlog.engine.sprint.gates import GateResult

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import Injection
+from sprintlog.engine.sprint.events import Injection
 from sprintlog.engine.sprint.injection import addresses
 from sprintlog.engine.sprint.phases import skip_phase
 from sprintlog.engine.sprint.rollback import roll_back

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import words
 from sprintlog.engine.journal.document import Document, fold_document
-from sprintlog.engine.journal.facts import JournalOpened
+from sprintlog.engine.journal.events import JournalOpened
 from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.state import Journal, pack, unpack
 from sprintlog.engine.journal.taking import remarks, take_document

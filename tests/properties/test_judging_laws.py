@@ -6,13 +6,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.facts import (
+from sprintlog.engine.iterations.events import (
     IterationMeasured,
     Metrics,
     RulesSet,
     Thresholds,
 )
+from sprintlog.engine.iterations.exact import rounded
 from sprintlog.engine.iterations.judging import Judge, Judgement
 from sprintlog.engine.iterations.recommend import ACTIONS, recommend
 from sprintlog.engine.iterations.score import compared

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.facts import Injection
-from sprintlog.engine.sprint.gate_checks import record_gate
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.injection import addresses
-from sprintlog.engine.sprint.queue_facts import (
+from sprintlog.engine.sprint.events import (
+    Injection,
     RequestDecided,
     RequestQueued,
     RequestReopened,
     RequestReturned,
 )
+from sprintlog.engine.sprint.gate_checks import record_gate
+from sprintlog.engine.sprint.gates import GateResult
+from sprintlog.engine.sprint.injection import addresses
 from sprintlog.engine.sprint.rollback import lies_on
 from sprintlog.engine.sprint.words import REQUEST_STATUSES
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.sprint import lifecycle, loop
-from sprintlog.engine.sprint.snapshot_facts import SnapshotTaken
+from sprintlog.engine.sprint.events import SnapshotTaken
 from sprintlog.engine.sprint.snapshots import (
     current_iteration,
     purpose_now,

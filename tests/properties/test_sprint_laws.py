@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.rollback import lies_on
 from sprintlog.engine.sprint.state import Sprint, pack, unpack

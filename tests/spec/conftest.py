@@ -12,7 +12,7 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.facts import RolledBack, SprintStarted
+from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import Event, fold
 from sprintlog.engine.sprint.plan import create_sprint
 from sprintlog.engine.sprint.rollback import path

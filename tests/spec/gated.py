@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import gate_checks as g
 from sprintlog.engine.sprint.gates import GateResult
 

@@ -5,7 +5,7 @@ from typing import Any
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.answers import Verdict
 from sprintlog.engine.sprint.dynamic_steps import steps_of
-from sprintlog.engine.sprint.facts import AgentRan, SprintStarted
+from sprintlog.engine.sprint.events import AgentRan, SprintStarted
 from sprintlog.engine.sprint.loop import end_iteration, start_iteration
 from sprintlog.engine.sprint.ralph_settings import ralph_fields
 from sprintlog.engine.sprint.ralph_work import end_turn, start_turn

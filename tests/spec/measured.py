@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sprintlog.engine.iterations.facts import (
+from sprintlog.engine.iterations.events import (
     BaselineCaptured,
     IterationMeasured,
     Metrics,

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sprintlog.engine.iterations import facts as i
+from sprintlog.engine.iterations import events as i
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import deciding, facts, measuring
+from sprintlog.engine.sprint import deciding, events, measuring
 
 from .conftest import Command, Data
 
-_GO: list[Fact] = [facts.SprintStarted(), facts.IterationStarted(1)]
+_GO: list[Fact] = [events.SprintStarted(), events.IterationStarted(1)]
 _M = {"test_count": 9, "tests_passed": 7, "coverage_percentage": 72.5}
 _LIMITS = i.Thresholds(target=0.9, error_increase=0)
 _FILES: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}

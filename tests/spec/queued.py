@@ -3,9 +3,9 @@
 from typing import Any
 
 from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.events import RequestQueued
 from sprintlog.engine.sprint.queue import Asked, queue_requests
 from sprintlog.engine.sprint.queue_decisions import defer_request
-from sprintlog.engine.sprint.queue_facts import RequestQueued
 from sprintlog.engine.sprint.queue_returns import with_returns
 from sprintlog.engine.sprint.state import Sprint
 

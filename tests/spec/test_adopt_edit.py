@@ -8,10 +8,10 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.adopting import adopt_edit
-from sprintlog.engine.sprint.audit_facts import EditAdopted
+from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.engine.sprint.patch import diff
 
 from .conftest import Scenario, simple

@@ -7,7 +7,7 @@ import pytest
 
 from sprintlog.engine.outside.agents.hearing import hear
 from sprintlog.engine.sprint.answers import SUMMARY_CHARS_MAX, Answer, categorise, judge
-from sprintlog.engine.sprint.facts import AgentRan, PhaseStarted, Usage
+from sprintlog.engine.sprint.events import AgentRan, PhaseStarted, Usage
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.work import end_run
 

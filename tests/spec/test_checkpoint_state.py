@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import phases
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.plan import create_sprint, import_document

@@ -8,7 +8,7 @@ import pytest
 from sprintlog.engine.iterations.alerts import alerts
 from sprintlog.engine.iterations.classify import classify, stalled, variance
 from sprintlog.engine.iterations.deltas import deltas, improved
-from sprintlog.engine.iterations.facts import Metrics, RulesSet, Thresholds
+from sprintlog.engine.iterations.events import Metrics, RulesSet, Thresholds
 
 from .measured import (
     BASELINE_OF_PEAK,

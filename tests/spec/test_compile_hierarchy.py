@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.cli.intake.definition import compile_files
 from sprintlog.engine.log.codec import encode
-from sprintlog.engine.sprint.facts import SprintCompiled
+from sprintlog.engine.sprint.events import SprintCompiled
 from sprintlog.engine.sprint.plan import create_sprint
 from sprintlog.engine.sprint.state import Sprint
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.facts import NoteAdded, Place, Source, SprintCompiled
+from sprintlog.engine.sprint.events import NoteAdded, Place, Source, SprintCompiled
 from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
 from sprintlog.engine.sprint.ralph_settings import NOT_LEFT
 from sprintlog.engine.sprint.state import Sprint

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sprintlog.engine.iterations.facts import (
+from sprintlog.engine.iterations.events import (
     BestSelected,
     IterationMeasured,
     MeasurementFailed,
@@ -14,7 +14,7 @@ from sprintlog.engine.iterations.facts import (
 )
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.rollback import path, stretches_only_in, taken_back_by
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.past.decision_table import DECISIONS, KINDS

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import phases
 from sprintlog.engine.sprint.lifecycle import complete_sprint
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.dynamic_steps import (
     Wanted,
     add_step,
@@ -14,6 +13,7 @@ from sprintlog.engine.sprint.dynamic_steps import (
     take_steps,
     update_step,
 )
+from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.loop import start_iteration
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.rollback import roll_back

@@ -3,7 +3,7 @@
 import pytest
 
 from sprintlog.engine.log.fact import Fact, Kind
-from sprintlog.engine.sprint.facts import FACTS
+from sprintlog.engine.sprint.events import FACTS
 from sprintlog.engine.sprint.fold import EVOLVE
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import gate_checks as g
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.gates import GateResult

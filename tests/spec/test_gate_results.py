@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 
 from .conftest import Scenario
 from .gated import NEXT, at_its_gate, check, record, start

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.lifecycle import resume_sprint
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.phases import complete_phase, start_phase

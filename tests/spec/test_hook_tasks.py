@@ -7,9 +7,9 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import ralph_facts as r
 from sprintlog.engine.sprint.answers import Verdict
-from sprintlog.engine.sprint.facts import AgentRan, SprintImported
+from sprintlog.engine.sprint.events import AgentRan, SprintImported
+from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.hook_tasks import (
     complete_hook,
     fail_hook,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.state import pack, unpack

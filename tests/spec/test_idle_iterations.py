@@ -2,9 +2,9 @@
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.dynamic_steps import add_step, update_step
+from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.loop import end_iteration, start_iteration
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.reflection import reflection_is_due

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.contradictions import contradictions
 from sprintlog.engine.sprint.plan import import_document

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.injection import inject_phases
 from sprintlog.engine.sprint.phases import complete_phase, start_phase
 from sprintlog.engine.sprint.state import pack, unpack

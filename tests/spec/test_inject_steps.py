@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.injection import inject_phases, inject_steps
 from sprintlog.engine.sprint.phases import complete_phase, skip_phase, start_phase
 

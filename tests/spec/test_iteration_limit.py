@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import phases
 from sprintlog.engine.sprint.answers import Verdict
 from sprintlog.engine.sprint.lifecycle import resume_sprint

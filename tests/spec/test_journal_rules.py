@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.journal import facts as f
+from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal.ids import entry_id
 from sprintlog.engine.journal.preparing import prepare
 from sprintlog.engine.journal.rules import (

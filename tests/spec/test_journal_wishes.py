@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal import facts as f
+from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal import rules
 from sprintlog.engine.journal.wishes import fulfil, to_fact
 from sprintlog.engine.log.fact import Fact

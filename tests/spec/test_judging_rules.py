@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.facts import RulesSet, Thresholds, Weights
+from sprintlog.engine.iterations.events import RulesSet, Thresholds, Weights
 from sprintlog.engine.iterations.rules import DEFAULTS, RANGES, change_rules, check_rules
 
 from .measured import GREEN_ROW, Measured

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sprintlog.engine.iterations.facts import IterationMeasured, Metrics
+from sprintlog.engine.iterations.events import IterationMeasured, Metrics
 from sprintlog.engine.iterations.loops import Signature, find_loop, signature
 
 from .measured import Measured, now

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations import facts as i
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.iterations import events as i
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.deciding import (
     apply_artifacts,
     give_recommendation,

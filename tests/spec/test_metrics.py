@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.facts import Metrics
+from sprintlog.engine.iterations.events import Metrics
 from sprintlog.engine.iterations.metrics import (
     NAMES,
     NUMBER_MAX,

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.actions import ACTIONS, Action
 from sprintlog.engine.sprint.gate_checks import interrupt_gate

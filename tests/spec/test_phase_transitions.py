@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import phases
 from sprintlog.engine.sprint.notes import add_note
 

@@ -3,15 +3,19 @@
 import pytest
 
 from sprintlog.engine.sprint import queue_decisions as d
-from sprintlog.engine.sprint.facts import IterationEnded
+from sprintlog.engine.sprint.events import (
+    GoalClaimed,
+    GoalCompleted,
+    IterationEnded,
+    RequestDecided,
+    RequestReturned,
+)
 from sprintlog.engine.sprint.loop import start_iteration
 from sprintlog.engine.sprint.next import next_action
 from sprintlog.engine.sprint.phases import skip_phase
 from sprintlog.engine.sprint.queue import Asked
-from sprintlog.engine.sprint.queue_facts import RequestDecided, RequestReturned
 from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, decide_by_rules
 from sprintlog.engine.sprint.ralph import complete_goal
-from sprintlog.engine.sprint.ralph_facts import GoalClaimed, GoalCompleted
 
 from .goals import begun, goal
 from .queued import AT, BUG, deferred, found, queue, settled, status

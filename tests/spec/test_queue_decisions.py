@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import queue_decisions as d
+from sprintlog.engine.sprint.events import RequestDecided, RequestInjection
 from sprintlog.engine.sprint.lifecycle import complete_sprint
-from sprintlog.engine.sprint.queue_facts import RequestDecided, RequestInjection
 from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
 
 from .conftest import Command, Data, Scenario, for_each, simple

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import phases
 from sprintlog.engine.sprint import queue_decisions as d
 from sprintlog.engine.sprint.adopting import adopt_edit
 from sprintlog.engine.sprint.compiling import has_begun, take_plan
+from sprintlog.engine.sprint.events import RequestReturned
 from sprintlog.engine.sprint.notes import add_note
 from sprintlog.engine.sprint.patch import diff
 from sprintlog.engine.sprint.plan import import_document
 from sprintlog.engine.sprint.queue import Asked
-from sprintlog.engine.sprint.queue_facts import RequestReturned
 from sprintlog.engine.sprint.rollback import roll_back
 
 from .conftest import Data, Scenario, simple

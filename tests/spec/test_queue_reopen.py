@@ -6,8 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import queue_decisions as d
-from sprintlog.engine.sprint.facts import SprintImported
-from sprintlog.engine.sprint.queue_facts import RequestReopened
+from sprintlog.engine.sprint.events import RequestReopened, SprintImported
 from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
 
 from .conftest import Command, Data, Scenario, simple

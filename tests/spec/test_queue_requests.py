@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.events import RequestOrigin, RequestQueued
 from sprintlog.engine.sprint.queue import Asked, find_request, queue_requests, take_over
-from sprintlog.engine.sprint.queue_facts import RequestOrigin, RequestQueued
 from sprintlog.engine.sprint.rollback import roll_back
 from sprintlog.engine.sprint.state import Sprint
 

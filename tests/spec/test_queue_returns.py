@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint import queue_decisions as d
+from sprintlog.engine.sprint.events import RequestReturned
 from sprintlog.engine.sprint.gate_checks import record_gate
 from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.queue_facts import RequestReturned
 from sprintlog.engine.sprint.queue_returns import for_the_next_sprint, with_returns
 from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
 from sprintlog.engine.sprint.stopping import on_request

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.events import RequestDecided
 from sprintlog.engine.sprint.lifecycle import complete_sprint
 from sprintlog.engine.sprint.queue_decisions import approve_request
-from sprintlog.engine.sprint.queue_facts import RequestDecided
 from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, Rule, decide_by_rules
 from sprintlog.engine.sprint.words import PRIORITIES, REQUEST_TYPES
 

@@ -7,8 +7,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import queue
 from sprintlog.engine.sprint import queue_decisions as decisions
-from sprintlog.engine.sprint.facts import InjectionPosition
-from sprintlog.engine.sprint.queue_facts import RequestDecided, RequestQueued
+from sprintlog.engine.sprint.events import InjectionPosition, RequestDecided, RequestQueued
 from sprintlog.engine.sprint.wishes import observe, to_fact
 
 from .conftest import Command, Data, Scenario, simple

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.outside.agents.hearing import hear
 from sprintlog.engine.sprint.answers import Verdict, judge
 from sprintlog.engine.sprint.dynamic_steps import Wanted
-from sprintlog.engine.sprint.facts import Usage
 from sprintlog.engine.sprint.ralph_answers import (
     PROMPT_CHARS_MAX,
     STEPS_MAX,

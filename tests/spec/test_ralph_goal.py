@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.dynamic_steps import add_step
+from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.lifecycle import (
     complete_sprint,
     need_human,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.answers import Verdict
 from sprintlog.engine.sprint.dynamic_steps import Wanted, add_step, update_step
+from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.hook_tasks import spawn_hook
 from sprintlog.engine.sprint.lifecycle import pause_sprint, resume_sprint
 from sprintlog.engine.sprint.loop import start_iteration

@@ -6,8 +6,8 @@ import pytest
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import dynamic_steps, hook_tasks, ralph
-from sprintlog.engine.sprint import facts as f
-from sprintlog.engine.sprint import ralph_facts as r
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.events import goal as r
 
 from .conftest import Command, Data
 from .goals import LEARNING, begun, goal

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.facts import Metrics, RulesSet, Thresholds
+from sprintlog.engine.iterations.events import Metrics, RulesSet, Thresholds
 from sprintlog.engine.iterations.recommend import Recommendation, recommend
 from sprintlog.engine.iterations.target import rollback_target
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.facts import Metrics, RulesSet
+from sprintlog.engine.iterations.events import Metrics, RulesSet
 from sprintlog.engine.iterations.recommend import recommend
 from sprintlog.engine.iterations.target import rollback_target
 

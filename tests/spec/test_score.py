@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.facts import Weights
+from sprintlog.engine.iterations.events import Weights
 from sprintlog.engine.iterations.metrics import Figures
 from sprintlog.engine.iterations.score import DIMENSIONS, Score, score
 

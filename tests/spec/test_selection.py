@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.facts import Metrics, RulesSet, Thresholds
+from sprintlog.engine.iterations.events import Metrics, RulesSet, Thresholds
 from sprintlog.engine.iterations.metrics import not_verified
 from sprintlog.engine.iterations.select import Selection, select
 

@@ -5,27 +5,25 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.facts import BestSelected
+from sprintlog.engine.iterations.events import BestSelected
 from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.audit_facts import ForkCreated
-from sprintlog.engine.sprint.facts import (
-    IterationEnded,
-    IterationStarted,
-    NoteAdded,
-    PhaseStarted,
-    RolledBack,
-)
-from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.snapshot_facts import (
+from sprintlog.engine.sprint.events import (
     BEFORE_RESTORE,
     OF_ITERATION,
     OF_MOMENT,
     FilesRestored,
+    ForkCreated,
+    IterationEnded,
+    IterationStarted,
+    NoteAdded,
+    PhaseStarted,
     RestoreStarted,
+    RolledBack,
     SnapshotsPruned,
     SnapshotTaken,
 )
+from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
 from sprintlog.engine.sprint.snapshots import (
     current_iteration,
     end_restore,

@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import lifecycle
-from sprintlog.engine.sprint.facts import (
+from sprintlog.engine.sprint.events import (
     ActivitySeen,
     BreakpointReached,
     HumanNeeded,

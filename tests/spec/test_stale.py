@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.facts import SprintPaused
+from sprintlog.engine.sprint.events import SprintPaused
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.lifecycle import is_stale, start_sprint
 from sprintlog.engine.sprint.plan import create_sprint

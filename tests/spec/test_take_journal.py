@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal import facts as f
+from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal.rules import reference_learning, retire_learning
 from sprintlog.engine.journal.taking import remarks, schema_version, take_document
 

@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.changes import _changed
 from sprintlog.engine.sprint.compiling import take_plan
-from sprintlog.engine.sprint.facts import (
+from sprintlog.engine.sprint.events import (
     InjectionPosition,
     Place,
     RolledBack,

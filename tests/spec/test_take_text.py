@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.journal import facts as f
+from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal.migrating import CONTEXT, LEGACY, came_from, take_text
 from sprintlog.engine.journal.progress_text import parse_text
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.facts import (
+from sprintlog.engine.iterations.events import (
     BaselineCaptured,
     IterationMeasured,
     Metrics,

@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.log import upcast
 from sprintlog.engine.log.codec import Codec
-from sprintlog.engine.sprint.facts import FACTS, Source, SprintCompiled
+from sprintlog.engine.sprint.events import FACTS, Source, SprintCompiled
 from sprintlog.projections import catalogue
 
 from .test_upcast import stored

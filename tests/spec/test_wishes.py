@@ -6,15 +6,14 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import facts as f
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint import injection, lifecycle, loop, notes, phases
-from sprintlog.engine.sprint import ralph_facts as r
-from sprintlog.engine.sprint.audit_facts import AUDIT_FACTS
+from sprintlog.engine.sprint.events import AUDIT_FACTS, SNAPSHOT_FACTS
+from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.gate_checks import record_gate
 from sprintlog.engine.sprint.gates import GateResult
 from sprintlog.engine.sprint.plan import create_sprint, import_document
 from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.snapshot_facts import SNAPSHOT_FACTS
 from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
 from sprintlog.engine.sprint.work import record_run
 

@@ -13,7 +13,7 @@ import pytest
 
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.stores.waiting import Wait, locked
-from sprintlog.engine.sprint.facts import NoteAdded, Place, SprintCompiled
+from sprintlog.engine.sprint.events import NoteAdded, Place, SprintCompiled
 from sprintlog.projections.snapshotting import store_of
 from sprintlog.projections.sql.querying import ask
 from sprintlog.projections.sql.searching import search

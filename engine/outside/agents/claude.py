@@ -4,7 +4,7 @@
 each message on a line of its own. One run may have several results, each of one turn.
 """
 
-from ...sprint.facts import Usage
+from ...iterations.events import Usage
 from ...sprint.tree import Data
 from .items import Called, Ended, Item, Items, Said, Span, Used
 from .values import amount, count, mapping, objects, text, texts, together

@@ -1,6 +1,6 @@
 """Codex: `codex exec --json` prints a line for each event of the thread."""
 
-from ...sprint.facts import Usage
+from ...iterations.events import Usage
 from ...sprint.tree import Data
 from .items import Called, Ended, Items, Said, Session, Span, Used
 from .values import count, less, mapping, text

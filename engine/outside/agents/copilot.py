@@ -4,7 +4,7 @@ Its last line has neither words nor tokens: the words are in its messages, and t
 are not printed.
 """
 
-from ...sprint.facts import Usage
+from ...iterations.events import Usage
 from ...sprint.tree import Data
 from .items import Called, Ended, Items, Said, Session, Span, Used
 from .values import count, mapping, objects, text

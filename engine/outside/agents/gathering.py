@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from ...iterations.events import Usage
 from ...sprint.answers import Answer
-from ...sprint.facts import Usage
 from .items import Called, Ended, Item, Said, Session, Span, Used
 from .values import together
 

@@ -1,6 +1,6 @@
 """Gemini CLI: one object with `--output-format json`, or with `stream-json` many lines."""
 
-from ...sprint.facts import Usage
+from ...iterations.events import Usage
 from ...sprint.tree import Data
 from .items import Called, Ended, Items, Said, Session, Span, Used
 from .values import added, count, less, mapping, objects, text, together

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 import msgspec
 
-from ...sprint.facts import Usage
+from ...iterations.events import Usage
 
 
 class Span(IntEnum):

@@ -1,6 +1,6 @@
 """opencode: `opencode run --format json` prints a line for each part of a message."""
 
-from ...sprint.facts import Usage
+from ...iterations.events import Usage
 from ...sprint.tree import Data
 from .items import Called, Ended, Items, Said, Span, Used
 from .values import added, amount, count, mapping, text

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ...sprint.facts import Usage
+from ...iterations.events import Usage
 from ...sprint.tree import Data
 
 _COUNT_MAX = 2**63

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import NotFoundError, RefusedError, SprintlogError
-from ...iterations.facts import Origin
+from ...iterations.events import Origin
 from ...sprint.gates import GateResult
 from ..gate_script import ScriptLostError, run_script
 from .complexity import measure_sources

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ...errors import InvalidInputError, NotFoundError, RefusedError
-from ...iterations.facts import Origin
+from ...iterations.events import Origin
 from ..kept import run_kept
 from ..output import Output
 from .lizard_worker import MISSING

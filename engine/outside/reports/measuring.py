@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import InvalidInputError, NotFoundError
-from ...iterations.facts import Origin, Usage
+from ...iterations.events import Origin, Usage
 from ...masking import mask
 from .recognising import READERS, format_of
 from .report import COUNT_MAX, Coverage, Found, open_report

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import InvalidInputError, NotFoundError
+from ...iterations.events import Usage
 from ...log.stores.descriptors import give_back
-from ...sprint.facts import Usage
 
 REPORT_BYTES_MAX = 64 * 1024 * 1024
 VALUES_MAX = 2_000_000

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.outside.agents.hearing import (
     ANSWER_BYTES_MAX,
     LINE_BYTES_MAX,
@@ -12,7 +13,6 @@ from sprintlog.engine.outside.agents.hearing import (
     hear,
 )
 from sprintlog.engine.sprint.answers import Answer
-from sprintlog.engine.sprint.facts import Usage
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "agents"
 WORDS = "All done. RALPH_COMPLETE"

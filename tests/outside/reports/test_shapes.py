@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.outside.reports.recognising import READERS
-from sprintlog.engine.sprint.facts import Usage
 
 from .reading import FIXTURES, read
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.sprint.facts import Usage
+from sprintlog.engine.iterations.events import Usage
 
 from .reading import FIXTURES, read
 

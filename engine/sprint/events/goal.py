@@ -1,8 +1,8 @@
-"""The facts of Ralph mode: a goal, the steps towards it, its iterations and their hooks."""
+"""The events of Ralph mode: a goal, the steps towards it, its iterations, their hooks."""
 
 from typing import ClassVar
 
-from ..log.fact import Fact
+from ...log.fact import Fact
 
 
 class GoalSet(Fact, frozen=True):

@@ -1,10 +1,10 @@
-"""The facts of the operator queue: what was found, what was decided, what came back."""
+"""The events of the operator queue: what was found, what was decided, what came back."""
 
 from typing import Any, ClassVar
 
 import msgspec
 
-from ..log.fact import Fact, Kind
+from ...log.fact import Fact, Kind
 
 
 class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):

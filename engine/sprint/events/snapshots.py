@@ -1,4 +1,4 @@
-"""The facts about snapshots of a work tree: what was kept, brought back and let go.
+"""The events about snapshots of a work tree: what was kept, brought back and let go.
 
 Paths are for people to read; which files a snapshot holds, byte for byte, the store says.
 All of this is knowledge: what happened to files is not undone by going back in the log.
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.fact import Fact, Kind
+from ...log.fact import Fact, Kind
 
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"

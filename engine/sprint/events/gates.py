@@ -1,0 +1,60 @@
+"""The events of a phase's gate: its script's runs and what they came to."""
+
+from typing import ClassVar
+
+from ...log.fact import Fact
+
+
+class GateStarted(Fact, frozen=True):
+    """The script of a phase's gate is about to be run."""
+
+    type: ClassVar[str] = "gate-started"
+    phase: str
+    attempt: int
+    run: str
+    """Names this run: only its own result counts."""
+    pid: int
+    """The process that runs it and will record the result."""
+    process_started: str
+    """When that process began, as its system tells it."""
+    boot_id: str
+    """Which start of the machine that was."""
+    timeout_ms: int
+
+
+class GateChecked(Fact, frozen=True):
+    """A gate's script ended, or was ended at its time limit."""
+
+    type: ClassVar[str] = "gate-checked"
+    phase: str
+    attempt: int
+    exit_code: int
+    """128 and the signal's number when a signal ended it."""
+    timed_out: bool = False
+    duration_ms: int | None = None
+    output: str = ""
+    """What it printed; of long output head and tail."""
+    output_bytes: int | None = None
+    """How long all of the output was."""
+    output_sha256: str | None = None
+    """sha256 of all of the output's bytes, in hexadecimal."""
+    left_behind: int = 0
+    """How many processes it left running; they were ended."""
+    elsewhere: bool = False
+    """True for a result that was handed in: sprintlog did not run the script."""
+
+
+class GateInterrupted(Fact, frozen=True):
+    """A gate's run ended without a result; it costs no retry."""
+
+    type: ClassVar[str] = "gate-interrupted"
+    phase: str
+    reason: str | None = None
+
+
+class GateBlocked(Fact, frozen=True):
+    """A gate failed as often as it may: its phase is blocked."""
+
+    type: ClassVar[str] = "gate-blocked"
+    phase: str
+    error: str

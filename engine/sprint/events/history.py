@@ -1,0 +1,68 @@
+"""The events of the past: a rollback, a fork, and edits of state files by others."""
+
+from typing import Any, ClassVar
+
+from ...log.fact import Fact, Kind
+
+
+class RolledBack(Fact, frozen=True):
+    """Execution facts after `to` no longer count; nothing is deleted."""
+
+    type: ClassVar[str] = "rolled-back"
+    kind: ClassVar[Kind] = Kind.CONTROL
+    to: int
+    """The version of this stream whose state is in force again."""
+    reason: str | None = None
+    undoes: int | None = None
+    """The version of the rollback or decision that this one takes back."""
+
+
+class EditObserved(Fact, frozen=True):
+    """Somebody else changed a state file; this changes nothing but is kept."""
+
+    type: ClassVar[str] = "edit-observed"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    path: str
+    digest: str
+    """sha256 of their bytes, in hexadecimal."""
+    kept: str
+    """Name of the copy of their bytes in the log's `edits` folder."""
+    since: int
+    """The version whose file they changed; 0 when it is not known."""
+    changes: list[dict[str, Any]] | None = None
+    """JSON Patch from our document to theirs; None when theirs cannot be read."""
+    problem: str | None = None
+
+
+class ForkCreated(Fact, frozen=True):
+    """What stands before it in this stream was taken over from a point of another one."""
+
+    type: ClassVar[str] = "fork-created"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    source: str
+    """The stream that it was taken from, which stays as it is."""
+    version: int
+    """The version of that stream up to which it was taken over."""
+    hash: str
+    """The hash of the event at that version, in hexadecimal."""
+    reason: str | None = None
+
+
+class EditAdopted(Fact, frozen=True):
+    """An edit that was observed became facts, as far as that was possible."""
+
+    type: ClassVar[str] = "edit-adopted"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    path: str
+    edit: int
+    """The version of the edit-observed that was adopted."""
+    digest: str
+    """sha256 of the edited file's bytes, in hexadecimal."""
+    adopted: tuple[str, ...] = ()
+    """What became facts: paths in the document (JSON Pointer)."""
+    left: tuple[str, ...] = ()
+    """What did not, each with its path and the reason."""
+
+
+AUDIT_FACTS: tuple[type[Fact], ...] = (ForkCreated, EditAdopted)
+"""All of them, for the list of every fact."""

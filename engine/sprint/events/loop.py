@@ -1,0 +1,63 @@
+"""The events of the loop: its iterations and the runs of an agent."""
+
+from typing import ClassVar
+
+from ...iterations.events import Usage
+from ...log.fact import Fact, Kind
+
+
+class IterationStarted(Fact, frozen=True):
+    """A loop iteration began; numbers are never given twice."""
+
+    type: ClassVar[str] = "iteration-started"
+    number: int
+    max_iterations: int | None = None
+    phase: str | None = None
+    """The leaf that it is begun for; all attempts on it belong to the iteration."""
+    beyond_limit: bool = False
+    """True when it was begun on purpose although no more were allowed."""
+
+
+class IterationsLimited(Fact, frozen=True):
+    """How many iterations the loop allows was said; no iteration begins with it."""
+
+    type: ClassVar[str] = "iterations-limited"
+    max_iterations: int
+    """0 for no limit."""
+
+
+class IterationEnded(Fact, frozen=True):
+    """A loop iteration ended; the start of the next one ends one that was left open."""
+
+    type: ClassVar[str] = "iteration-ended"
+    number: int
+    summary: str | None = None
+
+
+class AgentRan(Fact, frozen=True):
+    """An agent's command ended, or was ended at its time limit."""
+
+    type: ClassVar[str] = "agent-ran"
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    phase: str
+    """The address of what it worked on; empty for the goal."""
+    status: str
+    """What its run means: completed, failed or needs-human."""
+    exit_code: int | None = None
+    """Minus the number of the signal that ended it."""
+    timed_out: bool = False
+    duration_ms: int | None = None
+    is_repair: bool = False
+    """True when it was to repair what a gate found."""
+    output: str = ""
+    """What it printed; of long output head and tail."""
+    output_bytes: int = 0
+    """How long all of the output was."""
+    output_sha256: str | None = None
+    """sha256 of all of the output's bytes, in hexadecimal."""
+    errors: str = ""
+    """What it printed on standard error, in the same way."""
+    usage: Usage | None = None
+    """Tokens, cost and turns, as far as the agent says."""
+    iteration: int | None = None
+    """Which iteration it was, in a run for the goal."""
