@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypedDict
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state import Sprint
 

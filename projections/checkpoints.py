@@ -5,7 +5,7 @@ from typing import Generic, Protocol
 import msgspec
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
+from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
 from sprintlog.engine.sprint.words import SPRINT_STATUSES
 
 from .catalogue import Reading, State

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.stores.descriptors import read_whole
-from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
+from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
 from sprintlog.engine.log.stores.waiting import locked
 from sprintlog.engine.outside.folders import opened, opened_below
 

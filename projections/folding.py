@@ -1,6 +1,6 @@
 """Whether a log can be read to its end, as every command would have to."""
 
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from .catalogue import SPRINTS, sprint_of
 from .checkpoints import NoCheckpoints

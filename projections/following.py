@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from sprintlog.engine.log.chain import recorded
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 PAUSE_SECONDS = 0.1
 PAUSES_PER_LOOK = 20

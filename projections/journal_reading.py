@@ -4,7 +4,7 @@ from sprintlog.engine.journal import state
 from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.state import JOURNAL, JOURNAL_FORMAT, Journal
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from .catalogue import Reading
 from .checkpoints import NoCheckpoints, SqliteCheckpoints

@@ -25,7 +25,7 @@ from sprintlog.engine.log.append import check_expected, check_key
 from sprintlog.engine.log.envelope import Head, Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Clock, Entropy
-from sprintlog.engine.log.stores.sqlite import WAIT, SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import WAIT, SqliteLog
 from sprintlog.engine.log.stores.waiting import Wait
 from sprintlog.engine.sprint.events import EditObserved, RequestReturned
 from sprintlog.engine.sprint.moments import check_moment
@@ -315,7 +315,7 @@ class Workspace(WorkspacePast):
         Raise `RefusedError` over an existing file.
         """
         # Imported here: no recording command needs it.
-        from sprintlog.engine.log.stores.backup import back_up
+        from sprintlog.engine.log.stores.sqlite.backup import back_up
 
         from .folding import fold_all
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.port import Clock
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.state import Sprint
 from sprintlog.engine.sprint.times import from_milliseconds

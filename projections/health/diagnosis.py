@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from sprintlog.engine.errors import RESCUE
-from sprintlog.engine.log.stores.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
+from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
 
 from ..state_places import NAMES, PROGRESS
 from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Facts

@@ -15,14 +15,18 @@ import msgspec
 
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
-from sprintlog.engine.log.stores.database import head_path
 from sprintlog.engine.log.stores.head_file import HeadFile
-from sprintlog.engine.log.stores.journal_mode import choose_journal_mode
 from sprintlog.engine.log.stores.lock_holder import lock_holders
-from sprintlog.engine.log.stores.page_images import SUFFIXES, PageImages
-from sprintlog.engine.log.stores.private_copy import Stamp, files_now, private_copy
-from sprintlog.engine.log.stores.schema import MIGRATIONS, tables_of_litestream
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.database import head_path
+from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
+from sprintlog.engine.log.stores.sqlite.salvage.page_images import SUFFIXES, PageImages
+from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
+    Stamp,
+    files_now,
+    private_copy,
+)
+from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS, tables_of_litestream
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.outside.borrowed import borrowed
 from sprintlog.engine.outside.repositories import repository_around
 from sprintlog.engine.outside.snapshots.soundness import unsound

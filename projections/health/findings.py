@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from sprintlog.engine.log.envelope import Head
-from sprintlog.engine.log.stores.journal_mode import JournalMode
+from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 
 from ..refreshing import Refreshed
 

@@ -14,9 +14,9 @@ from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableErro
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.port import Clock
 from sprintlog.engine.log.stores.descriptors import give_back, read_whole
-from sprintlog.engine.log.stores.salvage import Salvaged
-from sprintlog.engine.log.stores.salvage import salvage as salvage_log
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.salvage.rescue import Salvaged
+from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage_log
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from ..catalogue import CODEC
 from ..files import EDITS

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.stores.sqlite_reading import SqliteReading
+from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
 
 from ..catalogue import CODEC
 

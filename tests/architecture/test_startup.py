@@ -91,7 +91,7 @@ def test_sprints_wait_for_nothing_of_the_journal() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["sprintlog.engine.log.stores.journal_mode"]
+    assert done.stdout.split() == ["sprintlog.engine.log.stores.sqlite.journal_mode"]
 
 
 def test_only_what_reads_agents_output_imports_its_decoders() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sprintlog.engine.log.envelope import Draft
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place, SprintStarted
 from sprintlog.engine.sprint.plan import create_sprint
 from sprintlog.projections.workspace import Workspace, wall_clock

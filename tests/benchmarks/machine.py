@@ -5,8 +5,8 @@ import platform
 import sqlite3
 from pathlib import Path
 
-from sprintlog.engine.log.stores.journal_mode import file_system
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.journal_mode import file_system
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 _SYNCHRONOUS = {0: "OFF", 1: "NORMAL", 2: "FULL", 3: "EXTRA"}
 

@@ -13,9 +13,9 @@ from sprintlog.cli.output import envelope
 from sprintlog.engine.log.append import place, stamp
 from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.envelope import Draft, Recorded
-from sprintlog.engine.log.stores.identity import SETTLED_NANOSECONDS
-from sprintlog.engine.log.stores.schema import EVENTS
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.identity import SETTLED_NANOSECONDS
+from sprintlog.engine.log.stores.sqlite.schema import EVENTS
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections.catalogue import draft
 from sprintlog.projections.workspace import wall_clock
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import UnreadableError
-from sprintlog.engine.log.stores.backup import check_copy
+from sprintlog.engine.log.stores.sqlite.backup import check_copy
 
 
 def test_a_copy_holds_every_event(sprint: Path, done: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.stores.schema import EVENTS
+from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 
 NEVER_CHANGE = next(text for text in EVENTS if "TRIGGER events_never_change" in text)
 SPOILT = {

@@ -16,7 +16,7 @@ from sprintlog.engine.log.chain import START, event_hash, header, payload_digest
 from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, Draft, Head, Recorded
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.schema import EVENTS
+from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.projections.health.exchanging import _take_all
 from sprintlog.projections.workspace import Workspace
 

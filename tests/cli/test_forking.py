@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections import forking
 from sprintlog.projections.yaml.reader import load
 

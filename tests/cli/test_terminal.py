@@ -17,7 +17,7 @@ import pytest
 from sprintlog.cli.stopped import EXIT_CODES
 from sprintlog.engine.journal.events import JOURNAL_FACTS
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores import sqlite
+from sprintlog.engine.log.stores.sqlite import store
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.tree import Tree
 from sprintlog.projections import Workspace
@@ -93,7 +93,7 @@ def log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     inside.mkdir()
     monkeypatch.chdir(inside)
     # Our own append refuses some of it; a log that is handed in may hold it.
-    monkeypatch.setattr(sqlite, "check_limits", lambda *given, **named: None)
+    monkeypatch.setattr(store, "check_limits", lambda *given, **named: None)
     with Workspace.init(inside, here=True) as workspace:
         append: Callable[..., Any] = workspace.log.append
         drafts = [draft(x, at=AT, actor=f"agent:{EVIL}") for x in history()]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.stores.schema import EVENTS
+from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.engine.sprint.events import NoteAdded
 from sprintlog.projections import Workspace
 from sprintlog.projections.health.verifying import QUICK_EVENTS

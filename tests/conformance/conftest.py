@@ -9,7 +9,7 @@ import pytest
 
 from sprintlog.engine.log.port import Clock, Entropy, Log
 from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 Open = Callable[[Path, Clock, Entropy], Log]
 

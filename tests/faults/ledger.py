@@ -11,7 +11,7 @@ import msgspec
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.projections.health import verifying
 from sprintlog.projections.location import find

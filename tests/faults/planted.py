@@ -11,8 +11,9 @@ import pytest
 from sprintlog.engine.log import chain
 from sprintlog.engine.log.envelope import Appended, Draft, Recorded
 from sprintlog.engine.log.port import Expect, Expected
-from sprintlog.engine.log.stores import salvage, sqlite
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite import store
+from sprintlog.engine.log.stores.sqlite.salvage import rescue
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections import workspace
 from sprintlog.projections.files import StateFiles
 from sprintlog.projections.health import salvaging, verifying
@@ -136,7 +137,7 @@ def know_nothing(patch: pytest.MonkeyPatch) -> None:
 
 def ignore_heads(patch: pytest.MonkeyPatch) -> None:
     """Do not compare the log with its head file."""
-    patch.setattr(sqlite, "check_head", lambda known, hash_at: None)
+    patch.setattr(store, "check_head", lambda known, hash_at: None)
 
 
 def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
@@ -159,9 +160,9 @@ def believe_hashes(patch: pytest.MonkeyPatch) -> None:
         return iter(())
 
     for name in ("follows", "is_whole"):
-        patch.setattr(salvage, name, lambda *given: True)
-    patch.setattr(salvage, "check_chain", believe)
-    patch.setattr(salvage, "check_copy", lambda *given, **options: None)
+        patch.setattr(rescue, name, lambda *given: True)
+    patch.setattr(rescue, "check_chain", believe)
+    patch.setattr(rescue, "check_copy", lambda *given, **options: None)
 
 
 def open_the_damaged(patch: pytest.MonkeyPatch) -> None:
@@ -174,6 +175,6 @@ def open_the_damaged(patch: pytest.MonkeyPatch) -> None:
                 connection.execute("SELECT count(*) FROM events").fetchall()
             finally:
                 connection.close()
-        return salvage.salvage(source, *given, **options)
+        return rescue.salvage(source, *given, **options)
 
     patch.setattr(salvaging, "salvage_log", opened)

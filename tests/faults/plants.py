@@ -8,9 +8,9 @@ from hashlib import sha256
 from typing import Any
 
 from sprintlog.cli import recording
-from sprintlog.engine.log.stores import database, journal_mode
-from sprintlog.engine.log.stores.journal_mode import JournalMode
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite import database, journal_mode
+from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections import files
 from sprintlog.projections.replacing import Spot, forget_left_behind, swap_file
 

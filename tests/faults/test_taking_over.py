@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import RequestQueued
 from sprintlog.engine.sprint.lifecycle import start_sprint
 from sprintlog.engine.sprint.plan import create_sprint

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.envelope import Draft, Recorded
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.database import head_path
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.database import head_path
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections.following import PAUSES_PER_LOOK, follow
 
 from .test_exchange_laws import laws

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.log.envelope import Head
-from sprintlog.engine.log.stores.journal_mode import JournalMode
+from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 from sprintlog.projections.health.diagnosis import FREE_BYTES_MIN, WAL_BYTES_OVERDUE, judge
 from sprintlog.projections.health.findings import (
     ELSEWHERE,

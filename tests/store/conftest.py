@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.log.envelope import Draft
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 DRAFT = Draft(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime")
 

@@ -10,7 +10,7 @@ import pytest
 from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.log.envelope import Draft, Head
 from sprintlog.engine.log.stores.head_file import HeadFile
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 Reopen = Callable[..., SqliteLog]
 

@@ -7,15 +7,15 @@ import pytest
 
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import Draft
-from sprintlog.engine.log.stores import journal_mode
-from sprintlog.engine.log.stores.journal_mode import (
+from sprintlog.engine.log.stores.sqlite import journal_mode
+from sprintlog.engine.log.stores.sqlite.journal_mode import (
     WAL_BYTES_MAX,
     JournalMode,
     choose_journal_mode,
     file_system,
     set_journal_mode,
 )
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 MOUNTS = r"""
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw

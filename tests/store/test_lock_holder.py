@@ -10,7 +10,7 @@ import pytest
 from sprintlog.engine.errors import BusyError
 from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.log.stores.waiting import Wait
 
 HOLD = """

@@ -12,9 +12,9 @@ import pytest
 from sprintlog.engine.log.chain import GENESIS
 from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, Draft, Recorded
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.page_images import PAGE_BYTES, PageImages
-from sprintlog.engine.log.stores.page_rows import PageRows, follows, is_whole
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.salvage.page_images import PAGE_BYTES, PageImages
+from sprintlog.engine.log.stores.sqlite.salvage.page_rows import PageRows, follows, is_whole
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 ROOT_OF_EVENTS = "SELECT rootpage FROM sqlite_master WHERE name = 'events'"
 SIZES = [0, 1, 100, 3900, 3990, 4000, 4100, 9000, 70_000, 1_000_000]

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from sprintlog.engine.log.chain import check_chain
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 PACKAGE = Path(__file__).resolve().parents[2] / ".package"
 OPEN = """
@@ -15,7 +15,7 @@ from pathlib import Path
 from sprintlog.engine.errors import ConflictError
 from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 draft = Draft(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="a")
 log = SqliteLog.open(Path(sys.argv[1]), clock=lambda: 0, entropy=os.urandom)
 """

@@ -11,10 +11,10 @@ import pytest
 from sprintlog.engine.errors import BusyError, UnreadableError
 from sprintlog.engine.log.envelope import Draft, Head, Recorded
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores import salvage as salvaging
 from sprintlog.engine.log.stores.head_file import HeadFile
-from sprintlog.engine.log.stores.salvage import Range, Salvaged, salvage
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.salvage import rescue as salvaging
+from sprintlog.engine.log.stores.sqlite.salvage.rescue import Range, Salvaged, salvage
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from .conftest import entropy_of
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from sprintlog.engine.log.envelope import Draft
-from sprintlog.engine.log.stores.second_look import was_not_read
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.second_look import was_not_read
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 
 def test_sound_log_was_only_not_read(log: SqliteLog, draft: Draft) -> None:

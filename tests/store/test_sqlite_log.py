@@ -18,8 +18,8 @@ from sprintlog.engine.errors import (
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.schema import MIGRATIONS
-from sprintlog.engine.log.stores.sqlite import SqliteLog
+from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.log.stores.waiting import Wait
 
 Reopen = Callable[..., SqliteLog]

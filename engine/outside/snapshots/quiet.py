@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...log.stores.descriptors import is_being_written
-from ...log.stores.journal_mode import MOUNTS, file_system
+from ...log.stores.sqlite.journal_mode import MOUNTS, file_system
 
 IN_MEMORY = frozenset({"ramfs", "tmpfs"})
 LEASING = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "xfs"})

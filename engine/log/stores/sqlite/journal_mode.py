@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ...errors import RESCUE, UnreadableError
+from ....errors import RESCUE, UnreadableError
 
 WAL_BYTES_MAX = 4 * 1024 * 1024
 """A write-ahead log larger than this is carried over into the database."""

@@ -5,12 +5,12 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import RESCUE, NotFoundError, RefusedError, SprintlogError, UnreadableError
-from ..port import Entropy
+from ....errors import RESCUE, NotFoundError, RefusedError, SprintlogError, UnreadableError
+from ...port import Entropy
+from ..waiting import Wait, take
+from .errors import Patience, explained, is_busy
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, check_schema, migrate
-from .sqlite_errors import Patience, explained, is_busy
-from .waiting import Wait, take
 
 BUSY_MILLISECONDS = 250
 """How long SQLite itself waits; longer waits are ours, so that they can be interrupted."""

@@ -12,19 +12,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import BusyError, RefusedError, SprintlogError, UnreadableError
-from ..chain import GENESIS, check_chain
-from ..envelope import Head, Recorded
-from ..port import Clock, Entropy
-from .backup import check_copy
-from .database import head_path
-from .descriptors import give_back
-from .head_file import HeadFile
+from .....errors import BusyError, RefusedError, SprintlogError, UnreadableError
+from ....chain import GENESIS, check_chain
+from ....envelope import Head, Recorded
+from ....port import Clock, Entropy
+from ...descriptors import give_back
+from ...head_file import HeadFile
+from ..backup import check_copy
+from ..database import head_path
+from ..errors import explained
+from ..store import SqliteLog
 from .page_images import PageImages
 from .page_rows import PageRows, follows, is_whole
 from .private_copy import files_now
-from .sqlite import SqliteLog
-from .sqlite_errors import explained
 
 EVENTS_A_STEP = 256
 SAVED, READABLE, DAMAGED, MISSING = "saved", "readable", "damaged", "missing"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .database import head_path
+from ..database import head_path
 from .page_images import SUFFIXES
 
 Stamp = tuple[int, int, int] | None

@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from ...errors import UnreadableError
+from ....errors import UnreadableError
 from .schema import check_schema
 
 _CHUNK = 1 << 20

@@ -6,19 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from ...errors import RefusedError
-from ..append import Stamps, check_expected, check_key, check_limits, meets, place, stamp
-from ..chain import START
-from ..envelope import Appended, Draft, Head, Recorded
-from ..port import Clock, Entropy, Expected
+from ....errors import RefusedError
+from ...append import Stamps, check_expected, check_key, check_limits, meets, place, stamp
+from ...chain import START
+from ...envelope import Appended, Draft, Head, Recorded
+from ...port import Clock, Entropy, Expected
+from ..head_file import HeadFile, check_head
+from ..waiting import Wait
 from .database import create_database, head_path, open_database, wal_path
-from .head_file import HeadFile, check_head
+from .errors import explained, is_busy
 from .identity import Identity
 from .journal_mode import JournalMode, checkpoint_if_large
-from .sqlite_errors import explained, is_busy
-from .sqlite_reading import SqliteReading
-from .sqlite_rows import ROWS_PER_INSERT, insert, insert_each
-from .waiting import Wait
+from .queries import SqliteReading
+from .rows import ROWS_PER_INSERT, insert, insert_each
 
 WAIT = Wait()
 BYTES_PER_CHECKPOINT_LOOK = 2 * 1024 * 1024

@@ -9,8 +9,8 @@ from struct import unpack_from
 
 import msgspec
 
-from ..chain import event_hash, header, misfit, payload_digest
-from ..envelope import DOCUMENT_BYTES_MAX, Recorded
+from ....chain import event_hash, header, misfit, payload_digest
+from ....envelope import DOCUMENT_BYTES_MAX, Recorded
 from .page_images import Image, PageImages
 
 COLUMNS = len(Recorded.__struct_fields__)

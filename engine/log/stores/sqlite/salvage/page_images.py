@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .descriptors import give_back
+from ...descriptors import give_back
 
 PAGE_BYTES = 4096
 """The size of a page where the database's header does not tell any more."""

@@ -6,13 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...errors import RESCUE, UnreadableError
-from ..chain import START, misfit
-from ..envelope import Head, Recorded
-from ..port import Entropy, Row
-from .sqlite_errors import Patience, no_locks
-from .sqlite_rows import READ, events_of
-from .waiting import Wait
+from ....errors import RESCUE, UnreadableError
+from ...chain import START, misfit
+from ...envelope import Head, Recorded
+from ...port import Entropy, Row
+from ..waiting import Wait
+from .errors import Patience, no_locks
+from .rows import READ, events_of
 
 ROWS_PER_READ = 512
 ROWS_PER_SCAN = 512

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
-from ...errors import RESCUE, RefusedError, UnreadableError
-from ..chain import START, check_rows
-from ..envelope import Head
-from ..port import Clock, Entropy
+from ....errors import RESCUE, RefusedError, UnreadableError
+from ...chain import START, check_rows
+from ...envelope import Head
+from ...port import Clock, Entropy
 from .database import head_path
-from .sqlite import SqliteLog
-from .sqlite_errors import explained
+from .errors import explained
+from .store import SqliteLog
 
 PAGES_A_STEP = 4096
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from ...errors import RESCUE, UnreadableError
+from ....errors import RESCUE, UnreadableError
 
 APPLICATION_ID = 0x73706C67
 """`splg`, in the database's header: what `file` and we know a log by."""

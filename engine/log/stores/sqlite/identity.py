@@ -7,7 +7,7 @@ writes: SQLite goes on writing into a file that has no name any more.
 import os
 from pathlib import Path
 
-from ...errors import RefusedError, UnreadableError
+from ....errors import RefusedError, UnreadableError
 from .database import wal_path
 
 SETTLED_NANOSECONDS = 1_000_000_000

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ...errors import RESCUE, UnreadableError
-from ..chain import FIELD_KINDS, misfit
-from ..envelope import Recorded
+from ....errors import RESCUE, UnreadableError
+from ...chain import FIELD_KINDS, misfit
+from ...envelope import Recorded
 
 ROWS_PER_INSERT = 64
 

@@ -1,0 +1,1 @@
+"""The log in a SQLite database, and what only SQLite needs."""
