@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import SprintlogError
 
 if TYPE_CHECKING:
-    from sprintlog.engine.sprint.actions import Action
+    from sprintlog.engine.sprint.agent.actions import Action
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

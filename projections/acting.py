@@ -8,7 +8,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import EditObserved
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .catalogue import State
 from .files import StateFiles
@@ -16,7 +16,7 @@ from .location import Location
 from .reading import Reader
 
 if TYPE_CHECKING:
-    from sprintlog.engine.journal.state import Journal
+    from sprintlog.engine.journal.state.journal import Journal
 
 Decide = Callable[[Sprint, str], list[Fact]]
 """A command with its arguments: from the sprint and the time to the facts."""

@@ -8,9 +8,9 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.sprint.adopting import adopt_edit
+from sprintlog.engine.sprint.document.adoption import adopt_edit
 from sprintlog.engine.sprint.events import EditAdopted, EditObserved
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .acting import ActingWorkspace
 from .catalogue import CODEC, sprint_stream

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.sprint.rollback import iteration_end
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.times import from_milliseconds, parse
+from sprintlog.engine.sprint.iterations.rollback import iteration_end
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import from_milliseconds, parse
 
 if TYPE_CHECKING:
-    from sprintlog.engine.journal.state import Journal
+    from sprintlog.engine.journal.state.journal import Journal
 
 FORMS = "position:N, version:N, iter:N, best, start, an ISO time, or `2h ago`"
 

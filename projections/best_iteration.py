@@ -10,8 +10,8 @@ from msgspec.structs import asdict
 from sprintlog.engine.iterations.alerts import CRITICAL
 from sprintlog.engine.iterations.classify import STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
 from sprintlog.engine.iterations.deltas import Deltas
+from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, exact, rounded, shown
-from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.loops import MESSAGE as LOOP_MESSAGE
 from sprintlog.engine.iterations.metrics import GROUPS
 from sprintlog.engine.iterations.recommend import Recommendation

@@ -10,12 +10,12 @@ from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.upcast import UPCASTS
 from sprintlog.engine.masking import mask_texts
-from sprintlog.engine.sprint import state as sprints
 from sprintlog.engine.sprint.events import FACTS
 from sprintlog.engine.sprint.fold import Event, fold
-from sprintlog.engine.sprint.rollback import Interval
-from sprintlog.engine.sprint.state import STATE_FORMAT, Sprint
-from sprintlog.engine.sprint.times import normalise
+from sprintlog.engine.sprint.iterations.rollback import Interval
+from sprintlog.engine.sprint.state import sprint as sprints
+from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, Sprint
+from sprintlog.engine.sprint.state.times import normalise
 
 
 def _of_the_journal() -> tuple[type[Fact], ...]:

@@ -6,7 +6,7 @@ import msgspec
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
-from sprintlog.engine.sprint.words import SPRINT_STATUSES
+from sprintlog.engine.sprint.state.words import SPRINT_STATUSES
 
 from .catalogue import Reading, State
 

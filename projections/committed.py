@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.git.borrowed import Borrowed, borrowed
+from sprintlog.engine.adapters.git.repositories import repository_around
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.outside.borrowed import Borrowed, borrowed
-from sprintlog.engine.outside.repositories import repository_around
 
 IsSame = Callable[[bytes, bytes], bool]
 """Tells whether an older text and a newer one are the same document."""

@@ -13,11 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
 from sprintlog.engine.log.stores.waiting import locked
-from sprintlog.engine.outside.folders import opened, opened_below
 
 from .location import Location
 from .replacing import (

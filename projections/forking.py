@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.events import (
     SprintCompiled,
     SprintImported,
 )
-from sprintlog.engine.sprint.plan import check_sprint_id
+from sprintlog.engine.sprint.plan.create import check_sprint_id
 
 from .catalogue import CODEC, draft, sprint_stream
 from .taking_place import free_place

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.fold import Event, fold
-from sprintlog.engine.sprint.state import Sprint, pack, unpack
+from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
 
 class Follower(Protocol):

@@ -4,8 +4,8 @@ from typing import Any, Protocol
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.document import Document
-from sprintlog.engine.journal.state import Journal
-from sprintlog.engine.journal.strangers import ELSEWHERE, stranger
+from sprintlog.engine.journal.intake.strangers import ELSEWHERE, stranger
+from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.sprint.events import EditObserved
 
 from . import progress_json

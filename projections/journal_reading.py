@@ -1,9 +1,9 @@
 """How the journal is read: its ids and counts for the rules, its texts for all else."""
 
-from sprintlog.engine.journal import state
 from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.fold import fold
-from sprintlog.engine.journal.state import JOURNAL, JOURNAL_FORMAT, Journal
+from sprintlog.engine.journal.state import journal
+from sprintlog.engine.journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from .catalogue import Reading
@@ -16,8 +16,8 @@ JOURNALS: Reading[Journal] = Reading(
     begin=lambda _: Journal(),
     fold=fold,
     rollbacks=lambda _: [],
-    pack=state.pack,
-    unpack=state.unpack,
+    pack=journal.pack,
+    unpack=journal.unpack,
     format=JOURNAL_FORMAT,
 )
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.iterations.evaluation import Fetch, Judge, Judgement, Scored
 from sprintlog.engine.iterations.events import (
     IterationMeasured,
     MeasurementFailed,
     RulesSet,
 )
-from sprintlog.engine.iterations.judging import Fetch, Judge, Judgement, Scored
 from sprintlog.engine.iterations.recommend import (
     Recommendation,
     recommend,
@@ -22,15 +22,15 @@ from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Tracker
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import IterationEnded
-from sprintlog.engine.sprint.loop import is_used_up
-from sprintlog.engine.sprint.measuring import (
+from sprintlog.engine.sprint.goal.settings import max_iterations
+from sprintlog.engine.sprint.iterations.loop import is_used_up
+from sprintlog.engine.sprint.iterations.measurement import (
     last_measured,
     measured_on_path,
     unmeasured_iteration,
 )
-from sprintlog.engine.sprint.ralph_settings import max_iterations
-from sprintlog.engine.sprint.rollback import lies_on, path
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.rollback import lies_on, path
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .catalogue import CODEC, sprint_stream
 

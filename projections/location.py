@@ -5,8 +5,8 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.git.repositories import common_directory, linked_directory
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.outside.repositories import common_directory, linked_directory
 
 from .replacing import replace_file
 

@@ -2,9 +2,9 @@
 
 import os
 
-from sprintlog.engine.sprint.measuring import LOOP_ID
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.words import COMPLETED
+from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .acting import ActingWorkspace
 from .catalogue import sprint_stream

@@ -9,9 +9,9 @@ from pathlib import PurePosixPath
 
 from sprintlog.engine.journal.events import PLACE
 from sprintlog.engine.sprint.events import HookTaskSpawned
-from sprintlog.engine.sprint.hook_tasks import tasks_of
-from sprintlog.engine.sprint.ralph_settings import hooks_of
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.goal.hook_tasks import tasks_of
+from sprintlog.engine.sprint.goal.settings import hooks_of
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .acting import ActingWorkspace
 from .files import CHECKSUM_SUFFIX

@@ -10,7 +10,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal.document import Document
-from sprintlog.engine.journal.shapes import Entry, Shape
+from sprintlog.engine.journal.state.shapes import Entry, Shape
 
 
 def render(document: Document) -> bytes:

@@ -1,6 +1,6 @@
 """PROGRESS.yaml: the settled document of a sprint as YAML text, and nothing else."""
 
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .yaml.writer import dump
 

@@ -8,8 +8,8 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.engine.sprint.rollback import lies_on, path
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.rollback import lies_on, path
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .catalogue import CODEC, Reading, State
 from .checkpoints import EVERY, Checkpoints

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
+from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditObserved
-from sprintlog.engine.sprint.patch import diff
 
 from .catalogue import State
 from .files import Seen, StateFiles, way_out

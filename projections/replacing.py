@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
+from sprintlog.engine.adapters.folders import opened
 from sprintlog.engine.log.stores.descriptors import give_back, is_being_written
-from sprintlog.engine.outside.folders import opened
 
 AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 

@@ -6,13 +6,13 @@ restore that was cut short is finished, given up or taken back by its plan.
 
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.folders import may_take_files
+from sprintlog.engine.adapters.snapshots.entries import Snapshot
+from sprintlog.engine.adapters.snapshots.plan import Plan, against, below, plan, reverse
+from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.outside.folders import may_take_files
-from sprintlog.engine.outside.snapshots.entries import Snapshot
-from sprintlog.engine.outside.snapshots.plan import Plan, against, below, plan, reverse
-from sprintlog.engine.outside.snapshots.store import Store
-from sprintlog.engine.sprint.held import Restore
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.held import Restore
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .acting import ActingWorkspace
 from .own_paths import own_paths

@@ -10,30 +10,30 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.snapshots.branch import make_branch
+from sprintlog.engine.adapters.snapshots.capture import Taken
+from sprintlog.engine.adapters.snapshots.entries import LeftOut, Snapshot
+from sprintlog.engine.adapters.snapshots.extract import extract
+from sprintlog.engine.adapters.snapshots.placement import Placed, place
+from sprintlog.engine.adapters.snapshots.plan import Plan, needed, plan
+from sprintlog.engine.adapters.snapshots.store import SEE, Store
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.iterations.events import ArtifactsApplied
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.outside.snapshots.branching import make_branch
-from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
-from sprintlog.engine.outside.snapshots.extracting import extract
-from sprintlog.engine.outside.snapshots.placing import Placed, place
-from sprintlog.engine.outside.snapshots.plan import Plan, needed, plan
-from sprintlog.engine.outside.snapshots.store import SEE, Store
-from sprintlog.engine.outside.snapshots.taking import Taken
 from sprintlog.engine.sprint.events import (
     BEFORE_RESTORE,
     FilesRestored,
     KeptCopy,
     RestoreStarted,
 )
-from sprintlog.engine.sprint.held import HeldSnapshot, Restore
-from sprintlog.engine.sprint.snapshots import (
+from sprintlog.engine.sprint.iterations.snapshots import (
     current_iteration,
     end_restore,
     give_restore_up,
     start_restore,
 )
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.held import HeldSnapshot, Restore
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .acting import ActingWorkspace, Envelope, Outcome
 from .best_iteration import artifacts_path

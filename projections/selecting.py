@@ -13,10 +13,10 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import Injection
-from sprintlog.engine.sprint.injection import addresses
-from sprintlog.engine.sprint.rollback import iteration_end
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.times import parse
+from sprintlog.engine.sprint.iterations.rollback import iteration_end
+from sprintlog.engine.sprint.plan.injection import addresses
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import parse
 
 from .as_of import Point, parse_point, version_at
 from .catalogue import CODEC, sprint_of

@@ -10,20 +10,19 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.snapshots.capture import Limits, Taken, take
+from sprintlog.engine.adapters.snapshots.entries import LeftOut, Snapshot
+from sprintlog.engine.adapters.snapshots.plan import lies_in, meant
+from sprintlog.engine.adapters.snapshots.store import FILES, Store
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.outside.snapshots.entries import LeftOut, Snapshot
-from sprintlog.engine.outside.snapshots.plan import lies_in, meant
-from sprintlog.engine.outside.snapshots.store import FILES, Store
-from sprintlog.engine.outside.snapshots.taking import Limits, Taken, take
 from sprintlog.engine.sprint.events import (
     FileLeft,
     SnapshotsPruned,
     SnapshotTaken,
 )
-from sprintlog.engine.sprint.held import HeldSnapshot
-from sprintlog.engine.sprint.snapshots import (
+from sprintlog.engine.sprint.iterations.snapshots import (
     KEEP_DEFAULT,
     current_iteration,
     prune_snapshots,
@@ -32,8 +31,9 @@ from sprintlog.engine.sprint.snapshots import (
     snapshot_of,
     take_snapshot,
 )
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.times import parse
+from sprintlog.engine.sprint.state.held import HeldSnapshot
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import parse
 
 from .acting import ActingWorkspace, Envelope, Outcome
 from .as_of import target_of

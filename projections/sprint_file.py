@@ -6,8 +6,8 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.iterations.events import ADOPT as ADOPT
 from sprintlog.engine.iterations.events import REFUSE as REFUSE
 from sprintlog.engine.sprint.events import EditObserved, Place
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.words import COMPLETED
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import COMPLETED
 
 from . import progress_yaml
 from .files import StateFiles
@@ -74,7 +74,7 @@ class SprintFile:
     def load(self, content: bytes, *, file: str) -> object:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
         # Read only when somebody edited a file: the reader is not on the hot path.
-        from sprintlog.engine.sprint.first_generation import (
+        from sprintlog.engine.sprint.document.first_generation import (
             is_first_generation,
             with_phases,
         )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sprintlog.engine.sprint.transitions import check_exists
+from sprintlog.engine.sprint.state.transitions import check_exists
 
 from .workspace_reading import WorkspaceReading
 from .yaml.writer import dump

@@ -5,7 +5,7 @@ That is asked whenever a place is used, for a log may be anybody's.
 
 import re
 
-from sprintlog.engine.outside.folders import may_take_files
+from sprintlog.engine.adapters.folders import may_take_files
 
 PROGRESS = "PROGRESS.yaml"
 JOURNALS = ("progress.json", "journal.json")

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.events import ForkCreated, RequestOrigin, SprintStarted
-from sprintlog.engine.sprint.queue import take_over
-from sprintlog.engine.sprint.queue_returns import for_the_next_sprint
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.tree import Data
+from sprintlog.engine.sprint.queue.requests import take_over
+from sprintlog.engine.sprint.queue.returns import for_the_next_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.tree import Data
 
 from .catalogue import CODEC, sprint_of
 

@@ -4,8 +4,8 @@ from typing import Protocol
 
 from sprintlog.engine.log.fact import Fact, Kind
 from sprintlog.engine.sprint.events import Place
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.words import COMPLETED
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .sprint_file import Acting, sprint_files
 

@@ -8,9 +8,9 @@ the same.
 import os
 from pathlib import Path
 
+from sprintlog.engine.adapters.git.repositories import Repository, repository_around
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.stores.descriptors import read_whole
-from sprintlog.engine.outside.repositories import Repository, repository_around
 
 from .location import DATABASE, Location
 
@@ -96,7 +96,7 @@ def _is_tracked(folder: Path) -> bool:
 
 def _git_tracks(repository: Repository, path: str) -> bool:
     # Imported here: no recording command needs it where the log is in the git directory.
-    from sprintlog.engine.outside.borrowed import borrowed
+    from sprintlog.engine.adapters.git.borrowed import borrowed
 
     try:
         with borrowed(repository, os.environ) as git:

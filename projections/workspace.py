@@ -28,10 +28,10 @@ from sprintlog.engine.log.port import Clock, Entropy
 from sprintlog.engine.log.stores.sqlite.store import WAIT, SqliteLog
 from sprintlog.engine.log.stores.waiting import Wait
 from sprintlog.engine.sprint.events import EditObserved, RequestReturned
-from sprintlog.engine.sprint.moments import check_moment
-from sprintlog.engine.sprint.queue_returns import with_returns
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.times import normalise
+from sprintlog.engine.sprint.queue.returns import with_returns
+from sprintlog.engine.sprint.state.moments import check_moment
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import normalise
 
 from . import location as locations
 from .acting import Acted as Acted
@@ -51,7 +51,7 @@ from .workspace_past import WorkspacePast
 from .workspace_reading import JOURNAL
 
 if TYPE_CHECKING:
-    from sprintlog.engine.journal.state import Journal
+    from sprintlog.engine.journal.state.journal import Journal
 
 TRIES_MAX = 1000
 """How often an action is decided anew because somebody else was first."""

@@ -11,9 +11,9 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.port import Clock
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.times import from_milliseconds
-from sprintlog.engine.sprint.words import COMPLETED
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .as_of import parse_point, version_at
 from .catalogue import SPRINTS, sprint_of, sprint_stream
@@ -24,7 +24,7 @@ from .reading import Reader
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.document import Document
-    from sprintlog.engine.journal.state import Journal
+    from sprintlog.engine.journal.state.journal import Journal
 
 JOURNAL = "journal"
 """The name of the journal's stream."""

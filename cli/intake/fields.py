@@ -11,7 +11,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from sprintlog.engine.sprint import words
+from sprintlog.engine.sprint.state import words
 
 
 class OneOf:

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.journal.checks import REQUIRED
-from sprintlog.engine.journal.strangers import ELSEWHERE, stranger
-from sprintlog.engine.journal.taking import FIRST_SCHEMA, schema_version
+from sprintlog.engine.journal.intake.foreign import FIRST_SCHEMA, schema_version
+from sprintlog.engine.journal.intake.strangers import ELSEWHERE, stranger
+from sprintlog.engine.journal.state.checks import REQUIRED
 
 from .journal_models import Journal
 from .json_reader import load

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from sprintlog.engine.journal import ids, words
+from sprintlog.engine.journal.state import ids, words
 
 from .fields import OneOf, Text
 

@@ -8,11 +8,15 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.sprint.first_generation import LISTS, is_first_generation, with_phases
-from sprintlog.engine.sprint.gate_policy import check_gates
-from sprintlog.engine.sprint.plan import check_id, check_sprint_id
-from sprintlog.engine.sprint.ralph_settings import RALPH
-from sprintlog.engine.sprint.tree import CHILDREN, Tree
+from sprintlog.engine.sprint.document.first_generation import (
+    LISTS,
+    is_first_generation,
+    with_phases,
+)
+from sprintlog.engine.sprint.gates.policy import check_gates
+from sprintlog.engine.sprint.goal.settings import RALPH
+from sprintlog.engine.sprint.plan.create import check_id, check_sprint_id
+from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.projections.yaml.reader import AsWritten, load
 
 from .fields import Open

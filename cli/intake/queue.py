@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.queue import Asked
-from sprintlog.engine.sprint.queue_rules import Rule
-from sprintlog.engine.sprint.queue_view import QUEUE
-from sprintlog.engine.sprint.spots import parse_position
+from sprintlog.engine.sprint.plan.spots import parse_position
+from sprintlog.engine.sprint.queue.requests import Asked
+from sprintlog.engine.sprint.queue.rules import Rule
+from sprintlog.engine.sprint.queue.view import QUEUE
 from sprintlog.projections.yaml.reader import load as load_yaml
 from sprintlog.projections.yaml.writer import dump
 

@@ -10,8 +10,8 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.log.port import DOCUMENT_BYTES_MAX
-from sprintlog.engine.sprint.plan import is_same_sprint
-from sprintlog.engine.sprint.times import normalise
+from sprintlog.engine.sprint.plan.create import is_same_sprint
+from sprintlog.engine.sprint.state.times import normalise
 from sprintlog.projections.committed import Committed, committed_file
 from sprintlog.projections.yaml.reader import AsWritten, load
 

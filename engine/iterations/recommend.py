@@ -7,9 +7,9 @@ from typing import NamedTuple
 from .alerts import CRITICAL, HIGH, MEDIUM
 from .classify import FORWARD, STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
 from .deltas import improved
+from .evaluation import Judgement, Scored
 from .events import MeasurementFailed, RecommendationGiven, RulesSet
 from .exact import exact, shown
-from .judging import Judgement, Scored
 from .loops import MESSAGE as LOOP_MESSAGE
 from .target import behind_best, is_setback, rollback_target
 

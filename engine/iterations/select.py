@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from .alerts import CRITICAL, HIGH, alerts
 from .deltas import deltas
+from .evaluation import Judgement
 from .events import BestSelected, RulesSet
 from .exact import exact, rounded, short, shown
-from .judging import Judgement
 from .metrics import not_verified
 from .score import Score, compared
 from .tracker import BASELINE_NUMBER, Best

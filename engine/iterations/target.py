@@ -5,9 +5,9 @@ from fractions import Fraction
 from itertools import chain
 
 from .alerts import CRITICAL, HIGH
+from .evaluation import Judgement, Scored
 from .events import RulesSet
 from .exact import exact, rounded
-from .judging import Judgement, Scored
 from .metrics import not_verified
 from .score import compared
 from .select import SCORE_PLACES

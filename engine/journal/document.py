@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from ..log.fact import Fact
 from . import events as f
 from .fold import Event
-from .shapes import Entry, Learning, Pattern
-from .state import JOURNAL
+from .state.journal import JOURNAL
+from .state.shapes import Entry, Learning, Pattern
 
 
 class Document:

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from ..log.fact import Fact, Kind
-from .checks import event_time
-from .shapes import Entry, Learning, Pattern
+from .state.checks import event_time
+from .state.shapes import Entry, Learning, Pattern
 
 PLACE = ".ralph/progress.json"
 """Where a journal's file is where nobody says otherwise (R157)."""

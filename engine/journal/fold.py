@@ -8,8 +8,8 @@ from typing import Any
 
 from ..log.fact import Fact
 from . import events as f
-from .ids import iteration_reached, number_of
-from .state import Journal
+from .state.ids import iteration_reached, number_of
+from .state.journal import Journal
 
 Event = tuple[int, str, Fact]
 """Version, time it happened, and the fact."""

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from ..errors import NotFoundError, RefusedError
 from ..log.fact import Fact
 from . import events as f
-from .checks import check_entry, check_learning, check_pattern
-from .ids import NUMBER_MAX, entry_id
-from .shapes import Entry, Learning, Pattern
-from .state import Journal
+from .state.checks import check_entry, check_learning, check_pattern
+from .state.ids import NUMBER_MAX, entry_id
+from .state.journal import Journal
+from .state.shapes import Entry, Learning, Pattern
 
 
 def open_journal(

@@ -6,9 +6,9 @@ from ..errors import RefusedError
 from ..log.fact import Fact, fact_of
 from . import events as f
 from . import rules
-from .shapes import Entry, Learning, Pattern, Shape
-from .state import Journal
-from .taking import shape_of
+from .intake.foreign import shape_of
+from .state.journal import Journal
+from .state.shapes import Entry, Learning, Pattern, Shape
 
 Part = TypeVar("Part", bound=Shape)
 

@@ -8,22 +8,6 @@ from typing import Any
 
 from ..iterations.tracker import TAKE, Tracker
 from ..log.fact import Fact
-from . import (
-    dynamic_steps,
-    gate_checks,
-    hook_tasks,
-    injection,
-    lifecycle,
-    loop,
-    phases,
-    plan,
-    queue,
-    ralph,
-    reflection,
-    rollback,
-    snapshots,
-    spent,
-)
 from .events import (
     AgentRan,
     DynamicStepAdded,
@@ -34,22 +18,29 @@ from .events import (
     SprintImported,
     StepInjected,
 )
-from .queue_view import says_queue
-from .rollback import Interval
-from .state import Plan, Record, Sprint
+from .gates import checks
+from .goal import dynamic_steps, goal, hook_tasks, reflection
+from .iterations import loop, rollback, snapshots
+from .iterations.rollback import Interval
+from .phases import leaves, lifecycle
+from .plan import create, injection
+from .queue import requests
+from .queue.view import says_queue
+from .state import spent
+from .state.sprint import Plan, Record, Sprint
 
 EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
-    **plan.EVOLVE,
+    **create.EVOLVE,
     **lifecycle.EVOLVE,
-    **phases.EVOLVE,
+    **leaves.EVOLVE,
     **injection.EVOLVE,
-    **gate_checks.EVOLVE,
+    **checks.EVOLVE,
     **loop.EVOLVE,
     **reflection.EVOLVE,
     **dynamic_steps.EVOLVE,
-    **ralph.EVOLVE,
+    **goal.EVOLVE,
     **hook_tasks.EVOLVE,
-    **queue.EVOLVE,
+    **requests.EVOLVE,
 }
 """How each execution fact changes the Plan."""
 
@@ -76,7 +67,7 @@ def fold(
     if live is not None and len(live) == 1:
         # One stretch from the root: everything that comes is in force.
         live = None
-    plan, record, version = sprint.plan, sprint.record, sprint.version
+    create, record, version = sprint.plan, sprint.record, sprint.version
     for version, at, fact in events:
         kind = type(fact)
         if kind in RECORD:
@@ -84,14 +75,14 @@ def fold(
         evolve = EVOLVE.get(kind)
         if evolve is not None and (live is None or rollback.lies_on(live, version)):
             if kind is not SprintImported:
-                plan.touched = True
+                create.touched = True
             elif _says_all(fact):
                 # What its queue says stands for all that was queued and decided before.
-                plan.imported_at = version
-                plan.decisions.clear()
-            evolve(plan, fact, at)
+                create.imported_at = version
+                create.decisions.clear()
+            evolve(create, fact, at)
             # Last: a patch was made against the document as the fact before left it.
-            plan.last_at = at
+            create.last_at = at
         if seen is not None:
             seen(version, fact)
     sprint.version = version
@@ -108,11 +99,11 @@ def _says_all(fact: Fact) -> bool:
 def _record_imported(record: Record, fact: SprintImported, version: int) -> None:
     record.iteration_max = max(record.iteration_max, fact.iteration)
     record.imported_at = version
-    queue.record_ids(record, fact)
+    requests.record_ids(record, fact)
 
 
 def _record_compiled(record: Record, fact: SprintCompiled, version: int) -> None:
-    queue.record_ids(record, fact)
+    requests.record_ids(record, fact)
 
 
 def _tracked(
@@ -132,7 +123,7 @@ RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     SprintCompiled: _record_compiled,
     SprintImported: _record_imported,
     **snapshots.RECORD,
-    **queue.RECORD,
+    **requests.RECORD,
     **{fact: _tracked(take) for fact, take in TAKE.items()},
 }
 """What the Record keeps of a fact, whatever was rolled back since."""

@@ -11,30 +11,31 @@ from msgspec import structs
 from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
 from ..log.fact import Fact, fact_of
-from . import dynamic_steps, hook_tasks, lifecycle, notes, phases, ralph
 from . import events as f
-from .deciding import apply_artifacts, set_rules
+from .agent.runs import record_run
 from .events import goal as r
 from .events import history as a
 from .events import queue as q
 from .events import snapshots as s
-from .gate_checks import record_gate
-from .gates import GateResult
-from .injection import inject_phases, inject_steps
-from .loop import end_iteration, limit_iterations, start_iteration
-from .measuring import (
+from .gates.checks import record_gate
+from .gates.gate import GateResult
+from .goal import dynamic_steps, goal, hook_tasks
+from .iterations.decisions import apply_artifacts, set_rules
+from .iterations.loop import end_iteration, limit_iterations, start_iteration
+from .iterations.measurement import (
     capture_baseline,
     fail_measurement,
     measure_iteration,
     observed_measurement,
 )
-from .plan import create_sprint, import_document
-from .queue import wish_request
-from .queue_decisions import decide_request, reopen_request
-from .rollback import roll_back
-from .state import Sprint
-from .transitions import check_exists
-from .work import record_run
+from .iterations.rollback import roll_back
+from .phases import leaves, lifecycle, notes
+from .plan.create import create_sprint, import_document
+from .plan.injection import inject_phases, inject_steps
+from .queue.decisions import decide_request, reopen_request
+from .queue.requests import wish_request
+from .state.sprint import Sprint
+from .state.transitions import check_exists
 
 _STRUCTURAL: tuple[type[Fact], ...] = (
     f.SprintCompiled,
@@ -171,7 +172,7 @@ def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> li
         case i.RulesSet():
             return set_rules(sprint, rules=fact)
         case f.PhaseFailed():
-            return phases.fail_phase(sprint, at=at, **given)
+            return leaves.fail_phase(sprint, at=at, **given)
         case _:
             return _as_it_is(sprint, fact)
 
@@ -187,7 +188,7 @@ def _of_goal(sprint: Sprint, fact: Fact, at: str) -> list[Fact]:
                 sprint, step=fact.id, status=fact.status, prompt=fact.prompt
             )
         case r.IterationFailed():
-            return ralph.fail_iteration(
+            return goal.fail_iteration(
                 sprint,
                 error=fact.error,
                 category=fact.category,
@@ -195,7 +196,7 @@ def _of_goal(sprint: Sprint, fact: Fact, at: str) -> list[Fact]:
                 at=at,
             )
         case r.GoalCompleted():
-            return ralph.complete_goal(sprint, summary=fact.summary)
+            return goal.complete_goal(sprint, summary=fact.summary)
         case r.HookTaskSpawned(transcript=""):
             return hook_tasks.spawn_hook(
                 sprint, hook_id=fact.hook_id, iteration=fact.iteration, pid=fact.pid
@@ -246,18 +247,18 @@ _COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
     f.SprintCompleted: lifecycle.complete_sprint,
     f.SprintReopened: lifecycle.reopen_sprint,
     f.ActivitySeen: lifecycle.beat,
-    f.PhaseStarted: phases.start_phase,
-    f.PhaseCompleted: phases.complete_phase,
-    f.WorkDone: phases.end_work,
-    f.PhaseBlocked: phases.block_phase,
-    f.PhaseSkipped: phases.skip_phase,
-    f.PhaseRetried: phases.retry_phase,
-    f.PhaseReopened: phases.reopen_phase,
+    f.PhaseStarted: leaves.start_phase,
+    f.PhaseCompleted: leaves.complete_phase,
+    f.WorkDone: leaves.end_work,
+    f.PhaseBlocked: leaves.block_phase,
+    f.PhaseSkipped: leaves.skip_phase,
+    f.PhaseRetried: leaves.retry_phase,
+    f.PhaseReopened: leaves.reopen_phase,
     f.IterationStarted: start_iteration,
     f.IterationEnded: end_iteration,
     f.IterationsLimited: limit_iterations,
     f.NoteAdded: notes.add_note,
-    r.GoalSet: ralph.set_goal,
+    r.GoalSet: goal.set_goal,
     q.RequestReopened: reopen_request,
     r.HookTaskSpawned: hook_tasks.spawn_hook,
     r.HookTaskRunning: hook_tasks.run_hook,

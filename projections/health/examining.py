@@ -13,6 +13,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from sprintlog.engine.adapters.git.borrowed import borrowed
+from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.snapshots.soundness import unsound
+from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
@@ -27,10 +31,6 @@ from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
 )
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS, tables_of_litestream
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.engine.outside.borrowed import borrowed
-from sprintlog.engine.outside.repositories import repository_around
-from sprintlog.engine.outside.snapshots.soundness import unsound
-from sprintlog.engine.outside.snapshots.store import ASIDE, STORE
 
 from ..files import CHECKSUM_SUFFIX, EDITS
 from ..location import DATABASE, Location

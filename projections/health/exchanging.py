@@ -9,13 +9,13 @@ from sprintlog.engine.errors import (
     SprintlogError,
     UnreadableError,
 )
-from sprintlog.engine.journal.state import JOURNAL
+from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Draft, Head, Recorded
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.sprint.events import Place
-from sprintlog.engine.sprint.plan import check_sprint_id
+from sprintlog.engine.sprint.plan.create import check_sprint_id
 
 from .. import progress_json, progress_yaml
 from ..catalogue import CODEC, State, sprint_of, sprint_stream

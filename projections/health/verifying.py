@@ -6,13 +6,13 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from sprintlog.engine.errors import SprintlogError, UnreadableError
-from sprintlog.engine.journal.state import JOURNAL
-from sprintlog.engine.journal.taking import remarks
+from sprintlog.engine.journal.intake.foreign import remarks
+from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, Recorded
-from sprintlog.engine.sprint.contradictions import contradictions
+from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import SprintImported
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC, State, sprint_stream
 from ..journal_file import JournalFile

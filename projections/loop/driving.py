@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.agents.hearing import Hearing, hear
+from sprintlog.engine.adapters.processes.agent_command import AgentRun, run_agent
+from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.outside.agent_command import AgentRun, run_agent
-from sprintlog.engine.outside.agents.hearing import Hearing, hear
-from sprintlog.engine.outside.signals import Signals
-from sprintlog.engine.sprint import lifecycle
-from sprintlog.engine.sprint.answers import Verdict, judge
+from sprintlog.engine.sprint.agent.answers import Verdict, judge
 from sprintlog.engine.sprint.events import AgentRan
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..refreshing import Refreshed
 from ..workspace import Outcome, Workspace

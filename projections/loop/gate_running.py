@@ -10,16 +10,16 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.processes import process
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
-from sprintlog.engine.outside import processes
 from sprintlog.engine.sprint.events import GateStarted
-from sprintlog.engine.sprint.gate_checks import check_gate, interrupt_gate, start_gate
-from sprintlog.engine.sprint.gate_policy import gate_of
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.gates.checks import check_gate, interrupt_gate, start_gate
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC
 from ..refreshing import Refreshed
@@ -42,10 +42,10 @@ class GateRun(NamedTuple):
 
 def is_alive(started: GateStarted) -> bool:
     """Tell whether the process that began a run is still at it."""
-    known = processes.Process(started.pid, started.process_started, started.boot_id)
+    known = process.Process(started.pid, started.process_started, started.boot_id)
     if started.pid == os.getpid():
         return started.run in _RUNS
-    return processes.is_alive(known)
+    return process.is_alive(known)
 
 
 def run_gate(
@@ -85,7 +85,7 @@ def run_gate(
     if key is not None and workspace.log.find_key(key):
         return GateRun(act(_nothing, key=key, key_digest=key_digest), [])
     run = os.urandom(8).hex()
-    this = processes.process()
+    this = process.process()
     _RUNS.add(run)
     try:
         began = act(_begins(workspace, run, this, phase, timeout_seconds), expect=expect)
@@ -116,7 +116,7 @@ def run_gate(
 def _begins(
     workspace: Workspace,
     run: str,
-    this: processes.Process,
+    this: process.Process,
     phase: str | None,
     timeout_seconds: float | None,
 ) -> Callable[[Sprint, str], list[Fact]]:
@@ -151,7 +151,7 @@ def _run(
     pass_on: Iterable[str],
 ) -> GateResult:
     # Imported here: no other recording command needs it.
-    from sprintlog.engine.outside.gate_script import environment_of, run_script
+    from sprintlog.engine.adapters.processes.gate_script import environment_of, run_script
 
     node = sprint.plan.tree.find(started.phase)
     script = gate_of(node).script if node is not None else None

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from sprintlog.engine.adapters.processes import process as processes
 from sprintlog.engine.errors import BusyError
-from sprintlog.engine.outside import processes
 
 PATIENCE_SECONDS = 15.0
 """How long what a dead loop left running may take to end."""

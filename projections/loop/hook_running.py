@@ -12,12 +12,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
+from sprintlog.engine.adapters.processes.hook_command import run_hook_command
+from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.outside.hook_command import run_hook_command
-from sprintlog.engine.outside.signals import Signals
-from sprintlog.engine.sprint import hook_tasks
-from sprintlog.engine.sprint.actions import HookRun
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.agent.actions import HookRun
+from sprintlog.engine.sprint.goal import hook_tasks
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 Act = Callable[[Callable[[Sprint, str], list[Fact]]], object]
 

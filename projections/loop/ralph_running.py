@@ -5,20 +5,20 @@ from pathlib import Path
 
 from msgspec import structs
 
+from sprintlog.engine.adapters.snapshots.capture import Limits
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.masking import mask
-from sprintlog.engine.outside.snapshots.taking import Limits
-from sprintlog.engine.sprint.actions import Action, HookRun
-from sprintlog.engine.sprint.answers import Verdict
-from sprintlog.engine.sprint.hook_tasks import tasks_of
-from sprintlog.engine.sprint.loop import open_iteration
-from sprintlog.engine.sprint.ralph_answers import Turn, read_turn
-from sprintlog.engine.sprint.ralph_next import run_of
-from sprintlog.engine.sprint.ralph_prompt import said_in
-from sprintlog.engine.sprint.ralph_settings import hooks_of
-from sprintlog.engine.sprint.ralph_work import end_turn, start_turn
-from sprintlog.engine.sprint.snapshots import current_iteration, has_snapshot
-from sprintlog.engine.sprint.words import (
+from sprintlog.engine.sprint.agent.actions import Action, HookRun
+from sprintlog.engine.sprint.agent.answers import Verdict
+from sprintlog.engine.sprint.goal.answers import Turn, read_turn
+from sprintlog.engine.sprint.goal.hook_tasks import tasks_of
+from sprintlog.engine.sprint.goal.next import run_of
+from sprintlog.engine.sprint.goal.prompt import said_in
+from sprintlog.engine.sprint.goal.settings import hooks_of
+from sprintlog.engine.sprint.goal.work import end_turn, start_turn
+from sprintlog.engine.sprint.iterations.loop import open_iteration
+from sprintlog.engine.sprint.iterations.snapshots import current_iteration, has_snapshot
+from sprintlog.engine.sprint.state.words import (
     COMPLETED,
     IN_PROGRESS,
     INTERRUPTED,

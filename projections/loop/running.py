@@ -7,21 +7,22 @@ again goes on where it was; only an agent's run that was cut short is made once 
 from collections.abc import Callable
 from functools import partial
 
+from sprintlog.engine.adapters.processes.signals import InterruptedBySignal
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.outside.signals import InterruptedBySignal
-from sprintlog.engine.sprint import actions, lifecycle, phases
-from sprintlog.engine.sprint.answers import Verdict
-from sprintlog.engine.sprint.done_work import done_work
+from sprintlog.engine.sprint.agent import actions
+from sprintlog.engine.sprint.agent.answers import Verdict
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.runs import end_run, start_run
+from sprintlog.engine.sprint.agent.stops import on_request
 from sprintlog.engine.sprint.events import AgentRan, GateChecked
-from sprintlog.engine.sprint.gates import verdict_of
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.retry import policy_of
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.stopping import on_request
-from sprintlog.engine.sprint.times import parse
-from sprintlog.engine.sprint.words import FAILED, NEEDS_HUMAN, PASSED
-from sprintlog.engine.sprint.work import end_run, start_run
+from sprintlog.engine.sprint.gates.gate import verdict_of
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.done_work import done_work
+from sprintlog.engine.sprint.phases.retry import policy_of
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import parse
+from sprintlog.engine.sprint.state.words import FAILED, NEEDS_HUMAN, PASSED
 
 from ..catalogue import CODEC
 from .driving import ran_as
@@ -106,7 +107,7 @@ class Runner(GoalRunner):
         self._act(lambda sprint, at: lifecycle.complete_sprint(sprint))
 
     def _retry(self, action: actions.Action) -> None:
-        self._act(lambda sprint, at: phases.retry_phase(sprint, phase=action.phase))
+        self._act(lambda sprint, at: leaves.retry_phase(sprint, phase=action.phase))
 
     def _wait(self, action: actions.Action) -> None:
         assert action.until is not None
@@ -122,7 +123,7 @@ class Runner(GoalRunner):
         def decide(sprint: Sprint, at: str) -> list[Fact]:
             done = done_work(sprint.plan, phase)
             summary = done.summary if done else None
-            return phases.complete_phase(sprint, phase=phase, summary=summary)
+            return leaves.complete_phase(sprint, phase=phase, summary=summary)
 
         self._act(decide)
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.field_path import MISSING, Path, find, parse_path
+from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.reach import REACHES, Reach
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.transitions import check_exists
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..catalogue import sprint_stream
 from ..reading import Reader

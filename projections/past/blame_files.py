@@ -11,14 +11,14 @@ import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal.document import Document, fold_document
-from sprintlog.engine.journal.shapes import Shape
+from sprintlog.engine.journal.state.shapes import Shape
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.events import QUEUE_FACTS
-from sprintlog.engine.sprint.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.reach import REACHES, Reach
-from sprintlog.engine.sprint.transitions import check_exists
+from sprintlog.engine.sprint.state.transitions import check_exists
 
 from .. import progress_json
 from ..best_iteration import tracker_data

@@ -10,11 +10,16 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.field_path import MISSING, parse_path, under_item, under_key
+from sprintlog.engine.sprint.document.field_path import (
+    MISSING,
+    parse_path,
+    under_item,
+    under_key,
+)
 from sprintlog.engine.sprint.reach import REACHES, Reach
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.transitions import check_exists
-from sprintlog.engine.sprint.tree import CHILDREN, Node
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.engine.sprint.state.tree import CHILDREN, Node
 
 from ..progress_yaml import render
 from ..reading import Reader

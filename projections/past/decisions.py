@@ -11,14 +11,14 @@ import msgspec
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Kind
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.sprint.rollback import (
+from sprintlog.engine.sprint.iterations.rollback import (
     Interval,
     lies_on,
     path,
     stretches_only_in,
     taken_back_by,
 )
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC, sprint_stream
 from .decision_table import (

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint.field_path import under_item, under_key
-from sprintlog.engine.sprint.patch import Operation, diff, same
+from sprintlog.engine.sprint.document.field_path import under_item, under_key
+from sprintlog.engine.sprint.document.patch import Operation, diff, same
 
 from ..state_files import STATE_FILES, Standing, StateFile
 from ..workspace_reading import WorkspaceReading

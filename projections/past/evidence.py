@@ -6,12 +6,12 @@ What was overcome since is no evidence, nor is what a rollback took back.
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sprintlog.engine.iterations.judging import Judge, Judgement
+from sprintlog.engine.iterations.evaluation import Judge, Judgement
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import TAKE, Tracker
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.rollback import lies_on, path
+from sprintlog.engine.sprint.iterations.rollback import lies_on, path
 
 from ..catalogue import CODEC
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.sprint.field_path import MISSING, Path, find, index_of
-from sprintlog.engine.sprint.figures import FIGURES
-from sprintlog.engine.sprint.parts import figure_of, part
+from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, index_of
 from sprintlog.engine.sprint.reach import Reach
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.tree import CHILDREN
+from sprintlog.engine.sprint.state.figures import FIGURES
+from sprintlog.engine.sprint.state.settled import figure_of, part
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.tree import CHILDREN
 
 _COUNTERS = frozenset(FIGURES) - {"elapsed"}
 _encode = msgspec.msgpack.encode

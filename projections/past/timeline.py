@@ -7,10 +7,10 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.sprint.document.patch import Operation, diff
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.patch import Operation, diff
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC, sprint_stream
 from ..workspace_reading import WorkspaceReading

@@ -4,8 +4,8 @@ from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact, Kind
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import ActivitySeen, RolledBack
-from sprintlog.engine.sprint.rollback import path, stretches_only_in
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.rollback import path, stretches_only_in
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC, sprint_stream
 

@@ -7,8 +7,8 @@ missing, never zero.
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, rounded, short, shown
-from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score

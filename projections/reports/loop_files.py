@@ -13,8 +13,8 @@ import msgspec
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.sprint.events import EditObserved
-from sprintlog.engine.sprint.measuring import LOOP_ID
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..acting import ActingWorkspace
 from ..best_iteration import iteration_data, render

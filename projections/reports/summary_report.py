@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import shown
-from sprintlog.engine.iterations.judging import Judgement
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.select import Selection, said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER

@@ -19,8 +19,8 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Kind
 from sprintlog.engine.log.stores.waiting import locked
-from sprintlog.engine.sprint.rollback import path as path_to
-from sprintlog.engine.sprint.state import STATE_FORMAT
+from sprintlog.engine.sprint.iterations.rollback import path as path_to
+from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
 from ..catalogue import CODEC, sprint_of
 from ..past.decisions import decisions

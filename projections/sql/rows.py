@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.tree import gate_status
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.tree import gate_status
 
 Row = tuple[Any, ...]
 

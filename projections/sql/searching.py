@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
-from sprintlog.engine.journal.state import JOURNAL
+from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.stores.waiting import locked
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from tests.outside.remains import alive_with
+from tests.adapters.remains import alive_with
 
 from .commands import answers, run
 from .criterion import Verdict

@@ -7,10 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from queue import SimpleQueue
 
-from tests.faults.bringing_back import cases, prepare, sweep
-from tests.faults.runner import Runner, fast_folder
-from tests.faults.shim import Unavailable
-from tests.outside.trees import (
+from tests.adapters.trees import (
     Picture,
     change,
     extracted,
@@ -20,6 +17,9 @@ from tests.outside.trees import (
     store_in,
     taken,
 )
+from tests.faults.bringing_back import cases, prepare, sweep
+from tests.faults.runner import Runner, fast_folder
+from tests.faults.shim import Unavailable
 
 from .criterion import Skip, Verdict
 

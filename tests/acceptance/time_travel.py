@@ -10,8 +10,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from sprintlog.engine.sprint.field_path import MISSING, find, parse_path
-from sprintlog.engine.sprint.patch import apply
+from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_path
+from sprintlog.engine.sprint.document.patch import apply
 from sprintlog.projections import Workspace
 from sprintlog.projections.past.blame import search
 from sprintlog.projections.past.blame_lines import line_fields

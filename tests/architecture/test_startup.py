@@ -79,8 +79,8 @@ def test_hot_path_starts_without_slow_libraries(module: str) -> None:
 
 def test_sprints_wait_for_nothing_of_the_journal() -> None:
     """What records and writes a sprint is there without the journal's modules."""
-    names = ["sprintlog.projections.workspace", "sprintlog.cli.commands.phase"]
-    names += ["sprintlog.cli.commands.append", "sprintlog.cli.commands.sprint"]
+    names = ["sprintlog.projections.workspace", "sprintlog.cli.work.phase"]
+    names += ["sprintlog.cli.work.append", "sprintlog.cli.begin.sprint"]
     lines = [*(f"import {name}" for name in names), "import sys"]
     lines.append("print(*(name for name in sys.modules if 'journal' in name))")
     done = subprocess.run(
@@ -97,9 +97,9 @@ def test_sprints_wait_for_nothing_of_the_journal() -> None:
 def test_only_what_reads_agents_output_imports_its_decoders() -> None:
     """Of the commands that record, `run` alone has them from the start."""
     names = [n for n in RECORDING_COMMANDS if exists(n) and not n.endswith(".run")]
-    decoders = "sprintlog.engine.outside.agents"
+    decoders = "sprintlog.engine.adapters.agents"
     assert not any(name.startswith(decoders) for name in modules_imported_by(*names))
-    assert decoders in modules_imported_by("sprintlog.cli.commands.run")
+    assert decoders in modules_imported_by("sprintlog.cli.work.run")
 
 
 def test_recording_commands_start_without_slow_libraries() -> None:

@@ -9,8 +9,8 @@ PACKAGE_PATH = ROOT / ".package"
 ROOMS = ("engine", "projections", "cli")
 
 _TEXT_FOLDERS = (*ROOMS, "tests", "fixtures", "docs", ".ci", ".package")
-_EFFECTS = ("engine/outside/", "engine/log/stores/")
-_PURE_WITHIN = "engine/outside/agents/"
+_EFFECTS = ("engine/adapters/", "engine/log/stores/")
+_PURE_WITHIN = "engine/adapters/agents/"
 
 
 def relative(path: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sprintlog.engine.log.envelope import Draft
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place, SprintStarted
-from sprintlog.engine.sprint.plan import create_sprint
+from sprintlog.engine.sprint.plan.create import create_sprint
 from sprintlog.projections.workspace import Workspace, wall_clock
 
 from .samples import PHASES, SPRINT, START, STREAM, drafts, loop_facts, plan

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sprintlog.cli.intake.definition import compile_files
-from sprintlog.engine.sprint.compiling import take_plan
+from sprintlog.engine.sprint.plan.recompile import take_plan
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench

@@ -5,7 +5,7 @@ from typing import Any
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.events import PhaseCompleted, PhaseStarted, SprintStarted
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.progress_yaml import render
 
 from .js_yaml import JsYaml

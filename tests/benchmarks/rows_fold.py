@@ -14,7 +14,7 @@ from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.chain import check_rows
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.events import FACTS
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.health.verifying import verify
 from sprintlog.projections.workspace import Workspace

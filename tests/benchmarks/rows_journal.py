@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from sprintlog.engine.journal.intake.foreign import take_document
 from sprintlog.engine.journal.rules import record_entry
-from sprintlog.engine.journal.shapes import Context, Entry, Observation
-from sprintlog.engine.journal.state import Journal
-from sprintlog.engine.journal.taking import take_document
+from sprintlog.engine.journal.state.journal import Journal
+from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.fact import Fact
 from sprintlog.projections.workspace import Workspace

@@ -8,8 +8,8 @@ from sprintlog.engine.iterations.events import IterationMeasured
 from sprintlog.engine.iterations.metrics import check_metrics
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.events import IterationStarted, SprintStarted
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.measuring import end_measured
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.iterations.measurement import end_measured
 from sprintlog.projections.judging import Judged
 from sprintlog.projections.workspace import Workspace
 

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
-from sprintlog.engine.outside.snapshots.known_stats import SETTLED_NS
-from sprintlog.engine.outside.snapshots.store import Store
-from sprintlog.engine.outside.snapshots.taking import take
+from sprintlog.engine.adapters.snapshots.capture import take
+from sprintlog.engine.adapters.snapshots.known_stats import SETTLED_NS
+from sprintlog.engine.adapters.snapshots.store import Store
 
 from .logs import Bench
 from .measure import Figure, Skip, duration, side_by_side

@@ -12,7 +12,7 @@ import pytest
 from sprintlog.cli.main import main
 from sprintlog.projections.yaml.reader import load
 
-from ..outside.trees import git, put
+from ..adapters.trees import git, put
 from . import goals, scripted
 
 PLAN = """\

@@ -8,13 +8,13 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from sprintlog.engine.iterations import events as i
-from sprintlog.engine.journal import shapes
 from sprintlog.engine.journal.events import JOURNAL_FACTS, JournalOpened
+from sprintlog.engine.journal.state import shapes
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import FileLeft, KeptCopy
 from sprintlog.engine.sprint.events import queue as q
-from sprintlog.engine.sprint.tree import Tree
+from sprintlog.engine.sprint.state.tree import Tree
 from sprintlog.projections.yaml.reader import load
 
 DOCUMENT = (

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.projections import restoring
 
-from ..outside.trees import picture
+from ..adapters.trees import picture
 from .conftest import Run
 
 STATE = "PROGRESS.yaml"

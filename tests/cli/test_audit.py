@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.tabular import csv_text, markdown_table
+from sprintlog.cli.history.tables import csv_text, markdown_table
 from sprintlog.projections.markdown import code
 
 EVIL = "=1+1 `x` | <b>@ana</b> [l](http://e) \\| \\\\| end\\"

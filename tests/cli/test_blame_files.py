@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.field_path import MISSING, find
-from sprintlog.engine.sprint.field_path import Path as FieldPath
+from sprintlog.engine.sprint.document.field_path import MISSING, find
+from sprintlog.engine.sprint.document.field_path import Path as FieldPath
 from sprintlog.projections import Workspace
 from sprintlog.projections.past.probe import token
 from sprintlog.projections.state_files import STATE_FILES

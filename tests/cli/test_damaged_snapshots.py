@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.outside.snapshots import placing
-from sprintlog.engine.outside.snapshots.entries import blob_id
-from sprintlog.engine.outside.snapshots.objects import DamagedError
+from sprintlog.engine.adapters.snapshots import placement
+from sprintlog.engine.adapters.snapshots.entries import blob_id
+from sprintlog.engine.adapters.snapshots.objects import DamagedError
 
-from ..outside.trees import git, put
+from ..adapters.trees import git, put
 from .conftest import Run
 from .restores import STATE, cut_short, files
 
@@ -78,14 +78,14 @@ def test_what_the_tree_still_has_is_stored_again(tree: Path, done: Run, run: Run
 def unlucky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let a restore fail on the way, for as long as there is a path in the list."""
     paths: list[str] = []
-    write = placing._Placer._write
+    write = placement._Placer._write
 
-    def fail(self: placing._Placer, descriptor: int, name: str, path: str) -> str | None:
+    def fail(self: placement._Placer, descriptor: int, name: str, path: str) -> str | None:
         if path in paths:
             raise DamagedError("it is damaged since")
         return write(self, descriptor, name, path)
 
-    monkeypatch.setattr(placing._Placer, "_write", fail)
+    monkeypatch.setattr(placement._Placer, "_write", fail)
     return paths
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.patch import apply
+from sprintlog.engine.sprint.document.patch import apply
 from sprintlog.projections.yaml.reader import load
 
 from .conftest import PLAN, Run

@@ -12,8 +12,8 @@ from sprintlog.projections import replacing
 from sprintlog.projections.catalogue import draft, sprint_stream
 from sprintlog.projections.workspace import Workspace
 
-from ..outside.traps import Trap
-from ..outside.trees import Picture, git, picture, put
+from ..adapters.traps import Trap
+from ..adapters.trees import Picture, git, picture, put
 from .conftest import PLAN, Run
 
 DOCUMENT = """\

@@ -8,8 +8,8 @@ import pytest
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.injection import inject_phases
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace
 from sprintlog.projections.yaml.reader import load
 

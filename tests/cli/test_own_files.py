@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ..outside.trees import git
+from ..adapters.trees import git
 from .conftest import PLAN, Run
 from .goals import HOOK, Make
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.outside.signals import Signals
+from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.projections.loop.driving import Means
 from sprintlog.projections.loop.running import Runner
 from sprintlog.projections.workspace import Workspace

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.outside.folders import opened
+from sprintlog.engine.adapters.folders import opened
 from sprintlog.projections import replacing
 from sprintlog.projections.replacing import (
     NotPlainError,

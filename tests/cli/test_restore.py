@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ..outside.trees import git, picture, put
+from ..adapters.trees import git, picture, put
 from .conftest import Run
 from .restores import STATE, files, theirs
 

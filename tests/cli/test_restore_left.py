@@ -3,7 +3,7 @@
 from hashlib import sha256
 from pathlib import Path
 
-from ..outside.trees import git, put
+from ..adapters.trees import git, put
 from .conftest import Run
 from .restores import STATE
 

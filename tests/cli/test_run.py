@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.sprint import lifecycle
-from sprintlog.engine.sprint.work import start_run
+from sprintlog.engine.sprint.agent.runs import start_run
+from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.projections.loop import running
 from sprintlog.projections.workspace import Workspace
 from sprintlog.projections.yaml.reader import load

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import phases
+from sprintlog.engine.sprint.phases import leaves
 from sprintlog.projections.workspace import Workspace
 from sprintlog.projections.yaml.reader import load
 
@@ -160,7 +160,7 @@ def test_says_what_was_recorded_however_it_ended(
 
     def use() -> None:
         with Workspace.open(sprint) as workspace:
-            workspace.act("auth", lambda state, at: phases.start_phase(state))
+            workspace.act("auth", lambda state, at: leaves.start_phase(state))
             raise error
 
     with pytest.raises(error):
@@ -174,7 +174,7 @@ def test_tells_of_edits_on_the_way_out(sprint: Path) -> None:
     told: list[str] = []
     with Workspace.open(sprint) as workspace:
         workspace.tell = told.append
-        workspace.act("auth", lambda state, at: phases.start_phase(state))
+        workspace.act("auth", lambda state, at: leaves.start_phase(state))
     assert "was edited by somebody else" in told[0]
 
 
@@ -185,7 +185,7 @@ def test_ends_as_it_ended_where_the_file_cannot_be_written(sprint: Path) -> None
     def use() -> None:
         with Workspace.open(sprint) as workspace:
             workspace.tell = told.append
-            workspace.act("auth", lambda state, at: phases.start_phase(state))
+            workspace.act("auth", lambda state, at: leaves.start_phase(state))
             (sprint / PROGRESS).unlink()
             (sprint / PROGRESS).mkdir()
             raise KeyboardInterrupt

@@ -14,12 +14,12 @@ import click
 import msgspec
 import pytest
 
-from sprintlog.cli.stopped import EXIT_CODES
+from sprintlog.cli.stops import EXIT_CODES
 from sprintlog.engine.journal.events import JOURNAL_FACTS
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite import store
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.tree import Tree
+from sprintlog.engine.sprint.state.tree import Tree
 from sprintlog.projections import Workspace
 from sprintlog.projections.catalogue import draft
 from tests.docs.generate import commands

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ..outside.trees import put
+from ..adapters.trees import put
 from .conftest import Run
 from .restores import STATE, files
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import msgspec
 
+from sprintlog.cli.context import with_recording
 from sprintlog.cli.main import cli
-from sprintlog.cli.wiring import with_recording
 from sprintlog.engine.iterations import events as iterations
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events

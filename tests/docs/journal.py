@@ -2,7 +2,8 @@
 
 import msgspec
 
-from sprintlog.engine.journal import events, shapes
+from sprintlog.engine.journal import events
+from sprintlog.engine.journal.state import shapes
 
 MODULES = (events, shapes)
 FACTS = events.JOURNAL_FACTS

@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from sprintlog.cli import output
-from sprintlog.cli.stopped import EXIT_CODES
+from sprintlog.cli.stops import EXIT_CODES
 from sprintlog.engine import errors
 from sprintlog.engine.journal.events import JOURNAL_FACTS
 from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.sprint.actions import ACTIONS, Action
+from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
 from sprintlog.engine.sprint.events import FACTS
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING
 from tests.spec.test_diagnosis import CASES, CHECKS

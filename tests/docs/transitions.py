@@ -5,15 +5,15 @@ from typing import Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.gate_checks import record_gate, start_gate
-from sprintlog.engine.sprint.gate_policy import GATE_RETRIES
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.hook_tasks import TASK_FROM
-from sprintlog.engine.sprint.injection import inject_phases
-from sprintlog.engine.sprint.queue_decisions import (
+from sprintlog.engine.sprint.gates.checks import record_gate, start_gate
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.gates.policy import GATE_RETRIES
+from sprintlog.engine.sprint.goal.hook_tasks import TASK_FROM
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.queue.decisions import (
     END_OF_PHASE,
     approve_request,
     backlog_request,
@@ -21,11 +21,11 @@ from sprintlog.engine.sprint.queue_decisions import (
     reject_request,
     reopen_request,
 )
-from sprintlog.engine.sprint.queue_view import QUEUE
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.transitions import PHASE_FROM, SPRINT_FROM
-from sprintlog.engine.sprint.tree import gate_status
-from sprintlog.engine.sprint.words import (
+from sprintlog.engine.sprint.queue.view import QUEUE
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.transitions import PHASE_FROM, SPRINT_FROM
+from sprintlog.engine.sprint.state.tree import gate_status
+from sprintlog.engine.sprint.state.words import (
     COMPLETED,
     DECISIONS,
     HOOK_TASK_STATUSES,
@@ -52,13 +52,13 @@ SPRINT: dict[str, Command] = {
     "reopen": lifecycle.reopen_sprint,
 }
 PHASE: dict[str, Command] = {
-    "start": phases.start_phase,
-    "complete": phases.complete_phase,
-    "fail": lambda sprint: phases.fail_phase(sprint, error="why", at=AT),
-    "block": lambda sprint: phases.block_phase(sprint, reason="why"),
-    "skip": phases.skip_phase,
-    "retry": phases.retry_phase,
-    "reopen": lambda sprint: phases.reopen_phase(sprint, phase="a"),
+    "start": leaves.start_phase,
+    "complete": leaves.complete_phase,
+    "fail": lambda sprint: leaves.fail_phase(sprint, error="why", at=AT),
+    "block": lambda sprint: leaves.block_phase(sprint, reason="why"),
+    "skip": leaves.skip_phase,
+    "retry": leaves.retry_phase,
+    "reopen": lambda sprint: leaves.reopen_phase(sprint, phase="a"),
 }
 NONE, ONE = ("pending", "blocked", "running"), ("retrying", "running")
 LAST = ("failed", "running")

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from sprintlog.engine.sprint.plan import create_sprint
+from sprintlog.engine.sprint.plan.create import create_sprint
 from sprintlog.projections.workspace import Workspace
 
 COMMAND = [sys.executable, "-m", "sprintlog.cli"]

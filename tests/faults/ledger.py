@@ -156,8 +156,8 @@ def edits_kept(folder: Path) -> dict[str, str]:
 def make_sprints(root: Path, names: list[str]) -> None:
     """Make a log with sprints in progress, each with a state file in its own folder."""
     from sprintlog.engine.sprint.events import Place
-    from sprintlog.engine.sprint.lifecycle import start_sprint
-    from sprintlog.engine.sprint.plan import create_sprint
+    from sprintlog.engine.sprint.phases.lifecycle import start_sprint
+    from sprintlog.engine.sprint.plan.create import create_sprint
 
     root.mkdir(parents=True, exist_ok=True)
     with Workspace.init(root, here=True) as workspace:

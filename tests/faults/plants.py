@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
-from sprintlog.cli import recording
+from sprintlog.cli import record
 from sprintlog.engine.log.stores.sqlite import database, journal_mode
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
@@ -43,7 +43,7 @@ def acknowledge_first() -> None:
 
     _put(SqliteLog, "_insert", insert)
     _put(SqliteLog, "_commit", acknowledge)
-    _put(recording, "answer", lambda outcome, *, as_json: None)
+    _put(record, "answer", lambda outcome, *, as_json: None)
 
 
 def synchronous_off() -> None:

@@ -24,9 +24,9 @@ from sprintlog.engine.sprint.events import (
     PhaseCompleted,
     PhaseStarted,
 )
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.phases import complete_phase, start_phase
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace, workspace
 from sprintlog.projections.catalogue import CODEC
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.sprint.events import NoteAdded, PhaseCompleted
-from sprintlog.engine.sprint.state import STATE_FORMAT, pack, unpack
+from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, pack, unpack
 from sprintlog.projections import Workspace
 
 from . import children

@@ -13,11 +13,11 @@ import pytest
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import RequestQueued
-from sprintlog.engine.sprint.lifecycle import start_sprint
-from sprintlog.engine.sprint.plan import create_sprint
-from sprintlog.engine.sprint.queue import Asked, queue_requests
-from sprintlog.engine.sprint.queue_decisions import defer_request
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.phases.lifecycle import start_sprint
+from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.queue.decisions import defer_request
+from sprintlog.engine.sprint.queue.requests import Asked, queue_requests
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace
 
 from .children import Herd, command_line

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 # Imported before the fork, so that a writer's life is spent on the log.
-import sprintlog.cli.commands.append  # noqa: F401
-from sprintlog.cli.recording import key_digest
+import sprintlog.cli.work.append  # noqa: F401
+from sprintlog.cli.record import key_digest
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.wishes import to_fact
 from sprintlog.projections import Workspace
 

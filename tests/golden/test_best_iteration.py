@@ -8,8 +8,8 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.rollback import path
-from sprintlog.engine.sprint.state import Sprint, pack, unpack
+from sprintlog.engine.sprint.iterations.rollback import path
+from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.projections.best_iteration import render
 from sprintlog.projections.catalogue import CODEC, draft
 from sprintlog.projections.judging import Judged

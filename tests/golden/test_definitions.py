@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from sprintlog.cli.intake.definition import compile_files
-from sprintlog.engine.sprint.compiling import take_plan
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.progress_yaml import render
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -6,14 +6,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sprintlog.engine.journal import state as journals
 from sprintlog.engine.journal.fold import fold as fold_journal
-from sprintlog.engine.journal.state import Journal
-from sprintlog.engine.sprint import state as sprints
+from sprintlog.engine.journal.state import journal as journals
+from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import Event, fold
-from sprintlog.engine.sprint.rollback import path
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.rollback import path
+from sprintlog.engine.sprint.state import sprint as sprints
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import CODEC
 
 from .test_journals import JOURNALS
@@ -51,11 +51,11 @@ def saved_of(
 def today() -> dict[str, Any]:
     """Return the formats of saved states, and what is saved of every stored stream."""
     return {
-        "engine/sprint/state.py": {
+        "engine/sprint/state/sprint.py": {
             "format": sprints.STATE_FORMAT,
             "saved": saved_of(STREAMS, of_sprint),
         },
-        "engine/journal/state.py": {
+        "engine/journal/state/journal.py": {
             "format": journals.JOURNAL_FORMAT,
             "saved": saved_of(JOURNALS, of_journal),
         },

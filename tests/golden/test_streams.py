@@ -14,8 +14,8 @@ from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.events import FACTS, SprintCompiled
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.rollback import path
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.rollback import path
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.progress_yaml import render
 

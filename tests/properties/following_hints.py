@@ -5,19 +5,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.sprint import (
-    dynamic_steps,
-    hook_tasks,
-    lifecycle,
-    loop,
-    phases,
-    queue_decisions,
-    ralph,
-)
-from sprintlog.engine.sprint.gate_checks import check_gate, record_gate, start_gate
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.queue_view import takes_part
-from sprintlog.engine.sprint.words import PENDING
+from sprintlog.engine.sprint.gates.checks import check_gate, record_gate, start_gate
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.goal import dynamic_steps, goal, hook_tasks
+from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.queue import decisions
+from sprintlog.engine.sprint.queue.view import takes_part
+from sprintlog.engine.sprint.state.words import PENDING
 from tests.cli.typed import Typed, commands_in, typed
 
 from .random_sprints import Life
@@ -144,7 +139,7 @@ def _decide(life: Life, command: Typed) -> None:
     for entry in life.sprint.queue:
         if takes_part(entry) and entry["status"] == PENDING:
             said = {"request": entry["id"], "reasoning": "no"}
-            life.wish(queue_decisions.reject_request, **said)
+            life.wish(decisions.reject_request, **said)
 
 
 def _complete(life: Life, command: Typed) -> None:
@@ -153,7 +148,7 @@ def _complete(life: Life, command: Typed) -> None:
 
 
 def _fail(life: Life, command: Typed) -> None:
-    life.wish(phases.fail_phase, phase=command.options["phase"], error="x", at=life.time)
+    life.wish(leaves.fail_phase, phase=command.options["phase"], error="x", at=life.time)
 
 
 def _run_gate(life: Life, command: Typed) -> None:
@@ -176,23 +171,23 @@ COMMANDS: dict[tuple[str, ...], Callable[[Life, Typed], None]] = {
     ("sprint", "resume"): _rule(lifecycle.resume_sprint, "by", "why"),
     ("sprint", "complete"): _complete,
     ("sprint", "reopen"): _rule(lifecycle.reopen_sprint),
-    ("phase", "start"): _rule(phases.start_phase, "phase"),
-    ("phase", "complete"): _rule(phases.complete_phase, "phase"),
-    ("phase", "skip"): _rule(phases.skip_phase, "phase"),
-    ("phase", "retry"): _rule(phases.retry_phase, "phase"),
-    ("phase", "reopen"): _rule(phases.reopen_phase, "phase"),
+    ("phase", "start"): _rule(leaves.start_phase, "phase"),
+    ("phase", "complete"): _rule(leaves.complete_phase, "phase"),
+    ("phase", "skip"): _rule(leaves.skip_phase, "phase"),
+    ("phase", "retry"): _rule(leaves.retry_phase, "phase"),
+    ("phase", "reopen"): _rule(leaves.reopen_phase, "phase"),
     ("phase", "fail"): _fail,
     ("gate", "run"): _run_gate,
     ("gate", "record"): _rule(record_gate, "phase", result=GateResult(0)),
     ("iteration", "start"): _rule(loop.start_iteration, "max_iterations", "beyond_limit"),
     ("sprint", "limit"): _rule(loop.limit_iterations, "max_iterations"),
-    ("goal", "set"): _rule(ralph.set_goal, goal="Win"),
-    ("goal", "complete"): _rule(ralph.complete_goal),
+    ("goal", "set"): _rule(goal.set_goal, goal="Win"),
+    ("goal", "complete"): _rule(goal.complete_goal),
     ("step", "update"): _rule(dynamic_steps.update_step, "step", status="completed"),
     ("hook-task", "spawned"): _rule(hook_tasks.spawn_hook, "hook_id"),
     ("queue", "list"): _decide,
-    ("queue", "reopen"): _rule(queue_decisions.reopen_request, "request", reason="x"),
+    ("queue", "reopen"): _rule(decisions.reopen_request, "request", reason="x"),
     ("queue", "defer"): _rule(
-        queue_decisions.defer_request, "request", until="next-sprint", reasoning="x"
+        decisions.defer_request, "request", until="next-sprint", reasoning="x"
     ),
 }

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import dynamic_steps, hook_tasks, loop, ralph
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.goal import dynamic_steps, goal, hook_tasks
+from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 COMMANDS: list[tuple[Callable[..., list[Fact]], dict[str, Any]]] = [
     (loop.start_iteration, {}),
@@ -17,14 +18,14 @@ COMMANDS: list[tuple[Callable[..., list[Fact]], dict[str, Any]]] = [
     (hook_tasks.spawn_hook, {"hook_id": "h"}),
     (hook_tasks.run_hook, {"hook_id": "h", "pid": 7}),
     (hook_tasks.complete_hook, {"hook_id": "h"}),
-    (ralph.set_goal, {"goal": "Win", "idle_threshold": 2, "min_iterations": 3}),
-    (ralph.fail_iteration, {"error": "x", "category": "network"}),
-    (ralph.complete_goal, {"summary": "x"}),
+    (goal.set_goal, {"goal": "Win", "idle_threshold": 2, "min_iterations": 3}),
+    (goal.fail_iteration, {"error": "x", "category": "network"}),
+    (goal.complete_goal, {"summary": "x"}),
 ]
 
 
 def goal_command(sprint: Sprint, *, i: int, at: str) -> list[Fact]:
     """Return what one of the commands decides at this time."""
     command, said = COMMANDS[i % len(COMMANDS)]
-    timed = {"at": at} if command is ralph.fail_iteration else {}
+    timed = {"at": at} if command is goal.fail_iteration else {}
     return command(sprint, **said, **timed)

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.injection import inject_phases, inject_steps
-from sprintlog.engine.sprint.spots import AFTER_CURRENT, BESIDE, POSITIONS
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
+from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, BESIDE, POSITIONS
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 Data = dict[str, Any]
 

@@ -4,15 +4,15 @@ import math
 from collections import Counter
 from random import Random
 
-from sprintlog.engine.sprint.actions import STOP, Action
+from sprintlog.engine.sprint.agent.actions import STOP, Action
 from sprintlog.engine.sprint.events import (
     GoalCompleted,
     IterationStarted,
     SprintCompleted,
     SprintImported,
 )
-from sprintlog.engine.sprint.tree import gate_is_open
-from sprintlog.engine.sprint.words import (
+from sprintlog.engine.sprint.state.tree import gate_is_open
+from sprintlog.engine.sprint.state.words import (
     COMPLETED,
     GATE_STATUSES,
     PENDING,

@@ -10,16 +10,16 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.loop import end_iteration, start_iteration
-from sprintlog.engine.sprint.measuring import (
+from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.iterations.measurement import (
     capture_baseline,
     end_measured,
     fail_measurement,
     measured_on_path,
 )
-from sprintlog.engine.sprint.plan import create_sprint
-from sprintlog.engine.sprint.rollback import iteration_end, path, roll_back
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.rollback import iteration_end, path, roll_back
+from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import draft, sprint_stream
 from sprintlog.projections.judging import Judged
 

@@ -5,18 +5,20 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint import actions, hook_tasks, lifecycle, phases
-from sprintlog.engine.sprint.answers import Verdict
-from sprintlog.engine.sprint.done_work import done_work
+from sprintlog.engine.sprint.agent import actions
+from sprintlog.engine.sprint.agent.answers import Verdict
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.runs import end_run, start_run
 from sprintlog.engine.sprint.events import AgentRan, GateStarted
-from sprintlog.engine.sprint.gate_checks import check_gate, run_of, start_gate
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.ralph_answers import Turn
-from sprintlog.engine.sprint.ralph_work import end_turn, start_turn
-from sprintlog.engine.sprint.times import parse
-from sprintlog.engine.sprint.words import COMPLETED, FAILED, NEEDS_HUMAN
-from sprintlog.engine.sprint.work import end_run, start_run
+from sprintlog.engine.sprint.gates.checks import check_gate, run_of, start_gate
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.goal import hook_tasks
+from sprintlog.engine.sprint.goal.answers import Turn
+from sprintlog.engine.sprint.goal.work import end_turn, start_turn
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.done_work import done_work
+from sprintlog.engine.sprint.state.times import parse
+from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, NEEDS_HUMAN
 
 if TYPE_CHECKING:
     from .random_sprints import Life
@@ -61,7 +63,7 @@ def _says(life: "Life", action: actions.Action, between: Meddle | None) -> None:
 
 
 def _retry(life: "Life", action: actions.Action, between: Meddle | None) -> None:
-    life.wish(phases.retry_phase, phase=action.phase)
+    life.wish(leaves.retry_phase, phase=action.phase)
 
 
 def _wait(life: "Life", action: actions.Action, between: Meddle | None) -> None:
@@ -74,7 +76,7 @@ def _end(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     assert action.phase is not None
     done = done_work(life.sprint.plan, action.phase)
     summary = done.summary if done else None
-    life.wish(phases.complete_phase, phase=action.phase, summary=summary)
+    life.wish(leaves.complete_phase, phase=action.phase, summary=summary)
 
 
 def _work(life: "Life", action: actions.Action, between: Meddle | None) -> None:

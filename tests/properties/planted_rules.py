@@ -9,14 +9,18 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.iterations import score, select, tracker
-from sprintlog.engine.iterations.judging import Judgement
+from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.tracker import Best
-from sprintlog.engine.sprint import lifecycle, loop, ralph, stopping, tree
+from sprintlog.engine.sprint.agent import stops
 from sprintlog.engine.sprint.events import OF_ITERATION
-from sprintlog.engine.sprint.gate_checks import check_gate
-from sprintlog.engine.sprint.node import Node, gate_is_open
-from sprintlog.engine.sprint.transitions import check_running
+from sprintlog.engine.sprint.gates.checks import check_gate
+from sprintlog.engine.sprint.goal import goal
+from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.state import tree
+from sprintlog.engine.sprint.state.node import Node, gate_is_open
+from sprintlog.engine.sprint.state.transitions import check_running
 
 from . import looping, test_selection_laws, test_snapshot_laws
 from .living import live_to_the_end
@@ -54,7 +58,7 @@ def goes_on_past_the_limit(patch: pytest.MonkeyPatch) -> None:
 
 def finishes_over_requests(patch: pytest.MonkeyPatch) -> None:
     """Finish a sprint although nobody has decided on what is urgent."""
-    for module in (lifecycle, ralph, stopping):
+    for module in (lifecycle, goal, stops):
         patch.setattr(module, "urgent", lambda sprint, **how: [])
 
 
@@ -65,19 +69,19 @@ def finishes_without_the_goal(patch: pytest.MonkeyPatch) -> None:
 
 def leads_half_the_way(patch: pytest.MonkeyPatch) -> None:
     """Name only the first of the two commands that are needed after a failure."""
-    patch.setattr(stopping, "is_stuck", lambda leaf: False)
+    patch.setattr(stops, "is_stuck", lambda leaf: False)
 
 
 def names_a_finished_leaf(patch: pytest.MonkeyPatch) -> None:
     """Send people to a completed leaf when a gate above it is blocked."""
-    real = stopping._hint
+    real = stops._hint
 
     def hint(status: str, leaf: Any, gate: Any) -> str:
         if gate is not None:
             return f"`sprintlog phase retry {leaf.address}`"
         return real(status, leaf, gate)
 
-    patch.setattr(stopping, "_hint", hint)
+    patch.setattr(stops, "_hint", hint)
 
 
 def prefers_the_baseline(patch: pytest.MonkeyPatch) -> None:

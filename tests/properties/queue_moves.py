@@ -3,14 +3,14 @@
 from typing import Any
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import queue_decisions as decisions
 from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.queue import Asked, queue_requests
-from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, decide_by_rules
-from sprintlog.engine.sprint.queue_view import takes_part
-from sprintlog.engine.sprint.spots import AFTER_CURRENT, POSITIONS
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.words import DEFERRALS, PRIORITIES, REQUEST_TYPES
+from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS
+from sprintlog.engine.sprint.queue import decisions
+from sprintlog.engine.sprint.queue.requests import Asked, queue_requests
+from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, decide_by_rules
+from sprintlog.engine.sprint.queue.view import takes_part
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import DEFERRALS, PRIORITIES, REQUEST_TYPES
 
 KINDS = ("approve", "reject", "defer", "defer", "defer", "backlog", "reopen")
 

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases, plan
-from sprintlog.engine.sprint.compiling import take_plan
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.queue_returns import with_returns
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.times import from_milliseconds
-from sprintlog.engine.sprint.tree import gate_status
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.plan import create
+from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.queue.returns import with_returns
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.engine.sprint.state.tree import gate_status
 
 from .injections import inject, injection
 from .queue_moves import move_queue
@@ -50,7 +51,7 @@ class Life(World):
         self.ends = [0]
         self.sprint = Sprint("s")
         limit = chance.choice((None, None, 4))
-        self.wish(plan.create_sprint, plan=copied(self.definition), max_iterations=limit)
+        self.wish(create.create_sprint, plan=copied(self.definition), max_iterations=limit)
 
     def __repr__(self) -> str:
         return f"Life of {self.definition}\n{super().__repr__()}"
@@ -110,7 +111,7 @@ class Life(World):
                 self.compile_again(i, j)
             case "import":
                 self.act(
-                    plan.import_document,
+                    create.import_document,
                     document=mutated(copied(self.sprint.document), i, j),
                     source="x",
                 )
@@ -123,7 +124,7 @@ class Life(World):
         """Skip, retry or reopen any node, also one that has others below it."""
         nodes = list(self.sprint.plan.tree.nodes.values())
         if nodes:
-            command = (phases.skip_phase, phases.retry_phase, phases.reopen_phase)[j % 3]
+            command = (leaves.skip_phase, leaves.retry_phase, leaves.reopen_phase)[j % 3]
             self.act(command, phase=self.chance.choice(nodes).address)
 
     def compile_again(self, i: int, j: int) -> None:

@@ -14,26 +14,20 @@ from hypothesis import strategies as st
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.iterations.events import RulesSet, Thresholds
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import (
-    deciding,
-    gate_checks,
-    lifecycle,
-    loop,
-    measuring,
-    notes,
-    phases,
-    plan,
-    snapshots,
-)
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.fold import Event, fold
-from sprintlog.engine.sprint.gates import GateResult, find_gate
-from sprintlog.engine.sprint.queue_returns import with_returns
-from sprintlog.engine.sprint.rollback import path, roll_back, undo_rollback
-from sprintlog.engine.sprint.state import Sprint, pack
-from sprintlog.engine.sprint.times import from_milliseconds
-from sprintlog.engine.sprint.transitions import PHASE_FROM
+from sprintlog.engine.sprint.gates import checks
+from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
+from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots
+from sprintlog.engine.sprint.iterations.rollback import path, roll_back, undo_rollback
+from sprintlog.engine.sprint.phases import leaves as phases
+from sprintlog.engine.sprint.phases import lifecycle, notes
+from sprintlog.engine.sprint.plan import create
+from sprintlog.engine.sprint.queue.returns import with_returns
+from sprintlog.engine.sprint.state.sprint import Sprint, pack
+from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.engine.sprint.state.transitions import PHASE_FROM
 
 from .goals import goal_command
 from .injections import inject, injection
@@ -64,10 +58,10 @@ SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
     (snapshots.take_snapshot, {"taken": _TAKEN}),
     (snapshots.start_restore, {"before": _TAKEN, "restore": RestoreStarted("a", "b")}),
     (snapshots.prune_snapshots, {"keep": 1}),
-    (measuring.capture_baseline, {"metrics": {"test_count": 9, "tests_passed": 5}}),
-    (measuring.measure_iteration, {"metrics": {"test_count": 9, "tests_passed": 7}}),
-    (measuring.end_measured, {"metrics": {"coverage_percentage": 72.5}, "score": 0.5}),
-    (deciding.set_rules, {"rules": RulesSet(thresholds=Thresholds(target=0.9))}),
+    (measurement.capture_baseline, {"metrics": {"test_count": 9, "tests_passed": 5}}),
+    (measurement.measure_iteration, {"metrics": {"test_count": 9, "tests_passed": 7}}),
+    (measurement.end_measured, {"metrics": {"coverage_percentage": 72.5}, "score": 0.5}),
+    (decisions.set_rules, {"rules": RulesSet(thresholds=Thresholds(target=0.9))}),
 ]
 OWN = ("phase",) * 8 + ("gate",) * 3 + ("goal",) * 3 + ("sprint", "wake")
 
@@ -85,7 +79,7 @@ class World:
         self.events: list[Event] = []
         self.ends = [0]
         self.sprint = Sprint("s")
-        self.act(plan.create_sprint, plan=document)
+        self.act(create.create_sprint, plan=document)
         self.move(("wake", 0, 0))
 
     def __repr__(self) -> str:
@@ -188,7 +182,7 @@ class World:
 
     def take_in(self, theirs: Data) -> None:
         """Import a document: it stands there as it came."""
-        if self.act(plan.import_document, document=theirs, source="x"):
+        if self.act(create.import_document, document=theirs, source="x"):
             assert written(self.sprint) == msgspec.json.encode(theirs)
 
     def work_on_goal(self, i: int) -> None:
@@ -202,19 +196,19 @@ class World:
             node = find_gate(self.sprint, None)
         except RefusedError:
             return
-        phase, under_way = node.address, gate_checks.run_of(self.sprint.plan, node)
+        phase, under_way = node.address, checks.run_of(self.sprint.plan, node)
         result = GateResult(j % 2, timed_out=j % 5 == 4, output="x" * (j % 3))
         run = under_way.run if under_way and i % 7 else f"r{j}"
         if i % 5 == 0 or (under_way is None and i % 2):
             by = {"pid": i, "process_started": "s", "boot_id": "b"}
             alive = j % 3 == 0
-            self.act(gate_checks.start_gate, run=run, is_alive=lambda _: alive, **by)
+            self.act(checks.start_gate, run=run, is_alive=lambda _: alive, **by)
         elif under_way is None:
-            self.act(gate_checks.record_gate, phase=phase, result=result)
+            self.act(checks.record_gate, phase=phase, result=result)
         elif i % 5 == 1:
-            self.act(gate_checks.interrupt_gate, phase=phase, run=run, reason="x")
+            self.act(checks.interrupt_gate, phase=phase, run=run, reason="x")
         else:
-            self.act(gate_checks.check_gate, phase=phase, run=run, result=result)
+            self.act(checks.check_gate, phase=phase, run=run, result=result)
 
 
 def written(sprint: Sprint) -> bytes:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sprintlog.engine.sprint.words import (
+from sprintlog.engine.sprint.state.words import (
     PHASE_STATUSES,
     REQUEST_STATUSES,
     SPRINT_STATUSES,

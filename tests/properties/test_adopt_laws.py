@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.adopting import adopt_edit
+from sprintlog.engine.sprint.document.adoption import adopt_edit
+from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditAdopted
-from sprintlog.engine.sprint.patch import diff
 
 from .sprint_histories import World, saved, worlds
 from .sprint_plans import mutated

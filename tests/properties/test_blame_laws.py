@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.field_path import MISSING, find, parse_path
+from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.reach import REACHES, Reach
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import SPRINTS, draft, sprint_stream
 from sprintlog.projections.checkpoints import MemoryCheckpoints
 from sprintlog.projections.past.blame import ALWAYS_SET, Setting, search

@@ -14,8 +14,8 @@ from sprintlog.cli.intake.definition_models import Workflow
 from sprintlog.cli.intake.shapes import shape_problems
 from sprintlog.engine.sprint.compile.compiler import Compiled, compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition
-from sprintlog.engine.sprint.plan import create_sprint
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 Data = dict[str, Any]
 laws = settings(

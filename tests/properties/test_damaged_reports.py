@@ -7,9 +7,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sprintlog.engine.adapters.reports.formats import READERS, format_of
+from sprintlog.engine.adapters.reports.report import COUNT_MAX, Found, Report
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.outside.reports.recognising import READERS, format_of
-from sprintlog.engine.outside.reports.report import COUNT_MAX, Found, Report
 
 laws = settings(
     max_examples=200 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")), deadline=None

@@ -10,18 +10,18 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.actions import GATE
+from sprintlog.engine.sprint.agent.actions import GATE
+from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.gate_checks import record_gate, start_gate
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.injection import inject_phases
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.phases import complete_phase, start_phase
-from sprintlog.engine.sprint.queue_returns import copied
-from sprintlog.engine.sprint.spots import BESIDE, END_OF_PHASE
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.words import FINISHED, IN_PROGRESS, PASSED
+from sprintlog.engine.sprint.gates.checks import record_gate, start_gate
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
+from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.plan.spots import BESIDE, END_OF_PHASE
+from sprintlog.engine.sprint.queue.returns import copied
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import FINISHED, IN_PROGRESS, PASSED
 
 from .sprint_histories import Data, World, worlds
 from .test_injection_laws import number

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.rollback import redo, undo_rollback
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.rollback import redo, undo_rollback
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.forking import fork
 
 from .sprint_histories import World, worlds, written

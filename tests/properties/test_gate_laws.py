@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
+from sprintlog.engine.sprint.phases import leaves
 
 from .sprint_histories import Data, World, saved
 from .test_sprint_laws import is_held, laws, naive_gate
@@ -30,8 +30,8 @@ def gated(draw: st.DrawFn) -> World:
         move = draw(kind), draw(number), draw(number)
         if move[0] != "work":
             world.move(move)
-        elif world.act(phases.start_phase):
-            world.act(phases.complete_phase)
+        elif world.act(leaves.start_phase):
+            world.act(leaves.complete_phase)
     return world
 
 

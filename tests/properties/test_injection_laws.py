@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.events import Injection
-from sprintlog.engine.sprint.injection import addresses
-from sprintlog.engine.sprint.phases import skip_phase
-from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.spots import END_OF_WORKFLOW
-from sprintlog.engine.sprint.state import Sprint
-from sprintlog.engine.sprint.tree import Node, Tree
-from sprintlog.engine.sprint.words import FINISHED
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.phases.leaves import skip_phase
+from sprintlog.engine.sprint.plan.injection import addresses
+from sprintlog.engine.sprint.plan.spots import END_OF_WORKFLOW
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.tree import Node, Tree
+from sprintlog.engine.sprint.state.words import FINISHED
 
 from .injections import inject, injection
 from .sprint_histories import Data, World, saved, worlds, written

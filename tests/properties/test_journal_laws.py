@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal import words
 from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.events import JournalOpened
 from sprintlog.engine.journal.fold import fold
-from sprintlog.engine.journal.state import Journal, pack, unpack
-from sprintlog.engine.journal.taking import remarks, take_document
+from sprintlog.engine.journal.intake.foreign import remarks, take_document
+from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state.journal import Journal, pack, unpack
 from sprintlog.engine.journal.wishes import fulfil, to_fact
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.fact import Fact

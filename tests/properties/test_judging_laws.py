@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sprintlog.engine.iterations.evaluation import Judge, Judgement
 from sprintlog.engine.iterations.events import (
     IterationMeasured,
     Metrics,
@@ -13,7 +14,6 @@ from sprintlog.engine.iterations.events import (
     Thresholds,
 )
 from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.judging import Judge, Judgement
 from sprintlog.engine.iterations.recommend import ACTIONS, recommend
 from sprintlog.engine.iterations.score import compared
 from sprintlog.engine.iterations.select import refusal, regression, select

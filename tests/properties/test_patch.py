@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.sprint.patch import apply, diff, same
+from sprintlog.engine.sprint.document.patch import apply, diff, same
 
 laws = settings(
     max_examples=100 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")), deadline=None

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import lifecycle, phases
 from sprintlog.engine.sprint.events import (
     Injection,
     RequestDecided,
@@ -15,11 +14,13 @@ from sprintlog.engine.sprint.events import (
     RequestReopened,
     RequestReturned,
 )
-from sprintlog.engine.sprint.gate_checks import record_gate
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.injection import addresses
-from sprintlog.engine.sprint.rollback import lies_on
-from sprintlog.engine.sprint.words import REQUEST_STATUSES
+from sprintlog.engine.sprint.gates.checks import record_gate
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.iterations.rollback import lies_on
+from sprintlog.engine.sprint.phases import leaves as phases
+from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.plan.injection import addresses
+from sprintlog.engine.sprint.state.words import REQUEST_STATUSES
 
 from .sprint_histories import Data, World, worlds
 from .sprint_plans import plans

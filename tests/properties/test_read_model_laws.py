@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.sprint.rollback import lies_on
+from sprintlog.engine.sprint.iterations.rollback import lies_on
 from sprintlog.projections.catalogue import CODEC, draft
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES

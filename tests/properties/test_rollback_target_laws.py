@@ -2,10 +2,10 @@
 
 from hypothesis import given
 
+from sprintlog.engine.iterations.evaluation import Judgement, Scored
 from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.judging import Judgement, Scored
 from sprintlog.engine.iterations.target import is_setback, rollback_target
-from sprintlog.engine.sprint.measuring import unmeasured_iteration
+from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
 
 from .loop_histories import LoopHistory, loop_histories
 from .test_sprint_laws import laws

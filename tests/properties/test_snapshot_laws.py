@@ -5,14 +5,15 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.sprint import lifecycle, loop
 from sprintlog.engine.sprint.events import SnapshotTaken
-from sprintlog.engine.sprint.snapshots import (
+from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.iterations.snapshots import (
     current_iteration,
     purpose_now,
     snapshot_of,
     take_snapshot,
 )
+from sprintlog.engine.sprint.phases import lifecycle
 
 from .random_sprints import Life
 from .test_sprint_laws import laws

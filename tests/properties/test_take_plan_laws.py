@@ -8,8 +8,8 @@ from copy import deepcopy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sprintlog.engine.sprint.compiling import take_plan
 from sprintlog.engine.sprint.events import SprintCompiled
+from sprintlog.engine.sprint.plan.recompile import take_plan
 
 from .sprint_histories import Data, World, saved, worlds
 from .sprint_plans import walk

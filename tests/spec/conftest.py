@@ -14,9 +14,9 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import Event, fold
-from sprintlog.engine.sprint.plan import create_sprint
-from sprintlog.engine.sprint.rollback import path
-from sprintlog.engine.sprint.state import Sprint, pack
+from sprintlog.engine.sprint.iterations.rollback import path
+from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint, pack
 
 Data = dict[str, Any]
 Command = Callable[..., list[Fact]]

@@ -3,8 +3,8 @@
 from typing import Any
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import gate_checks as g
-from sprintlog.engine.sprint.gates import GateResult
+from sprintlog.engine.sprint.gates import checks as g
+from sprintlog.engine.sprint.gates.gate import GateResult
 
 from .conftest import Data, Scenario, for_each
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.answers import Verdict
-from sprintlog.engine.sprint.dynamic_steps import steps_of
+from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintStarted
-from sprintlog.engine.sprint.loop import end_iteration, start_iteration
-from sprintlog.engine.sprint.ralph_settings import ralph_fields
-from sprintlog.engine.sprint.ralph_work import end_turn, start_turn
+from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
+from sprintlog.engine.sprint.goal.settings import ralph_fields
+from sprintlog.engine.sprint.goal.work import end_turn, start_turn
+from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
 
 from .conftest import Data, Scenario
 

@@ -8,8 +8,8 @@ import msgspec
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.fold import fold
-from sprintlog.engine.journal.shapes import Entry, Learning, Observation, Pattern
-from sprintlog.engine.journal.state import Journal, pack
+from sprintlog.engine.journal.state.journal import Journal, pack
+from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
 from sprintlog.engine.log.fact import Fact
 from sprintlog.projections.progress_json import as_data
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from sprintlog.engine.iterations.evaluation import Judge, Judgement
 from sprintlog.engine.iterations.events import (
     BaselineCaptured,
     IterationMeasured,
     Metrics,
     RulesSet,
 )
-from sprintlog.engine.iterations.judging import Judge, Judgement
 from sprintlog.engine.iterations.metrics import Figures, figures
 from sprintlog.engine.iterations.tracker import TAKE, Tracker
 from sprintlog.engine.log.fact import Fact

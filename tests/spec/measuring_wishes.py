@@ -4,7 +4,8 @@ from typing import Any
 
 from sprintlog.engine.iterations import events as i
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import deciding, events, measuring
+from sprintlog.engine.sprint import events
+from sprintlog.engine.sprint.iterations import decisions, measurement
 
 from .conftest import Command, Data
 
@@ -18,42 +19,42 @@ MEASURING: list[tuple[list[Fact], str, Data, Command, Data]] = [
         _GO,
         "baseline-captured",
         {"metrics": _M, "loop_id": "ralph-001"},
-        measuring.capture_baseline,
+        measurement.capture_baseline,
         {"metrics": _M, "loop_id": "ralph-001"},
     ),
     (
         _GO,
         "iteration-measured",
         {"metrics": _M, "score": 0.5},
-        measuring.measure_iteration,
+        measurement.measure_iteration,
         {"metrics": _M, "score": 0.5},
     ),
     (
         _GO,
         "iteration-measured",
         {"metrics": _M, "origins": [{"name": "a", "format": "b"}], "usage": {"turns": 3}},
-        measuring.measure_iteration,
+        measurement.measure_iteration,
         {"metrics": _M, "origins": (i.Origin("a", "b"),), "usage": i.Usage(turns=3)},
     ),
     (
         _GO,
         "measurement-failed",
         {"error": "no report", "command": "make test", "exit_code": 2, "output": "x"},
-        measuring.fail_measurement,
+        measurement.fail_measurement,
         {"error": "no report", "command": "make test", "exit_code": 2, "output": "x"},
     ),
     (
         _GO,
         "rules-set",
         {"thresholds": {"target": 0.9, "error_increase": 0}},
-        deciding.set_rules,
+        decisions.set_rules,
         {"rules": i.RulesSet(thresholds=_LIMITS)},
     ),
     (
         [*_GO, i.BestSelected(1, 1, True)],
         "artifacts-applied",
         _FILES,
-        deciding.apply_artifacts,
+        decisions.apply_artifacts,
         _FILES,
     ),
 ]

@@ -4,10 +4,10 @@ from typing import Any
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint.events import RequestQueued
-from sprintlog.engine.sprint.queue import Asked, queue_requests
-from sprintlog.engine.sprint.queue_decisions import defer_request
-from sprintlog.engine.sprint.queue_returns import with_returns
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.queue.decisions import defer_request
+from sprintlog.engine.sprint.queue.requests import Asked, queue_requests
+from sprintlog.engine.sprint.queue.returns import with_returns
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .conftest import Command, Data, Scenario
 

@@ -9,10 +9,10 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.adopting import adopt_edit
+from sprintlog.engine.sprint.document.adoption import adopt_edit
+from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditAdopted
-from sprintlog.engine.sprint.patch import diff
+from sprintlog.engine.sprint.phases import leaves, lifecycle
 
 from .conftest import Scenario, simple
 
@@ -25,8 +25,8 @@ Edit = Callable[[Any], object]
 def worked(running: Any) -> Scenario:
     """Return a sprint in which `a` is completed, `b` runs and `c` waits."""
     scenario: Scenario = running(simple("a", "b", "c"))
-    scenario.do(phases.start_phase).do(phases.complete_phase)
-    return scenario.do(phases.start_phase)
+    scenario.do(leaves.start_phase).do(leaves.complete_phase)
+    return scenario.do(leaves.start_phase)
 
 
 def edited(scenario: Scenario, edit: Edit, *, later: Edit | None = None) -> list[Fact]:
@@ -177,13 +177,13 @@ def test_what_cannot_become_a_fact_is_said(
 
 def test_what_changed_here_since_stays(worked: Scenario) -> None:
     """A field that both changed is left; one that is so already is no difference."""
-    later: Edit = lambda s: s.do(phases.complete_phase, phase="b")  # noqa: E731
+    later: Edit = lambda s: s.do(leaves.complete_phase, phase="b")  # noqa: E731
     assert edited(worked, put(1, status="completed"), later=later) == []
 
 
 def test_a_conflict_is_left(worked: Scenario) -> None:
     """What was decided here meanwhile counts, whatever the edit says."""
-    later: Edit = lambda s: s.do(phases.skip_phase, phase="c")  # noqa: E731
+    later: Edit = lambda s: s.do(leaves.skip_phase, phase="c")  # noqa: E731
     with pytest.raises(RefusedError, match="c/status: was changed here too"):
         edited(worked, put(2, status="in-progress"), later=later)
 

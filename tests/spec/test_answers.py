@@ -5,11 +5,16 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.outside.agents.hearing import hear
-from sprintlog.engine.sprint.answers import SUMMARY_CHARS_MAX, Answer, categorise, judge
+from sprintlog.engine.adapters.agents.hearing import hear
+from sprintlog.engine.sprint.agent.answers import (
+    SUMMARY_CHARS_MAX,
+    Answer,
+    categorise,
+    judge,
+)
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.runs import end_run
 from sprintlog.engine.sprint.events import AgentRan, PhaseStarted, Usage
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.work import end_run
 
 from .conftest import Scenario, simple
 

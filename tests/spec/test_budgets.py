@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint import lifecycle, loop, phases, ralph
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.plan import import_document
-from sprintlog.engine.sprint.state import pack, unpack
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.goal import goal
+from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .conftest import Command, Data, Scenario, simple
 from .gated import LEAF, at_its_gate, check, tracking, word
@@ -21,7 +23,7 @@ def used_up(running: Any) -> Scenario:
     """Return a leaf that failed and was retried as often as the policy allows."""
     scenario: Scenario = running({**simple("a"), "retry": {"maxAttempts": 2}})
     for _ in range(2):
-        fail(scenario).go().do(phases.retry_phase)
+        fail(scenario).go().do(leaves.retry_phase)
     return fail(scenario).go()
 
 
@@ -35,21 +37,21 @@ def test_is_used_up(running: Any) -> None:
 def test_begins_anew_when_a_person_resumes(running: Any) -> None:
     """Who resolves a block gives the retries back; the document counts on."""
     command, said = RESUME
-    scenario = used_up(running).do(command, **said).do(phases.retry_phase)
+    scenario = used_up(running).do(command, **said).do(leaves.retry_phase)
     for count in (3, 4, 5):
         assert scenario.node("a")["retry-count"] == count
         scenario.sprint = unpack(pack(scenario.sprint))
         fail(scenario).go()
         if count < 5:
             assert scenario.status == "in-progress"
-            scenario.do(phases.retry_phase)
+            scenario.do(leaves.retry_phase)
     assert scenario.status == "blocked"
 
 
 def test_goes_on_after_an_interruption(running: Any) -> None:
     """A loop that goes on where it was stopped resolves nothing."""
     scenario: Scenario = running({**simple("a"), "retry": {"maxAttempts": 1}})
-    fail(scenario).go().do(phases.retry_phase)
+    fail(scenario).go().do(leaves.retry_phase)
     scenario.do(lifecycle.interrupt_sprint).do(lifecycle.resume_sprint)
     assert fail(scenario).go().status == "blocked"
 
@@ -69,7 +71,7 @@ def test_gives_a_gate_its_checks_back(running: Any, plan: Data | None) -> None:
     if plan is None:
         scenario = at_its_gate(running, gate)
     else:
-        scenario = running({"phases": [{**plan, "gate": gate}]}).do(phases.start_phase)
+        scenario = running({"phases": [{**plan, "gate": gate}]}).do(leaves.start_phase)
     check(scenario, 1).go().do(lifecycle.block_sprint, reason="no disk")
     command, said = RESUME
     scenario.do(command, **said)
@@ -84,15 +86,15 @@ def test_gives_back_what_a_person_retries(running: Any) -> None:
     """A leaf that a person retries has all of its retries, and its gate its attempts."""
     gate = {"script": "make", "max-retries": 1}
     plan = {"phases": [{**LEAF, "gate": gate}], "retry": {"maxAttempts": 1}}
-    scenario: Scenario = running(plan).do(phases.start_phase)
+    scenario: Scenario = running(plan).do(leaves.start_phase)
     check(scenario, 1).go()
-    scenario.do(phases.fail_phase, error="x", at=AT).do(
+    scenario.do(leaves.fail_phase, error="x", at=AT).do(
         lifecycle.resume_sprint, **RESUME[1]
     )
-    scenario.do(phases.retry_phase).do(phases.start_phase)
-    scenario.do(phases.fail_phase, error="x", at=AT, category="network")
+    scenario.do(leaves.retry_phase).do(leaves.start_phase)
+    scenario.do(leaves.fail_phase, error="x", at=AT, category="network")
     assert scenario.status == "in-progress"
-    scenario.do(phases.retry_phase).do(phases.start_phase)
+    scenario.do(leaves.retry_phase).do(leaves.start_phase)
     check(scenario, 1).go()
     assert word(scenario) == "retrying"
 
@@ -101,10 +103,10 @@ def test_counts_no_scheduled_retry_as_a_persons(running: Any) -> None:
     """A retry that the policy scheduled is used up, and gives a gate nothing back."""
     gate = {"script": "make", "max-retries": 1}
     scenario: Scenario = running({"phases": [{**LEAF, "gate": gate}]})
-    scenario.do(phases.start_phase)
+    scenario.do(leaves.start_phase)
     check(scenario, 1).go()
-    scenario.do(phases.fail_phase, error="x", at=AT, category="network")
-    scenario.do(phases.retry_phase).do(phases.start_phase)
+    scenario.do(leaves.fail_phase, error="x", at=AT, category="network")
+    scenario.do(leaves.retry_phase).do(leaves.start_phase)
     check(scenario, 1).go()
     assert word(scenario) == "blocked"
 
@@ -117,5 +119,5 @@ def test_gives_an_iteration_its_retries_back(running: Any) -> None:
         if resumed:
             scenario.do(lifecycle.resume_sprint, **RESUME[1])
         for status in ("in-progress", "blocked"):
-            scenario.do(ralph.fail_iteration, error="x", at=AT, category="network")
+            scenario.do(goal.fail_iteration, error="x", at=AT, category="network")
             assert scenario.status == status

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.plan import create_sprint, import_document
-from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.state import Sprint, pack, unpack
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.plan.create import create_sprint, import_document
+from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
 from .conftest import Scenario, for_each, simple
 
@@ -23,8 +23,8 @@ def busy(running: Any) -> Scenario:
         {"phases": [empty, for_each("p", x=("i", "j")), *simple("z")["phases"]]}
     )
     scenario.given(f.IterationStarted(1), f.PhaseStarted("p/x/i"), f.NoteAdded("x"))
-    scenario.do(phases.complete_phase, summary="fine").do(phases.start_phase)
-    scenario.do(roll_back, to=6, is_inside_append=False).do(phases.start_phase)
+    scenario.do(leaves.complete_phase, summary="fine").do(leaves.start_phase)
+    scenario.do(roll_back, to=6, is_inside_append=False).do(leaves.start_phase)
     return scenario
 
 
@@ -51,7 +51,7 @@ def test_goes_on_from_any_version(busy: Scenario, version: int) -> None:
 def test_knows_the_same_wish_again(busy: Scenario) -> None:
     """What was said last survives the checkpoint (P33)."""
     again = unpack(pack(busy.sprint))
-    assert phases.start_phase(again, phase="p/x/j") == []
+    assert leaves.start_phase(again, phase="p/x/j") == []
 
 
 def test_keeps_where_the_file_lives(given: Any) -> None:

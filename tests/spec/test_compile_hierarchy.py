@@ -7,8 +7,8 @@ import pytest
 from sprintlog.cli.intake.definition import compile_files
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.sprint.events import SprintCompiled
-from sprintlog.engine.sprint.plan import create_sprint
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .definitions import Data, compiled, tree, write
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sprintlog.cli.intake.definition import DefinitionError, compile_files
-from sprintlog.engine.sprint.plan import create_sprint
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .definitions import Data, compiled, write
 

@@ -6,9 +6,9 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import NoteAdded, Place, Source, SprintCompiled
-from sprintlog.engine.sprint.plan import check_sprint_id, create_sprint
-from sprintlog.engine.sprint.ralph_settings import NOT_LEFT
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.goal.settings import NOT_LEFT
+from sprintlog.engine.sprint.plan.create import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .conftest import Data, Scenario, for_each, simple
 

@@ -15,7 +15,11 @@ from sprintlog.engine.iterations.events import (
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.rollback import path, stretches_only_in, taken_back_by
+from sprintlog.engine.sprint.iterations.rollback import (
+    path,
+    stretches_only_in,
+    taken_back_by,
+)
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.past.decision_table import DECISIONS, KINDS
 from sprintlog.projections.past.decisions import Decision, decisions

@@ -6,8 +6,8 @@ import pytest
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint.lifecycle import complete_sprint
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.phases.lifecycle import complete_sprint
 
 from .conftest import Data, Scenario, for_each
 
@@ -76,7 +76,7 @@ def test_falls_back_when_a_leaf_reopens(running: Any) -> None:
     scenario: Scenario = running({"phases": [for_each("p", x=("a", "b"))]})
     scenario.given(*facts("p/x/a", "completed"), *facts("p/x/b", "skipped"))
     assert {"completed-at", "elapsed"} < set(scenario.node("p"))
-    scenario.do(phases.reopen_phase, phase="p/x/b")
+    scenario.do(leaves.reopen_phase, phase="p/x/b")
     assert [scenario.node(a)["status"] for a in ("p", "p/x")] == ["in-progress"] * 2
     assert not {"completed-at", "elapsed"} & set(scenario.node("p"))
 
@@ -128,7 +128,7 @@ def test_completes_no_leaf_before_its_gate(running: Any, word: str) -> None:
     """A simple phase completes only when its own gate passed (section 6)."""
     gated = {"id": "p", "prompt": "x", "gate": {}, "gate-tracking": {"status": word}}
     scenario: Scenario = running({"phases": [gated]}, f.PhaseStarted("p"))
-    scenario.when(phases.complete_phase).then_refused(
+    scenario.when(leaves.complete_phase).then_refused(
         containing="has a gate that has not passed", phase="p", wish="complete"
     )
 
@@ -158,7 +158,7 @@ def test_completes_an_empty_phase_when_reached(running: Any) -> None:
     ]
     scenario.given(*facts("a", "completed"))
     assert scenario.document["stats"]["completed-phases"] == 4
-    scenario.do(phases.reopen_phase, phase="a")
+    scenario.do(leaves.reopen_phase, phase="a")
     assert scenario.document["stats"]["completed-phases"] == 1
 
 
@@ -171,7 +171,7 @@ def test_reaches_no_empty_phase_before_the_start(given: Any) -> None:
 def test_executes_nothing_of_an_empty_phase(running: Any) -> None:
     """An empty phase is no leaf: it cannot be started, and nothing waits for it."""
     scenario: Scenario = running({"phases": empty("e")})
-    scenario.when(phases.start_phase, phase="e").then_refused(phase="e")
+    scenario.when(leaves.start_phase, phase="e").then_refused(phase="e")
     scenario.when(complete_sprint).then(f.SprintCompleted())
 
 
@@ -181,8 +181,8 @@ def test_treats_a_bare_step_as_leaf(running: Any, step: Data) -> None:
     plan = {"phases": [{"id": "p", "steps": [{"id": "x", "prompt": "Do x", **step}]}]}
     scenario: Scenario = running(plan)
     assert scenario.pointer == (0, 0, None)
-    scenario.when(phases.start_phase).then(f.PhaseStarted("p/x"))
-    scenario.do(phases.complete_phase)
+    scenario.when(leaves.start_phase).then(f.PhaseStarted("p/x"))
+    scenario.do(leaves.complete_phase)
     assert scenario.node("p")["status"] == "completed"
     assert scenario.document["stats"]["completed-steps"] == 1
 

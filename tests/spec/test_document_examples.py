@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.lifecycle import need_human, start_sprint
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.phases import complete_phase, start_phase
-from sprintlog.engine.sprint.plan import create_sprint
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
+from sprintlog.engine.sprint.phases.lifecycle import need_human, start_sprint
+from sprintlog.engine.sprint.plan.create import create_sprint
 
 from .conftest import Data, Scenario
 

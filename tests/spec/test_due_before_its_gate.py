@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint.compiling import take_plan
-from sprintlog.engine.sprint.injection import inject_phases, inject_steps
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.plan import import_document
-from sprintlog.engine.sprint.queue_decisions import approve_request
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
+from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.queue.decisions import approve_request
 
 from .conftest import Data, Scenario, for_each
 from .gated import NEXT, check, record
@@ -41,15 +41,15 @@ def do_all(scenario: Scenario) -> list[str]:
         done.append(f"{action.do} {action.phase}")
         match action.do:
             case "work":
-                scenario.do(phases.start_phase, phase=action.phase)
+                scenario.do(leaves.start_phase, phase=action.phase)
                 if not action.gated:
-                    scenario.do(phases.complete_phase, phase=action.phase)
+                    scenario.do(leaves.complete_phase, phase=action.phase)
                 else:
-                    scenario.do(phases.end_work, phase=action.phase)
+                    scenario.do(leaves.end_work, phase=action.phase)
             case "gate":
                 record(scenario, 0, phase=action.phase).go()
             case "end":
-                scenario.do(phases.complete_phase, phase=action.phase)
+                scenario.do(leaves.complete_phase, phase=action.phase)
             case _:
                 raise AssertionError(action)
     raise AssertionError(done)
@@ -62,14 +62,14 @@ def until_the_gate(running: Any, *levels: int) -> Scenario:
         assert action.phase is not None
         match action.do:
             case "work" if action.gated:
-                scenario.do(phases.start_phase)
+                scenario.do(leaves.start_phase)
                 record(scenario, 0, phase=action.phase).go()
             case "work":
-                scenario.do(phases.start_phase).do(phases.complete_phase)
+                scenario.do(leaves.start_phase).do(leaves.complete_phase)
             case "gate":
                 record(scenario, 0, phase=action.phase).go()
             case _:
-                scenario.do(phases.complete_phase)
+                scenario.do(leaves.complete_phase)
     return scenario
 
 

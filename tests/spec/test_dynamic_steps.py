@@ -6,18 +6,18 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.dynamic_steps import (
+from sprintlog.engine.sprint.events import goal as r
+from sprintlog.engine.sprint.goal.dynamic_steps import (
     Wanted,
     add_step,
     open_steps,
     take_steps,
     update_step,
 )
-from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.plan import import_document
-from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.words import DYNAMIC_STEP_STATUSES
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.state.words import DYNAMIC_STEP_STATUSES
 
 from .conftest import Scenario, simple
 from .goals import begun, goal, statuses

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import gate_checks as g
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.state import pack, unpack
-from sprintlog.engine.sprint.words import GATE_STATUSES
+from sprintlog.engine.sprint.gates import checks as g
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.state.sprint import pack, unpack
+from sprintlog.engine.sprint.state.words import GATE_STATUSES
 
 from .conftest import Command, Data
 from .gated import BY, at_its_gate, check, start, tracking, word
@@ -167,7 +167,7 @@ def test_says_nothing_of_a_leaf_that_is_over(running: Any) -> None:
     """A leaf that somebody skipped while its gate ran stays skipped."""
     leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
     scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
-    scenario.do(phases.skip_phase)
+    scenario.do(leaves.skip_phase)
     scenario.when(g.check_gate, phase="p", run="r", result=GateResult(1))
     scenario.then(f.GateChecked("p", 1, 1))
     assert scenario.node("p")["status"] == "skipped"
@@ -178,11 +178,11 @@ def test_begins_anew_with_work_that_failed_first(running: Any) -> None:
     leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
     scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
     said = {"error": "429", "at": scenario.now, "category": "network"}
-    scenario.do(phases.fail_phase, **said)
+    scenario.do(leaves.fail_phase, **said)
     scenario.when(g.check_gate, phase="p", run="r", result=GateResult(1))
     scenario.then(f.GateChecked("p", 1, 1))
     assert scenario.status == "in-progress"
-    scenario.do(phases.retry_phase)
+    scenario.do(leaves.retry_phase)
     assert (tracking(scenario)["attempts"], word(scenario)) == (0, "pending")
 
 
@@ -264,9 +264,9 @@ def test_knows_its_run_after_a_checkpoint(running: Any) -> None:
 ROLLBACK: Step = (roll_back, {"to": 4, "is_inside_append": False})
 LOSS: Step = (g.interrupt_gate, {"phase": "p", "run": "r", "reason": "x"})
 AGAIN: list[Step] = [
-    (phases.reopen_phase, {"phase": "p/x/i"}),
-    (phases.start_phase, {}),
-    (phases.complete_phase, {}),
+    (leaves.reopen_phase, {"phase": "p/x/i"}),
+    (leaves.start_phase, {}),
+    (leaves.complete_phase, {}),
 ]
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import gate_checks as g
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.gates import GateResult
+from sprintlog.engine.sprint.gates import checks as g
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.phases import leaves, lifecycle
 
 from .conftest import Data, Scenario, for_each
 from .gated import BY, EACH, LEAF, NEXT, at_its_gate, check, record, start, tracking, word
@@ -44,10 +44,10 @@ def test_lets_a_leaf_complete(running: Any) -> None:
     """A leaf with a gate completes once that has passed, by its own command (section 6)."""
     scenario: Scenario = running({"phases": [LEAF, NEXT]}, f.PhaseStarted("p"))
     check(scenario, 1).go()
-    scenario.when(phases.complete_phase).then_refused(containing="has not passed")
+    scenario.when(leaves.complete_phase).then_refused(containing="has not passed")
     check(scenario, 0).then(f.GateChecked("p", 2, 0))
     assert scenario.node("p")["status"] == "in-progress"
-    scenario.when(phases.complete_phase, summary="x").then(f.PhaseCompleted("p", "x"))
+    scenario.when(leaves.complete_phase, summary="x").then(f.PhaseCompleted("p", "x"))
     assert scenario.pointer == (1, None, None)
 
 
@@ -59,14 +59,14 @@ def test_blocks_a_leaf(running: Any) -> None:
     error = tracking(scenario)["error"]
     assert (scenario.node("p")["status"], scenario.node("p")["error"]) == ("blocked", error)
     scenario.do(lifecycle.resume_sprint, by="ana", why="x")
-    scenario.do(phases.retry_phase)
+    scenario.do(leaves.retry_phase)
     assert tracking(scenario) | {"last-output": ""} == {
         "attempts": 0,
         "status": "pending",
         "last-output": "",
         "last-exit-code": 1,
     }
-    assert check(scenario.do(phases.start_phase), 0).go().status == "in-progress"
+    assert check(scenario.do(leaves.start_phase), 0).go().status == "in-progress"
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -84,7 +84,7 @@ def test_runs_a_blocked_leaf_gate_again_alone(running: Any, elsewhere: bool) -> 
     assert (word(scenario), scenario.node("p")["status"]) == ("retrying", "in-progress")
     assert "error" not in scenario.node("p")
     check(scenario, 0).go()
-    assert scenario.do(phases.complete_phase).node("p")["status"] == "completed"
+    assert scenario.do(leaves.complete_phase).node("p")["status"] == "completed"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_says_what_comes_first(
     plan = {"phases": [{**phase, "gate": {"script": "make"}}]}
     scenario: Scenario = running(plan)
     if "x" in hint and "start" not in hint:
-        scenario.do(phases.start_phase)
+        scenario.do(leaves.start_phase)
     scenario.when(g.record_gate, result=GateResult(0), phase="p")
     scenario.then_refused(containing=containing)
     assert scenario.refused is not None
@@ -116,10 +116,10 @@ def test_says_what_comes_first(
 def test_checks_again_after_a_reopening(running: Any, code: int) -> None:
     """Work that is done again is checked again; what failed keeps its count."""
     scenario = check(at_its_gate(running), code).go()
-    scenario.do(phases.reopen_phase, phase="p/x/i")
+    scenario.do(leaves.reopen_phase, phase="p/x/i")
     expected = {0: (0, "pending"), 1: (1, "retrying")}[code]
     assert (tracking(scenario)["attempts"], word(scenario)) == expected
-    scenario.do(phases.start_phase).do(phases.complete_phase)
+    scenario.do(leaves.start_phase).do(leaves.complete_phase)
     assert scenario.node("p")["status"] == "in-progress"
     assert check(scenario, 0).go().node("p")["status"] == "completed"
 
@@ -130,14 +130,14 @@ def test_holds_at_each_gate(running: Any) -> None:
     step = plan["phases"][0]["steps"][0]
     for node in (plan["phases"][0], step, step["phases"][0]):
         node["gate"] = {"script": "make"}
-    scenario: Scenario = running(plan).do(phases.start_phase)
+    scenario: Scenario = running(plan).do(leaves.start_phase)
     for place, address in (((0, 0, 0), "p/x/i"), ((0, 0, 1), "p/x"), ((0, 0, 1), "p")):
         assert scenario.pointer == place
         start(scenario).then(f.GateStarted(address, 1, "r", 7, "99", "b", 60000))
         scenario.do(g.check_gate, phase=address, run="r", result=GateResult(0))
         if address == "p/x/i":
-            scenario.do(phases.complete_phase).do(phases.start_phase)
-            scenario.do(phases.complete_phase)
+            scenario.do(leaves.complete_phase).do(leaves.start_phase)
+            scenario.do(leaves.complete_phase)
     assert scenario.pointer == (1, None, None)
 
 
@@ -153,7 +153,7 @@ def test_pauses_a_leaf_when_it_completes(running: Any) -> None:
     plan = {"phases": [{**LEAF, "break": True}]}
     scenario: Scenario = running(plan, f.PhaseStarted("p"))
     check(scenario).then(f.GateChecked("p", 1, 0))
-    scenario.when(phases.complete_phase)
+    scenario.when(leaves.complete_phase)
     scenario.then(f.PhaseCompleted("p"), f.BreakpointReached("p"))
 
 

@@ -4,12 +4,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.gate_policy import (
-    GATE_RETRIES,
-    GATE_TIMEOUT_SECONDS,
-    gate_of,
-)
-from sprintlog.engine.sprint.gates import attempts_of, repair_prompt
+from sprintlog.engine.sprint.gates.gate import attempts_of, repair_prompt
+from sprintlog.engine.sprint.gates.policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS, gate_of
 
 from .conftest import Data, Scenario
 from .gated import at_its_gate, check, start

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.lifecycle import resume_sprint
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.phases import complete_phase, start_phase
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
+from sprintlog.engine.sprint.phases.lifecycle import resume_sprint
 
 from .conftest import Scenario, simple
 

@@ -7,10 +7,13 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.answers import Verdict
+from sprintlog.engine.sprint.agent.answers import Verdict
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.runs import end_run, start_run
 from sprintlog.engine.sprint.events import AgentRan, SprintImported
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.hook_tasks import (
+from sprintlog.engine.sprint.goal.goal import complete_goal
+from sprintlog.engine.sprint.goal.hook_tasks import (
     complete_hook,
     fail_hook,
     hooks_due,
@@ -18,11 +21,8 @@ from sprintlog.engine.sprint.hook_tasks import (
     spawn_hook,
     transcript_of,
 )
-from sprintlog.engine.sprint.loop import end_iteration, start_iteration
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.ralph import complete_goal
-from sprintlog.engine.sprint.words import HOOK_TASK_STATUSES
-from sprintlog.engine.sprint.work import end_run, start_run
+from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.state.words import HOOK_TASK_STATUSES
 
 from .conftest import Scenario, simple
 from .goals import DOCS, LEARNING, begun, goal, idle

@@ -3,16 +3,16 @@
 from typing import Any
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.state import pack, unpack
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .conftest import Scenario, for_each, simple
 
 
 def test_blocks_the_leaf_and_says_why(running: Any) -> None:
     """The sprint needs a human; the leaf is blocked with error and human-needed."""
-    scenario: Scenario = running(simple("a", "b")).do(phases.start_phase)
+    scenario: Scenario = running(simple("a", "b")).do(leaves.start_phase)
     scenario.do(lifecycle.need_human, reason="Conflict", details="foo", error="Broke")
     assert scenario.status == "needs-human"
     assert scenario.node("a")["status"] == "blocked"
@@ -29,8 +29,8 @@ def test_takes_the_reason_for_want_of_error(running: Any) -> None:
 
 def test_keeps_the_error_that_led_here(running: Any) -> None:
     """What failed stays on the leaf beside why a person is needed (R140)."""
-    scenario: Scenario = running(simple("a")).do(phases.start_phase)
-    scenario.do(phases.fail_phase, error="Build failed", at="2026-01-15T09:00:00Z")
+    scenario: Scenario = running(simple("a")).do(leaves.start_phase)
+    scenario.do(leaves.fail_phase, error="Build failed", at="2026-01-15T09:00:00Z")
     assert scenario.status == "blocked"
     scenario.when(lifecycle.need_human, reason="Conflict")
     scenario.then(f.HumanNeeded("a", "Conflict"))
@@ -40,9 +40,9 @@ def test_keeps_the_error_that_led_here(running: Any) -> None:
 
 def test_ends_the_wait_for_a_retry(running: Any) -> None:
     """While a person is needed no retry is due."""
-    scenario: Scenario = running(simple("a")).do(phases.start_phase)
+    scenario: Scenario = running(simple("a")).do(leaves.start_phase)
     at = "2026-01-15T09:00:00Z"
-    scenario.do(phases.fail_phase, error="x", at=at, category="network")
+    scenario.do(leaves.fail_phase, error="x", at=at, category="network")
     scenario.do(lifecycle.need_human, reason="Again and again")
     assert "next-retry-at" not in scenario.node("a")
 
@@ -75,7 +75,7 @@ def test_goes_on_when_somebody_resolved_it(running: Any) -> None:
     """After resume and retry the leaf is as before, with one more attempt."""
     scenario: Scenario = running(simple("a")).do(lifecycle.need_human, reason="r")
     scenario.do(lifecycle.resume_sprint, by="Ada", why="pinned foo")
-    assert scenario.do(phases.retry_phase).node("a") == {
+    assert scenario.do(leaves.retry_phase).node("a") == {
         "id": "a",
         "status": "pending",
         "prompt": "Do a",
@@ -113,6 +113,6 @@ def test_keeps_who_why_and_what(running: Any) -> None:
 def test_skipped_leaf_needs_nobody(running: Any) -> None:
     """A leaf that is left out does not wait for a person any more; its error stays."""
     scenario: Scenario = running(simple("a", "b")).do(lifecycle.need_human, reason="r")
-    scenario.do(lifecycle.resume_sprint, by="Ada", why="known").do(phases.skip_phase)
+    scenario.do(lifecycle.resume_sprint, by="Ada", why="known").do(leaves.skip_phase)
     assert scenario.node("a")["error"] == "r"
     assert "human-needed" not in scenario.node("a")

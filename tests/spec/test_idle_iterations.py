@@ -3,13 +3,13 @@
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.dynamic_steps import add_step, update_step
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.loop import end_iteration, start_iteration
-from sprintlog.engine.sprint.plan import import_document
-from sprintlog.engine.sprint.reflection import reflection_is_due
-from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.state import pack, unpack
+from sprintlog.engine.sprint.goal.dynamic_steps import add_step, update_step
+from sprintlog.engine.sprint.goal.reflection import reflection_is_due
+from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .conftest import Scenario, fold_all, simple
 from .goals import begun, goal, idle

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.injection import inject_phases, inject_steps
-from sprintlog.engine.sprint.phases import complete_phase, skip_phase, start_phase
-from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.state import pack, unpack
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.phases.leaves import complete_phase, skip_phase, start_phase
+from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
+from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .conftest import Data, Scenario, simple
 from .test_inject_phases import PLAN, at, ids, node, tree

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.injection import inject_phases
-from sprintlog.engine.sprint.phases import complete_phase, start_phase
-from sprintlog.engine.sprint.state import pack, unpack
-from sprintlog.engine.sprint.transitions import INJECTION_FROM
-from sprintlog.engine.sprint.words import SPRINT_STATUSES
+from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
+from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.state.sprint import pack, unpack
+from sprintlog.engine.sprint.state.transitions import INJECTION_FROM
+from sprintlog.engine.sprint.state.words import SPRINT_STATUSES
 
 from .conftest import Data, Scenario, for_each, simple
 from .test_sprint_transitions import HISTORIES

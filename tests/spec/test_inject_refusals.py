@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint.injection import inject_phases
+from sprintlog.engine.sprint.plan.injection import inject_phases
 
 from .conftest import Data, Scenario
 from .test_inject_phases import PLAN, at, node

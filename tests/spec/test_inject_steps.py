@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.injection import inject_phases, inject_steps
-from sprintlog.engine.sprint.phases import complete_phase, skip_phase, start_phase
+from sprintlog.engine.sprint.phases.leaves import complete_phase, skip_phase, start_phase
+from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
 
 from .conftest import Data, Scenario, for_each, simple
 from .test_inject_phases import PLAN, at, node, tree

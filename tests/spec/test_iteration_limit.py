@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint.answers import Verdict
-from sprintlog.engine.sprint.lifecycle import resume_sprint
-from sprintlog.engine.sprint.loop import (
+from sprintlog.engine.sprint.agent.answers import Verdict
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.runs import end_run, start_run
+from sprintlog.engine.sprint.goal.settings import ITERATIONS_MAX
+from sprintlog.engine.sprint.iterations.loop import (
     NUMBER_MAX,
     end_iteration,
     limit_iterations,
     start_iteration,
 )
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.ralph_settings import ITERATIONS_MAX
-from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.work import end_run, start_run
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.phases.lifecycle import resume_sprint
 
 from .conftest import Data, Scenario, simple
 from .goals import begun, goal, idle
@@ -113,7 +113,7 @@ def test_a_retry_belongs_to_its_iteration(running: Any) -> None:
     """Waiting for a limit of the agent's costs no iteration, even the last one allowed."""
     scenario: Scenario = running(limited(1, "a", "b")).do(start_run, phase="a")
     end(scenario, "a", Verdict("failed", error="429", category="rate-limit"))
-    scenario.do(phases.retry_phase, phase="a")
+    scenario.do(leaves.retry_phase, phase="a")
     assert next_action(scenario.sprint, now=NOW).do == "work"
     scenario.when(start_run, phase="a").then(f.PhaseStarted("a"))
     end(scenario, "a", Verdict("completed", summary="x"))
@@ -126,16 +126,16 @@ def test_what_a_person_resolved_goes_on_in_its_iteration(running: Any) -> None:
     """A leaf that was blocked is worked on again under the same number."""
     scenario: Scenario = running(simple("a", "b")).do(start_run, phase="a")
     end(scenario, "a", Verdict("failed", error="no compiler"))
-    scenario.do(resume_sprint, by="ana", why="installed").do(phases.retry_phase, phase="a")
+    scenario.do(resume_sprint, by="ana", why="installed").do(leaves.retry_phase, phase="a")
     scenario.when(start_run, phase="a").then(f.PhaseStarted("a"))
 
 
 def test_another_leaf_is_another_iteration(running: Any) -> None:
     """A leaf that was skipped leaves its iteration to nobody, nor does one done before."""
     scenario: Scenario = running(simple("a", "b")).do(start_run, phase="a")
-    scenario.do(phases.skip_phase, phase="a").when(start_run, phase="b")
+    scenario.do(leaves.skip_phase, phase="a").when(start_run, phase="b")
     scenario.then(f.IterationStarted(2, phase="b"), f.PhaseStarted("b"))
-    end(scenario, "b", Verdict("completed")).do(phases.reopen_phase, phase="b")
+    end(scenario, "b", Verdict("completed")).do(leaves.reopen_phase, phase="b")
     scenario.when(start_run, phase="b")
     scenario.then(f.IterationStarted(3, phase="b"), f.PhaseStarted("b"))
 

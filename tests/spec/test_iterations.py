@@ -6,15 +6,19 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.loop import (
+from sprintlog.engine.sprint.iterations.loop import (
     NUMBER_MAX,
     end_iteration,
     open_iteration,
     start_iteration,
 )
-from sprintlog.engine.sprint.plan import create_sprint, import_document
-from sprintlog.engine.sprint.rollback import iteration_end, roll_back, undo_rollback
-from sprintlog.engine.sprint.state import pack, unpack
+from sprintlog.engine.sprint.iterations.rollback import (
+    iteration_end,
+    roll_back,
+    undo_rollback,
+)
+from sprintlog.engine.sprint.plan.create import create_sprint, import_document
+from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .conftest import Scenario, simple
 

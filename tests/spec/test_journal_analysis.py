@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.extracting import add_extracted, extract
-from sprintlog.engine.journal.preparing import FRICTION_WARNING, Prepared, Room, prepare
-from sprintlog.engine.journal.recovering import NOTHING_FOUND, failure_of, recover
+from sprintlog.engine.journal.questions.briefing import (
+    FRICTION_WARNING,
+    Prepared,
+    Room,
+    prepare,
+)
+from sprintlog.engine.journal.questions.recovery import NOTHING_FOUND, failure_of, recover
 from sprintlog.engine.journal.rules import (
     add_learning,
     discover_pattern,
@@ -17,8 +21,9 @@ from sprintlog.engine.journal.rules import (
     reference_learning,
     retire_learning,
 )
-from sprintlog.engine.journal.shapes import Context, Learning, Pattern
 from sprintlog.engine.journal.similarity import similarity
+from sprintlog.engine.journal.state.shapes import Context, Learning, Pattern
+from sprintlog.engine.journal.suggestions import add_extracted, extract
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern
 

@@ -13,7 +13,7 @@ from sprintlog.cli.intake.journal import Read, read_journal
 from sprintlog.cli.intake.journal_models import Journal
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.document import Document
-from sprintlog.engine.journal.taking import take_document
+from sprintlog.engine.journal.intake.foreign import take_document
 from tests.strict_journal import SCHEMA, faults
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "fixtures" / "documents" / "journal.json"

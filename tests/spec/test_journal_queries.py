@@ -6,15 +6,16 @@ categories that tie, retired learnings, PRDs of one name in different letters.
 
 import pytest
 
-from sprintlog.engine.journal import queries, words
 from sprintlog.engine.journal.document import Document
+from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import (
     add_learning,
     discover_pattern,
     record_entry,
     retire_learning,
 )
-from sprintlog.engine.journal.shapes import Entry, Observation
+from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state.shapes import Entry, Observation
 
 from .journaled import Diary, entry, learned, noticed, pattern
 

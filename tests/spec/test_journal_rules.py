@@ -6,8 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal import events as f
-from sprintlog.engine.journal.ids import entry_id
-from sprintlog.engine.journal.preparing import prepare
+from sprintlog.engine.journal.questions.briefing import prepare
 from sprintlog.engine.journal.rules import (
     add_learning,
     discover_pattern,
@@ -16,7 +15,8 @@ from sprintlog.engine.journal.rules import (
     reference_learning,
     retire_learning,
 )
-from sprintlog.engine.journal.shapes import Context
+from sprintlog.engine.journal.state.ids import entry_id
+from sprintlog.engine.journal.state.shapes import Context
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern
 

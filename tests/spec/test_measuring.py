@@ -7,21 +7,21 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.iterations import events as i
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.deciding import (
+from sprintlog.engine.sprint.iterations.decisions import (
     apply_artifacts,
     give_recommendation,
     select_best,
     set_rules,
 )
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.measuring import (
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.iterations.measurement import (
     capture_baseline,
     current_iteration,
     end_measured,
     last_measured,
     measure_iteration,
 )
-from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
 from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
 
 from .conftest import Scenario, simple

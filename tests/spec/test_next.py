@@ -7,11 +7,11 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.actions import ACTIONS, Action
-from sprintlog.engine.sprint.gate_checks import interrupt_gate
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.state import Sprint, pack, unpack
+from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.gates.checks import interrupt_gate
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
 from .conftest import Data, Scenario, for_each, simple
 from .gated import EACH, LEAF, NEXT, at_its_gate, check, start
@@ -74,7 +74,7 @@ def test_counts_attempts(running: Any) -> None:
 def test_waits_until_a_retry_is_due(running: Any) -> None:
     """Before next-retry-at there is nothing to do, from it on the retry."""
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"))
-    scenario.do(phases.fail_phase, error="429", category="rate-limit", at=NOW)
+    scenario.do(leaves.fail_phase, error="429", category="rate-limit", at=NOW)
     waiting = answer(scenario)
     assert (waiting["do"], waiting["why"]) == ("wait", "429")
     assert waiting["until"] == "2026-01-15T10:00:01Z"

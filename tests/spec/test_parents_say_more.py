@@ -3,7 +3,7 @@
 from typing import Any
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases
+from sprintlog.engine.sprint.phases import leaves, lifecycle
 
 from .conftest import Scenario, for_each
 from .gated import at_its_gate, check, start, tracking
@@ -19,9 +19,9 @@ def begun(running: Any) -> Scenario:
 
 def fail(scenario: Scenario, error: str) -> Scenario:
     """Let the leaf at the pointer fail so that it is tried again."""
-    scenario.do(phases.start_phase)
+    scenario.do(leaves.start_phase)
     said = {"error": error, "at": scenario.now, "category": "network"}
-    return scenario.do(phases.fail_phase, **said)
+    return scenario.do(leaves.fail_phase, **said)
 
 
 def test_say_the_first_error(running: Any) -> None:
@@ -34,10 +34,10 @@ def test_say_the_first_error(running: Any) -> None:
         "429",
         "no key",
     ]
-    scenario.do(phases.retry_phase)
+    scenario.do(leaves.retry_phase)
     assert scenario.node("p")["error"] == "no key"
     assert "error" not in scenario.node("p/x")
-    scenario.do(phases.skip_phase, phase="p/y")
+    scenario.do(leaves.skip_phase, phase="p/y")
     assert "error" not in scenario.node("p")
 
 
@@ -63,7 +63,7 @@ def test_count_the_retries(running: Any) -> None:
     for leaf in ("p/x/i", "p/x/i", "p/x/j"):
         if leaf == "p/x/j":
             finish(scenario, "p/x/i")
-        fail(scenario, "429").do(phases.retry_phase)
+        fail(scenario, "429").do(leaves.retry_phase)
     counts = {a: scenario.node(a).get("retry-count") for a in (*ABOVE, "p/x/j", "p/y")}
     assert counts == {"p": 3, "p/x": 3, "p/x/j": 1, "p/y": None}
 
@@ -71,15 +71,15 @@ def test_count_the_retries(running: Any) -> None:
 def test_take_a_summary(running: Any) -> None:
     """A parent is finished by what is below it, and then says what it is told."""
     scenario = begun(running)
-    scenario.when(phases.complete_phase, phase="p", summary="x")
+    scenario.when(leaves.complete_phase, phase="p", summary="x")
     scenario.then_refused(containing="gets its status from what is below it")
     finish(scenario, "p/x/i", "p/x/j")
-    scenario.when(phases.complete_phase, phase="p/x", summary="Done")
+    scenario.when(leaves.complete_phase, phase="p/x", summary="Done")
     scenario.then(f.PhaseCompleted("p/x", "Done"))
     assert scenario.node("p/x")["summary"] == "Done"
-    scenario.when(phases.complete_phase, phase="p/x", summary="Done").then_nothing()
-    scenario.when(phases.complete_phase, phase="p/x").then_nothing()
-    scenario.when(phases.complete_phase, phase="p/x", summary="Else")
+    scenario.when(leaves.complete_phase, phase="p/x", summary="Done").then_nothing()
+    scenario.when(leaves.complete_phase, phase="p/x").then_nothing()
+    scenario.when(leaves.complete_phase, phase="p/x", summary="Else")
     scenario.then_refused(state="completed", wish="complete")
     assert "summary" not in scenario.node("p")
 
@@ -87,8 +87,8 @@ def test_take_a_summary(running: Any) -> None:
 def test_lose_the_summary_with_the_end(running: Any) -> None:
     """What is open again has no summary any more, and takes a new one."""
     scenario = finish(begun(running), "p/x/i", "p/x/j")
-    scenario.do(phases.complete_phase, phase="p/x", summary="Done")
-    scenario.do(phases.reopen_phase, phase="p/x/j")
+    scenario.do(leaves.complete_phase, phase="p/x", summary="Done")
+    scenario.do(leaves.reopen_phase, phase="p/x/j")
     assert "summary" not in scenario.node("p/x")
-    finish(scenario, "p/x/j").do(phases.complete_phase, phase="p/x", summary="Anew")
+    finish(scenario, "p/x/j").do(leaves.complete_phase, phase="p/x", summary="Anew")
     assert scenario.node("p/x")["summary"] == "Anew"

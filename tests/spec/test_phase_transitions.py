@@ -7,8 +7,8 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint.notes import add_note
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.phases.notes import add_note
 
 from .conftest import Command, Data, Scenario, for_each, simple
 
@@ -25,13 +25,13 @@ HISTORIES: dict[str, tuple[Fact, ...]] = {
 """How a leaf gets into each status while the sprint stays in progress."""
 
 COMMANDS: dict[str, tuple[Command, Data, type[Fact]]] = {
-    "start": (phases.start_phase, {"model": "opus"}, f.PhaseStarted),
-    "complete": (phases.complete_phase, {"summary": "good"}, f.PhaseCompleted),
-    "fail": (phases.fail_phase, {"at": AT, "error": "no"}, f.PhaseFailed),
-    "block": (phases.block_phase, {"reason": "why"}, f.PhaseBlocked),
-    "skip": (phases.skip_phase, {"reason": "not needed"}, f.PhaseSkipped),
-    "retry": (phases.retry_phase, {"reason": "repaired"}, f.PhaseRetried),
-    "reopen": (phases.reopen_phase, {"reason": "wrong"}, f.PhaseReopened),
+    "start": (leaves.start_phase, {"model": "opus"}, f.PhaseStarted),
+    "complete": (leaves.complete_phase, {"summary": "good"}, f.PhaseCompleted),
+    "fail": (leaves.fail_phase, {"at": AT, "error": "no"}, f.PhaseFailed),
+    "block": (leaves.block_phase, {"reason": "why"}, f.PhaseBlocked),
+    "skip": (leaves.skip_phase, {"reason": "not needed"}, f.PhaseSkipped),
+    "retry": (leaves.retry_phase, {"reason": "repaired"}, f.PhaseRetried),
+    "reopen": (leaves.reopen_phase, {"reason": "wrong"}, f.PhaseReopened),
 }
 """Each command with content unlike that of the histories."""
 
@@ -152,7 +152,7 @@ def test_means_the_pointed_leaf_without_address(running: Any, wish: str) -> None
 def test_refuses_a_parent_and_names_leaves(running: Any) -> None:
     """A parent's status is derived, so commands name leaves (R11)."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y", "z"))]})
-    scenario.when(phases.start_phase, phase="p").then_refused(
+    scenario.when(leaves.start_phase, phase="p").then_refused(
         containing="gets its status from what is below it", allowed=["p/x/y", "p/x/z"]
     )
 
@@ -161,7 +161,7 @@ def test_refuses_a_parent_and_names_leaves(running: Any) -> None:
 def test_knows_no_other_address(running: Any, address: str) -> None:
     """An address that names nothing is not found."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y",))]})
-    scenario.when(phases.start_phase, phase=address).then_refused(phase=address)
+    scenario.when(leaves.start_phase, phase=address).then_refused(phase=address)
     assert isinstance(scenario.refused, NotFoundError)
 
 
@@ -171,7 +171,7 @@ def test_knows_no_other_address(running: Any, address: str) -> None:
 )
 def test_escapes_ids_in_addresses(running: Any, identity: str, address: str) -> None:
     """Addresses are made of escaped ids, so that no id can be taken for another place."""
-    scenario: Scenario = running(simple(identity, "b")).do(phases.start_phase)
+    scenario: Scenario = running(simple(identity, "b")).do(leaves.start_phase)
     assert scenario.decided == [f.PhaseStarted(address)]
     assert scenario.document["phases"][0]["status"] == "in-progress"
     assert scenario.document["phases"][1]["status"] == "pending"
@@ -180,17 +180,17 @@ def test_escapes_ids_in_addresses(running: Any, identity: str, address: str) -> 
 def test_finds_a_leaf_by_index_too(running: Any) -> None:
     """A segment `#n` is the place among the siblings, counted from 0."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y", "z"))]})
-    scenario.when(phases.start_phase, phase="p/x/#1").then(f.PhaseStarted("p/x/z"))
+    scenario.when(leaves.start_phase, phase="p/x/#1").then(f.PhaseStarted("p/x/z"))
 
 
 def test_refuses_words_outside_the_lists(running: Any) -> None:
     """Models and failure categories are closed lists (R96)."""
     scenario: Scenario = running(simple("a"))
-    scenario.when(phases.start_phase, model="gpt").then_refused(
+    scenario.when(leaves.start_phase, model="gpt").then_refused(
         containing="model 'gpt' is unknown", allowed=["sonnet", "opus", "haiku"]
     )
-    scenario.do(phases.start_phase)
-    scenario.when(phases.fail_phase, at=AT, error="x", category="bad").then_refused(
+    scenario.do(leaves.start_phase)
+    scenario.when(leaves.fail_phase, at=AT, error="x", category="bad").then_refused(
         allowed=["network", "rate-limit", "timeout", "validation", "logic"]
     )
 
@@ -198,8 +198,8 @@ def test_refuses_words_outside_the_lists(running: Any) -> None:
 def test_keeps_what_each_fact_says(running: Any) -> None:
     """Times, elapsed, summary, model and error stand on the leaf (R96-R100)."""
     scenario: Scenario = running(simple("a"), "2026-01-15T09:00:00Z")
-    scenario.do(phases.start_phase, model="opus").at("2026-01-15T09:05:00Z")
-    assert scenario.do(phases.complete_phase, summary="Found it").node("a") == {
+    scenario.do(leaves.start_phase, model="opus").at("2026-01-15T09:05:00Z")
+    assert scenario.do(leaves.complete_phase, summary="Found it").node("a") == {
         "id": "a",
         "status": "completed",
         "prompt": "Do a",
@@ -214,8 +214,8 @@ def test_keeps_what_each_fact_says(running: Any) -> None:
 def test_forgets_the_end_when_reopened(running: Any) -> None:
     """Reopening takes away when and how a leaf had begun and ended."""
     scenario: Scenario = running(simple("a"))
-    scenario.do(phases.start_phase).do(phases.complete_phase, summary="x")
-    scenario.do(phases.reopen_phase, phase="a")
+    scenario.do(leaves.start_phase).do(leaves.complete_phase, summary="x")
+    scenario.do(leaves.reopen_phase, phase="a")
     assert set(scenario.node("a")) == {"id", "status", "prompt"}
 
 

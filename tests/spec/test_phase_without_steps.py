@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.injection import inject_steps
-from sprintlog.engine.sprint.next import next_action
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.plan.injection import inject_steps
 
 from .conftest import Data, Scenario, simple
 from .gated import check, record, start, tracking
@@ -50,7 +50,7 @@ def test_is_not_finished_before_its_gate(running: Any) -> None:
     """Neither is the sprint: its gate holds that, too."""
     scenario: Scenario = running({"phases": [{"id": "p", "steps": [], **GATE}]})
     scenario.when(lifecycle.complete_sprint).then_refused(phase="p")
-    scenario.when(phases.complete_phase).then_refused(containing="has not passed")
+    scenario.when(leaves.complete_phase).then_refused(containing="has not passed")
     record(scenario, 0).go()
     assert do(scenario) == ("complete", None)
 
@@ -59,7 +59,7 @@ def test_blocks_with_its_gate(running: Any) -> None:
     """A gate without work behind it blocks like any other, and is run again alone."""
     scenario = check(around(running, **GATE), 1).go()
     assert (scenario.status, scenario.node("p")["status"]) == ("blocked", "blocked")
-    scenario.do(lifecycle.resume_sprint, by="ana", why="x").do(phases.retry_phase)
+    scenario.do(lifecycle.resume_sprint, by="ana", why="x").do(leaves.retry_phase)
     assert do(scenario) == ("gate", "p")
     assert check(scenario).go().node("p")["status"] == "completed"
     assert "error" not in tracking(scenario)
@@ -69,7 +69,7 @@ def test_reaches_its_breakpoint(running: Any) -> None:
     """Its breakpoint pauses the sprint when it is completed."""
     scenario = around(running, **BREAK)
     assert do(scenario) == ("end", "p")
-    scenario.when(phases.complete_phase)
+    scenario.when(leaves.complete_phase)
     scenario.then(f.PhaseCompleted("p"), f.BreakpointReached("p"))
     assert (scenario.status, scenario.pointer) == ("paused-at-breakpoint", (2, None, None))
 
@@ -84,7 +84,7 @@ def test_reaches_its_breakpoint_by_its_gate(running: Any) -> None:
 def test_can_be_left_out(running: Any) -> None:
     """Like any other phase it can be skipped, and then nothing holds."""
     scenario = around(running, **GATE, **BREAK)
-    scenario.when(phases.skip_phase).then(f.PhaseSkipped("p"))
+    scenario.when(leaves.skip_phase).then(f.PhaseSkipped("p"))
     assert do(scenario) == ("work", "b")
 
 
@@ -94,7 +94,7 @@ def test_takes_steps(running: Any, keys: Data) -> None:
     scenario = around(running, **keys)
     scenario.do(inject_steps, nodes=[node()], position=at("end-of-phase", "p"))
     assert do(scenario) == ("work", "p/n")
-    scenario.do(phases.start_phase).when(phases.complete_phase)
+    scenario.do(leaves.start_phase).when(leaves.complete_phase)
     last: list[Any] = [f.PhaseCompleted("p/n")]
     if "gate" not in keys:
         last.append(f.BreakpointReached("p"))

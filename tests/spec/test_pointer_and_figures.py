@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases
+from sprintlog.engine.sprint.phases import leaves, lifecycle
 
 from .conftest import Data, Scenario, for_each, simple
 
@@ -67,7 +67,7 @@ def test_goes_back_to_a_reopened_leaf(running: Any) -> None:
     """A leaf reopened before the pointer draws it back."""
     scenario = finish(running(MIXED), "a", "p/x/i")
     assert scenario.document["current"]["sub-phase"] == 1
-    assert scenario.do(phases.reopen_phase, phase="a").pointer == (0, None, None)
+    assert scenario.do(leaves.reopen_phase, phase="a").pointer == (0, None, None)
     assert finish(scenario, "a").pointer == (1, 0, 1)
 
 

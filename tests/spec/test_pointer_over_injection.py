@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint.done_work import done_work
-from sprintlog.engine.sprint.injection import inject_phases, inject_steps
-from sprintlog.engine.sprint.lifecycle import complete_sprint
-from sprintlog.engine.sprint.plan import import_document
-from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.state import pack, unpack
+from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.phases.done_work import done_work
+from sprintlog.engine.sprint.phases.lifecycle import complete_sprint
+from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
+from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .conftest import Scenario, for_each, simple
 from .test_inject_phases import PLAN, at, node
@@ -30,7 +30,7 @@ def test_moves_its_index_only(running: Any, begun: bool) -> None:
     """An insertion before the pointer moves its index, not the work it stands on."""
     scenario: Scenario = finish(running(PLAN), "a")
     if begun:
-        scenario.do(phases.start_phase)
+        scenario.do(leaves.start_phase)
     for ref, pointer in (("p/x/i", (1, 0, 1)), ("p/x", (1, 1, 1)), ("a", (2, 1, 1))):
         name = f"before-{ref.count('/')}"
         scenario.do(inject_phases, nodes=[node(name)], position=at("before", ref))
@@ -41,11 +41,11 @@ def test_moves_its_index_only(running: Any, begun: bool) -> None:
 def test_comes_back_for_what_came_in_before(running: Any) -> None:
     """What came in before the pointer is next once the work there is finished."""
     scenario: Scenario = finish(running(simple("a", "b", "c")), "a")
-    scenario.do(phases.start_phase)
+    scenario.do(leaves.start_phase)
     scenario.do(inject_phases, nodes=[node("m"), node("n")], position=at("before", "a"))
     order = [pointed(scenario)]
     for _ in range(3):
-        scenario.do(phases.skip_phase)
+        scenario.do(leaves.skip_phase)
         order.append(pointed(scenario))
     assert order == ["b", "m", "n", "c"]
 
@@ -54,11 +54,11 @@ def test_goes_to_what_is_taken_up_before_it(running: Any) -> None:
     """Whoever wants it done first starts it by name, and the pointer goes there."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(inject_phases, nodes=[node("m"), node("n")], position=at("before", "a"))
-    scenario.do(phases.skip_phase, phase="m")
+    scenario.do(leaves.skip_phase, phase="m")
     assert pointed(scenario) == "a"
-    scenario.do(phases.start_phase, phase="n")
+    scenario.do(leaves.start_phase, phase="n")
     assert pointed(scenario) == "n"
-    scenario.do(phases.complete_phase)
+    scenario.do(leaves.complete_phase)
     assert pointed(scenario) == "a"
 
 
@@ -66,7 +66,7 @@ def test_is_drawn_back_by_a_reopened_leaf(running: Any) -> None:
     """A leaf reopened before the pointer draws it back, also past what came in."""
     scenario: Scenario = finish(running(simple("a", "b")), "a")
     scenario.do(inject_phases, nodes=[node()], position=at("before", "b"))
-    scenario.do(phases.reopen_phase, phase="a")
+    scenario.do(leaves.reopen_phase, phase="a")
     assert pointed(scenario) == "a"
     assert pointed(finish(scenario, "a")) == "n"
 
@@ -75,7 +75,7 @@ def test_forgets_what_it_was_held_at(running: Any) -> None:
     """Once finished, the work it stayed on is a leaf like any other, reopened or not."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(inject_phases, nodes=[node()], position=at("before", "a"))
-    finish(scenario, "a").do(phases.reopen_phase, phase="a")
+    finish(scenario, "a").do(leaves.reopen_phase, phase="a")
     assert pointed(scenario) == "n"
 
 
@@ -162,7 +162,7 @@ def test_is_kept_in_a_checkpoint(running: Any) -> None:
     assert again.document == scenario.document
     assert pack(again) == pack(scenario.sprint)
     held = scenario.bytes()
-    scenario.do(phases.start_phase, phase="n")
+    scenario.do(leaves.start_phase, phase="n")
     scenario.do(roll_back, to=3, is_inside_append=False)
     assert (scenario.bytes(), pointed(scenario)) == (held, "a")
 
@@ -193,11 +193,11 @@ def test_stays_on_what_has_only_an_index(running: Any) -> None:
     twins = [{"id": "t", "prompt": "x", "status": s} for s in ("completed", "pending")]
     document = {"sprint-id": "s", "status": "in-progress", "phases": twins}
     scenario = Scenario().do(import_document, document=document, source="x")
-    scenario.do(phases.start_phase)
+    scenario.do(leaves.start_phase)
     assert pointed(scenario) == "#1"
     scenario.do(inject_phases, nodes=[node()], position=at("before", "t"))
     assert pointed(scenario) == "#2"
-    scenario.when(phases.start_phase).then_refused(state="in-progress")
+    scenario.when(leaves.start_phase).then_refused(state="in-progress")
 
 
 def test_takes_no_other_leaf_for_done(running: Any) -> None:
@@ -205,7 +205,7 @@ def test_takes_no_other_leaf_for_done(running: Any) -> None:
     twins = [{"id": "t", "prompt": "x", "status": "in-progress"} for _ in range(3)]
     document = {"sprint-id": "s", "status": "in-progress", "phases": twins}
     scenario = Scenario().do(import_document, document=document, source="x")
-    scenario.do(phases.end_work, phase="#2")
+    scenario.do(leaves.end_work, phase="#2")
     assert done_work(scenario.sprint.plan, "#2") is not None
     scenario.do(inject_phases, nodes=[node()], position=at("before", "t"))
     assert done_work(scenario.sprint.plan, "#2") is None

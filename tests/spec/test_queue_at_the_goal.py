@@ -2,7 +2,7 @@
 
 import pytest
 
-from sprintlog.engine.sprint import queue_decisions as d
+from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import (
     GoalClaimed,
     GoalCompleted,
@@ -10,12 +10,12 @@ from sprintlog.engine.sprint.events import (
     RequestDecided,
     RequestReturned,
 )
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.phases import skip_phase
-from sprintlog.engine.sprint.queue import Asked
-from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, decide_by_rules
-from sprintlog.engine.sprint.ralph import complete_goal
+from sprintlog.engine.sprint.goal.goal import complete_goal
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.phases.leaves import skip_phase
+from sprintlog.engine.sprint.queue import decisions as d
+from sprintlog.engine.sprint.queue.requests import Asked
+from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, decide_by_rules
 
 from .goals import begun, goal
 from .queued import AT, BUG, deferred, found, queue, settled, status

@@ -6,10 +6,10 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import queue_decisions as d
 from sprintlog.engine.sprint.events import RequestDecided, RequestInjection
-from sprintlog.engine.sprint.lifecycle import complete_sprint
-from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.phases.lifecycle import complete_sprint
+from sprintlog.engine.sprint.queue import decisions as d
 
 from .conftest import Command, Data, Scenario, for_each, simple
 from .queued import AT, deferred, entry, found, status

@@ -5,22 +5,22 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint import queue_decisions as d
-from sprintlog.engine.sprint.adopting import adopt_edit
-from sprintlog.engine.sprint.compiling import has_begun, take_plan
+from sprintlog.engine.sprint.document.adoption import adopt_edit
+from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import RequestReturned
-from sprintlog.engine.sprint.notes import add_note
-from sprintlog.engine.sprint.patch import diff
-from sprintlog.engine.sprint.plan import import_document
-from sprintlog.engine.sprint.queue import Asked
-from sprintlog.engine.sprint.rollback import roll_back
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.phases.notes import add_note
+from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.plan.recompile import has_begun, take_plan
+from sprintlog.engine.sprint.queue import decisions as d
+from sprintlog.engine.sprint.queue.requests import Asked
 
 from .conftest import Data, Scenario, simple
 from .queued import AT, BUG, deferred, entry, found, queue, settled, status
 
 WHY: Data = {"request": "x", "reasoning": "So"}
-skip = settled(phases.skip_phase)
+skip = settled(leaves.skip_phase)
 
 
 def imported(*requests: Any) -> Scenario:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint import queue_decisions as d
 from sprintlog.engine.sprint.events import RequestReopened, SprintImported
-from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.queue import decisions as d
 
 from .conftest import Command, Data, Scenario, simple
 from .queued import entry, found, status

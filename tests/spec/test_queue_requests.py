@@ -7,9 +7,14 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RequestOrigin, RequestQueued
-from sprintlog.engine.sprint.queue import Asked, find_request, queue_requests, take_over
-from sprintlog.engine.sprint.rollback import roll_back
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.queue.requests import (
+    Asked,
+    find_request,
+    queue_requests,
+    take_over,
+)
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .conftest import Scenario, for_each, simple
 from .queued import AT, BUG, entry, found, queue

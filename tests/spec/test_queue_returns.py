@@ -6,28 +6,28 @@ import pytest
 
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint import queue_decisions as d
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.stops import on_request
 from sprintlog.engine.sprint.events import RequestReturned
-from sprintlog.engine.sprint.gate_checks import record_gate
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.next import next_action
-from sprintlog.engine.sprint.queue_returns import for_the_next_sprint, with_returns
-from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.stopping import on_request
+from sprintlog.engine.sprint.gates.checks import record_gate
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.queue import decisions as d
+from sprintlog.engine.sprint.queue.returns import for_the_next_sprint, with_returns
 
 from .conftest import Scenario, for_each, simple
 from .queued import AT, deferred, entry, found, settled, status
 
 PHASE, SPRINT, NEXT = "end-of-phase", "end-of-sprint", "next-sprint"
-complete, skip = settled(phases.complete_phase), settled(phases.skip_phase)
+complete, skip = settled(leaves.complete_phase), settled(leaves.skip_phase)
 
 
 def test_comes_back_when_its_phase_ends(running: Any) -> None:
     """The last leaf of the phase brings it back in the same append; one before does not."""
     scenario = deferred(running({"phases": [for_each("p", x=("i", "j"))]}), PHASE)
     scenario.when(skip).then(f.PhaseSkipped("p/x/i"))
-    scenario.do(phases.start_phase).when(complete)
+    scenario.do(leaves.start_phase).when(complete)
     scenario.then(f.PhaseCompleted("p/x/j"), RequestReturned("r", PHASE))
 
 
@@ -59,7 +59,7 @@ def test_waits_for_the_gate(running: Any) -> None:
     """A phase with a gate has ended when the gate has passed."""
     phase = {**for_each("p", x=("i",)), "gate": {"script": "true"}}
     scenario = deferred(running({"phases": [phase, *simple("z")["phases"]]}), PHASE)
-    scenario.do(phases.start_phase).when(complete).then(f.PhaseCompleted("p/x/i"))
+    scenario.do(leaves.start_phase).when(complete).then(f.PhaseCompleted("p/x/i"))
     scenario.do(settled(record_gate), result=GateResult(1))
     assert status(scenario) == "deferred"
     scenario.do(settled(record_gate), result=GateResult(0))
@@ -80,7 +80,7 @@ def test_stands_at_a_breakpoint_first(running: Any) -> None:
     scenario = deferred(running(simple("a", **{"break": True})), SPRINT).do(skip)
     assert (scenario.status, status(scenario)) == ("in-progress", "pending")
     scenario = deferred(running(simple("a", **{"break": True})), SPRINT)
-    scenario.do(phases.start_phase).do(complete)
+    scenario.do(leaves.start_phase).do(complete)
     assert (scenario.status, status(scenario)) == ("paused-at-breakpoint", "pending")
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RequestDecided
-from sprintlog.engine.sprint.lifecycle import complete_sprint
-from sprintlog.engine.sprint.queue_decisions import approve_request
-from sprintlog.engine.sprint.queue_rules import DEFAULT_RULES, Rule, decide_by_rules
-from sprintlog.engine.sprint.words import PRIORITIES, REQUEST_TYPES
+from sprintlog.engine.sprint.phases.lifecycle import complete_sprint
+from sprintlog.engine.sprint.queue.decisions import approve_request
+from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, Rule, decide_by_rules
+from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
 
 from .conftest import Scenario, simple
 from .queued import AT, entry, found

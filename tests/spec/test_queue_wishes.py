@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint import queue
-from sprintlog.engine.sprint import queue_decisions as decisions
 from sprintlog.engine.sprint.events import InjectionPosition, RequestDecided, RequestQueued
+from sprintlog.engine.sprint.queue import decisions, requests
 from sprintlog.engine.sprint.wishes import observe, to_fact
 
 from .conftest import Command, Data, Scenario, simple
@@ -20,8 +19,8 @@ CASES: list[tuple[str, Data, Command, Data]] = [
     (
         "request-queued",
         {"title": "x", "priority": "low", "request_type": "docs", "context": {}},
-        queue.queue_requests,
-        {"requests": [queue.Asked("x", "low", "docs", context={})], "at": AT},
+        requests.queue_requests,
+        {"requests": [requests.Asked("x", "low", "docs", context={})], "at": AT},
     ),
     (
         "request-decided",

@@ -4,16 +4,16 @@ import json
 
 import pytest
 
+from sprintlog.engine.adapters.agents.hearing import hear
 from sprintlog.engine.iterations.events import Usage
-from sprintlog.engine.outside.agents.hearing import hear
-from sprintlog.engine.sprint.answers import Verdict, judge
-from sprintlog.engine.sprint.dynamic_steps import Wanted
-from sprintlog.engine.sprint.ralph_answers import (
+from sprintlog.engine.sprint.agent.answers import Verdict, judge
+from sprintlog.engine.sprint.goal.answers import (
     PROMPT_CHARS_MAX,
     STEPS_MAX,
     Turn,
     read_turn,
 )
+from sprintlog.engine.sprint.goal.dynamic_steps import Wanted
 
 TOLD = """\
 # Open steps

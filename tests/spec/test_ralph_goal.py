@@ -6,18 +6,18 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.dynamic_steps import add_step
+from sprintlog.engine.sprint.agent.runs import record_run
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.lifecycle import (
+from sprintlog.engine.sprint.goal.dynamic_steps import add_step
+from sprintlog.engine.sprint.goal.goal import complete_goal, fail_iteration, set_goal
+from sprintlog.engine.sprint.goal.settings import NOT_LEFT, ralph_fields
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.phases.lifecycle import (
     complete_sprint,
     need_human,
     reopen_sprint,
     resume_sprint,
 )
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.ralph import complete_goal, fail_iteration, set_goal
-from sprintlog.engine.sprint.ralph_settings import NOT_LEFT, ralph_fields
-from sprintlog.engine.sprint.work import record_run
 
 from .conftest import Scenario, simple
 from .goals import begun, goal

@@ -3,16 +3,16 @@
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.answers import Verdict
-from sprintlog.engine.sprint.dynamic_steps import Wanted, add_step, update_step
+from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.hook_tasks import spawn_hook
-from sprintlog.engine.sprint.lifecycle import pause_sprint, resume_sprint
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.ralph import complete_goal
-from sprintlog.engine.sprint.ralph_answers import Turn
-from sprintlog.engine.sprint.ralph_prompt import ANSWER, DONE_SHOWN_MAX, said_in
-from sprintlog.engine.sprint.ralph_work import end_turn, start_turn
+from sprintlog.engine.sprint.goal.answers import Turn
+from sprintlog.engine.sprint.goal.dynamic_steps import Wanted, add_step, update_step
+from sprintlog.engine.sprint.goal.goal import complete_goal
+from sprintlog.engine.sprint.goal.hook_tasks import spawn_hook
+from sprintlog.engine.sprint.goal.prompt import ANSWER, DONE_SHOWN_MAX, said_in
+from sprintlog.engine.sprint.goal.work import end_turn, start_turn
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.phases.lifecycle import pause_sprint, resume_sprint
 
 from .conftest import Data, Scenario, simple
 from .goals import DOCS, LEARNING, begun, goal, idle, iterate

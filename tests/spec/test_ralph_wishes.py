@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import dynamic_steps, hook_tasks, ralph
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import goal as r
+from sprintlog.engine.sprint.goal import dynamic_steps, hook_tasks
+from sprintlog.engine.sprint.goal import goal as ralph
 
 from .conftest import Command, Data
 from .goals import LEARNING, begun, goal

@@ -5,8 +5,13 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import phases
-from sprintlog.engine.sprint.rollback import redo, roll_back, undo_decision, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import (
+    redo,
+    roll_back,
+    undo_decision,
+    undo_rollback,
+)
+from sprintlog.engine.sprint.phases import leaves
 
 from .conftest import Command, Scenario, simple
 
@@ -15,7 +20,7 @@ from .conftest import Command, Scenario, simple
 def worked(running: Any) -> Scenario:
     """Return a sprint in which the first phase is completed: versions 1 to 4."""
     scenario: Scenario = running(simple("a", "b"))
-    return scenario.do(phases.start_phase).do(phases.complete_phase)
+    return scenario.do(leaves.start_phase).do(leaves.complete_phase)
 
 
 def test_redo_is_before_the_undo(worked: Scenario) -> None:
@@ -50,7 +55,7 @@ def test_there_is_nothing_to_take_back(worked: Scenario, command: Command) -> No
 def test_a_decision_is_taken_back_with_what_came_after(worked: Scenario) -> None:
     """The state is as it was before the decision's append; redo brings it back."""
     before = worked.bytes()
-    decided = worked.do(phases.skip_phase, phase="b").bytes()
+    decided = worked.do(leaves.skip_phase, phase="b").bytes()
     assert worked.do(undo_decision, first=5).bytes() == before
     assert worked.do(redo).bytes() == decided
 

@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.loop import start_iteration
-from sprintlog.engine.sprint.notes import add_note
-from sprintlog.engine.sprint.rollback import lies_on, path, roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.iterations.rollback import (
+    lies_on,
+    path,
+    roll_back,
+    undo_rollback,
+)
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.notes import add_note
 
 from .conftest import Scenario, fold_all, simple
 
@@ -23,8 +28,8 @@ def worked(running: Any) -> Scenario:
     """Return a sprint at version 6: plan, start, a started, a completed, b both."""
     scenario: Scenario = running(simple("a", "b", "c"))
     for _ in range(2):
-        scenario.at(f"2026-01-15T09:0{len(scenario.events)}:00Z").do(phases.start_phase)
-        scenario.at(f"2026-01-15T09:0{len(scenario.events)}:00Z").do(phases.complete_phase)
+        scenario.at(f"2026-01-15T09:0{len(scenario.events)}:00Z").do(leaves.start_phase)
+        scenario.at(f"2026-01-15T09:0{len(scenario.events)}:00Z").do(leaves.complete_phase)
     assert scenario.sprint.version == 6
     return scenario
 
@@ -71,7 +76,7 @@ def test_deletes_nothing(worked: Scenario) -> None:
 
 def test_goes_on_from_the_target(worked: Scenario) -> None:
     """What follows a rollback builds on its target."""
-    back(worked, 4).when(phases.start_phase, model="haiku")
+    back(worked, 4).when(leaves.start_phase, model="haiku")
     worked.then(f.PhaseStarted("b", "haiku"))
     assert [p["status"] for p in worked.document["phases"]] == [
         "completed",
@@ -82,7 +87,7 @@ def test_goes_on_from_the_target(worked: Scenario) -> None:
 
 def test_forgets_wishes_said_after_the_target(worked: Scenario) -> None:
     """A wish that was taken back is a new one when it comes again."""
-    back(worked, 5).when(phases.complete_phase, phase="b")
+    back(worked, 5).when(leaves.complete_phase, phase="b")
     worked.then(f.PhaseCompleted("b"))
 
 
@@ -104,7 +109,7 @@ def test_undoes_to_what_was_before(worked: Scenario) -> None:
 def test_undoes_work_done_since_the_rollback(worked: Scenario) -> None:
     """An undo goes to the fact before the rollback, whatever came after it."""
     before = worked.bytes()
-    back(worked, 4).do(phases.start_phase).do(phases.complete_phase, summary="other way")
+    back(worked, 4).do(leaves.start_phase).do(leaves.complete_phase, summary="other way")
     assert worked.do(undo_rollback).bytes() == before
 
 
@@ -120,7 +125,7 @@ def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
 
 def test_undoes_only_what_is_in_force(worked: Scenario) -> None:
     """A rollback that a later one went behind is not in force."""
-    back(worked, 5).do(phases.complete_phase)
+    back(worked, 5).do(leaves.complete_phase)
     back(worked, 4).when(undo_rollback).then(f.RolledBack(8, undoes=9))
     worked.when(undo_rollback).then(f.RolledBack(6, undoes=7))
     worked.when(undo_rollback).then_refused(wish="undo")
@@ -164,7 +169,7 @@ def test_refuses_versions_there_are_not(worked: Scenario, to: int) -> None:
 
 def test_takes_back_the_completion_too(worked: Scenario) -> None:
     """A completed sprint is in progress again at an earlier version."""
-    worked.do(phases.skip_phase).do(lifecycle.complete_sprint)
+    worked.do(leaves.skip_phase).do(lifecycle.complete_sprint)
     assert back(worked, 6).status == "in-progress"
     assert worked.document["stats"]["completed-at"] is None
     assert worked.document["last-activity"] == "2026-01-15T09:05:00Z"

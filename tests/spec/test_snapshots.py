@@ -23,8 +23,8 @@ from sprintlog.engine.sprint.events import (
     SnapshotsPruned,
     SnapshotTaken,
 )
-from sprintlog.engine.sprint.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.snapshots import (
+from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.snapshots import (
     current_iteration,
     end_restore,
     files_with,
@@ -37,7 +37,7 @@ from sprintlog.engine.sprint.snapshots import (
     start_restore,
     take_snapshot,
 )
-from sprintlog.engine.sprint.state import pack, unpack
+from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .conftest import Scenario, simple
 

@@ -6,7 +6,6 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint import lifecycle
 from sprintlog.engine.sprint.events import (
     ActivitySeen,
     BreakpointReached,
@@ -21,6 +20,7 @@ from sprintlog.engine.sprint.events import (
     SprintResumed,
     SprintStarted,
 )
+from sprintlog.engine.sprint.phases import lifecycle
 
 from .conftest import Command, Data, Scenario, simple
 

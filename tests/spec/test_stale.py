@@ -6,9 +6,9 @@ import pytest
 
 from sprintlog.engine.sprint.events import SprintPaused
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.lifecycle import is_stale, start_sprint
-from sprintlog.engine.sprint.plan import create_sprint
-from sprintlog.engine.sprint.state import Sprint
+from sprintlog.engine.sprint.phases.lifecycle import is_stale, start_sprint
+from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 AT = "2026-01-15T09:00:00Z"
 

@@ -7,8 +7,8 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import events as f
+from sprintlog.engine.journal.intake.foreign import remarks, schema_version, take_document
 from sprintlog.engine.journal.rules import reference_learning, retire_learning
-from sprintlog.engine.journal.taking import remarks, schema_version, take_document
 
 from .journaled import AT, Diary
 

@@ -4,9 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from sprintlog.engine.sprint import lifecycle, phases
-from sprintlog.engine.sprint.changes import _changed
-from sprintlog.engine.sprint.compiling import take_plan
 from sprintlog.engine.sprint.events import (
     InjectionPosition,
     Place,
@@ -14,9 +11,12 @@ from sprintlog.engine.sprint.events import (
     Source,
     SprintCompiled,
 )
-from sprintlog.engine.sprint.injection import inject_phases
-from sprintlog.engine.sprint.loop import limit_iterations
-from sprintlog.engine.sprint.ralph import set_goal
+from sprintlog.engine.sprint.goal.goal import set_goal
+from sprintlog.engine.sprint.iterations.loop import limit_iterations
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.plan.changes import _changed
+from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.plan.recompile import take_plan
 
 from .conftest import Data, Scenario, for_each, simple
 
@@ -47,7 +47,7 @@ def test_the_same_plan_again_records_nothing(given: Given) -> None:
 def test_the_same_plan_is_known_while_it_runs(given: Given) -> None:
     """Nothing is recorded for an unchanged definition, however far the sprint is."""
     scenario = taken(given(), simple("a", "b")).do(lifecycle.start_sprint)
-    scenario.do(phases.start_phase).do(phases.complete_phase, summary="done")
+    scenario.do(leaves.start_phase).do(leaves.complete_phase, summary="done")
     scenario.when(take_plan, plan=simple("a", "b"), place=PLACE).then_nothing()
 
 
@@ -63,7 +63,7 @@ def test_a_plan_is_replaced_until_something_begins(given: Given) -> None:
 def test_a_rollback_to_the_start_allows_a_new_plan(given: Given) -> None:
     """What was rolled back does not count as begun."""
     scenario = taken(given(), simple("a")).do(lifecycle.start_sprint)
-    scenario.do(phases.start_phase).given(RolledBack(1))
+    scenario.do(leaves.start_phase).given(RolledBack(1))
     taken(scenario, simple("b"))
     assert scenario.status == "not-started"
     assert [phase["id"] for phase in scenario.document["phases"]] == ["b"]
@@ -88,7 +88,7 @@ def test_what_events_recorded_is_not_thrown_away(given: Given, key: str) -> None
 def begun(given: Given, plan: Data) -> Scenario:
     """Return a sprint whose first leaf is being executed."""
     scenario = taken(given(), plan).do(lifecycle.start_sprint)
-    return scenario.do(phases.start_phase)
+    return scenario.do(leaves.start_phase)
 
 
 def ids(scenario: Scenario) -> list[str]:
@@ -165,7 +165,7 @@ def test_another_model_at_the_start_is_no_difference(given: Given) -> None:
     """Who starts a phase may name another model than the definition."""
     plan = simple("a", "b", model="opus")
     scenario = taken(given(), plan).do(lifecycle.start_sprint)
-    scenario.do(phases.start_phase, model="haiku")
+    scenario.do(leaves.start_phase, model="haiku")
     scenario.when(take_plan, plan=plan).then_nothing()
 
 
@@ -215,7 +215,7 @@ def test_a_leaf_stays_a_leaf(given: Given) -> None:
 
 def test_a_completed_sprint_takes_no_additions(given: Given) -> None:
     """A sprint that is over must be opened again first."""
-    scenario = begun(given, simple("a")).do(phases.complete_phase)
+    scenario = begun(given, simple("a")).do(leaves.complete_phase)
     scenario.do(lifecycle.complete_sprint)
     scenario.when(take_plan, plan=simple("a")).then_nothing()
     scenario.when(take_plan, plan=simple("a", "b"))

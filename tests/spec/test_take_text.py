@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.journal import events as f
-from sprintlog.engine.journal.migrating import CONTEXT, LEGACY, came_from, take_text
-from sprintlog.engine.journal.progress_text import parse_text
+from sprintlog.engine.journal.intake.migration import CONTEXT, LEGACY, came_from, take_text
+from sprintlog.engine.journal.intake.progress_text import parse_text
 
 from .journaled import AT, Diary
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.times import elapsed, from_milliseconds, later, normalise
+from sprintlog.engine.sprint.state.times import elapsed, from_milliseconds, later, normalise
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,17 @@ import pytest
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint import injection, lifecycle, loop, notes, phases
+from sprintlog.engine.sprint.agent.runs import record_run
 from sprintlog.engine.sprint.events import AUDIT_FACTS, SNAPSHOT_FACTS
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.gate_checks import record_gate
-from sprintlog.engine.sprint.gates import GateResult
-from sprintlog.engine.sprint.plan import create_sprint, import_document
-from sprintlog.engine.sprint.rollback import roll_back
+from sprintlog.engine.sprint.gates.checks import record_gate
+from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.phases import leaves, lifecycle, notes
+from sprintlog.engine.sprint.plan import injection
+from sprintlog.engine.sprint.plan.create import create_sprint, import_document
 from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
-from sprintlog.engine.sprint.work import record_run
 
 from .conftest import Command, Data, Scenario, simple
 from .measuring_wishes import ANSWERS, MEASURING
@@ -51,43 +53,43 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
         [GO],
         "phase-started",
         {"phase": "a", "model": "opus"},
-        phases.start_phase,
+        leaves.start_phase,
         {"phase": "a", "model": "opus"},
     ),
     (
         [GO, A],
         "phase-completed",
         {"phase": "a", "summary": "x"},
-        phases.complete_phase,
+        leaves.complete_phase,
         {"phase": "a", "summary": "x"},
     ),
     (
         [GO, A],
         "phase-failed",
         {"phase": "a", "error": "x", "category": "network"},
-        phases.fail_phase,
+        leaves.fail_phase,
         {"phase": "a", "error": "x", "category": "network", "at": AT},
     ),
     (
         [GO],
         "phase-blocked",
         {"phase": "a", "reason": "x"},
-        phases.block_phase,
+        leaves.block_phase,
         {"phase": "a", "reason": "x"},
     ),
-    ([GO], "phase-skipped", {"phase": "a"}, phases.skip_phase, {"phase": "a"}),
+    ([GO], "phase-skipped", {"phase": "a"}, leaves.skip_phase, {"phase": "a"}),
     (
         [GO, f.PhaseBlocked("a", "x")],
         "phase-retried",
         {"phase": "a"},
-        phases.retry_phase,
+        leaves.retry_phase,
         {"phase": "a"},
     ),
     (
         [GO, f.PhaseSkipped("a")],
         "phase-reopened",
         {"phase": "a"},
-        phases.reopen_phase,
+        leaves.reopen_phase,
         {"phase": "a"},
     ),
     (
@@ -101,7 +103,7 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
         [GO, A],
         "work-done",
         {"phase": "a", "summary": "made it"},
-        phases.end_work,
+        leaves.end_work,
         {"phase": "a", "summary": "made it"},
     ),
     (

@@ -7,8 +7,8 @@ import msgspec
 
 from ...errors import RefusedError
 from ...log.port import DOCUMENT_BYTES_MAX
-from ..plan import check_sprint_id
-from ..tree import Data
+from ..plan.create import check_sprint_id
+from ..state.tree import Data
 from .budget import Budget, TooLargeError
 from .hierarchy import Hierarchy
 from .inlining import Outline

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from ..gate_policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
-from ..tree import Data
+from ..gates.policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
+from ..state.tree import Data
 from .budget import Budget
 from .inlining import PHASE_BYTES, Around, Authored, Flat, Outline
 from .items import Collection, Item, check_text_id, missing_items

@@ -7,7 +7,7 @@ not depend on items, so a workflow is laid out once and filled for each of them.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..tree import Data
+from ..state.tree import Data
 from .budget import Budget
 from .problems import Definition, Path, Problems, is_given, list_of, text_of
 from .templates import Template, cut

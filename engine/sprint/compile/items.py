@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from ...errors import RefusedError
-from ..plan import check_id
-from ..tree import Data
+from ..plan.create import check_id
+from ..state.tree import Data
 from .problems import Definition, Path, Problems, is_given, list_of, nearest, text_of
 
 FIRST_GENERATION = "step"

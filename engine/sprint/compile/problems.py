@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ..tree import Data
+from ..state.tree import Data
 
 PROBLEMS_MAX = 1_000
 """More than this nobody reads; what comes after is not gathered."""

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..ralph_settings import IDLE_THRESHOLD, NOT_LEFT, RALPH
-from ..tree import Data
+from ..goal.settings import IDLE_THRESHOLD, NOT_LEFT, RALPH
+from ..state.tree import Data
 from .problems import (
     Definition,
     Problems,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..tree import Data
+from ..state.tree import Data
 from .problems import nearest
 
 _VARIABLE = re.compile(r"\\?\{\{[ \t]*([A-Za-z_][\w-]*(?:\.[\w-]+)*)[ \t]*\}\}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..tree import Data
+from ..state.tree import Data
 from .problems import Definition, Path, Problems, list_of, nearest, text_of
 
 DEPTH_MAX = 5

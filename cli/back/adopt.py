@@ -1,0 +1,54 @@
+"""`sprintlog adopt`: an edit that was observed becomes facts."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.document.adoption import adopt_edit
+from sprintlog.engine.sprint.events import EditAdopted
+from sprintlog.projections.adopting import observed_edit
+from sprintlog.projections.catalogue import CODEC
+
+from ..context import open_workspace, with_recording
+from ..output import warn
+from ..record import Options, act, answer_and_refresh
+
+
+@click.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
+@click.argument("version", type=click.IntRange(1), required=False)
+@click.option("--journal", "of_journal", is_flag=True, help="An edit of progress.json.")
+@with_recording
+def command(version: int | None, of_journal: bool, **given: Any) -> None:
+    """Make facts of an edit of PROGRESS.yaml, the latest one or that at VERSION.
+
+    Statuses go through the commands that lead there, new phases and steps are injected,
+    other fields come in as a patch. What is derived, what no command allows and what
+    changed here since then is left and told. With --journal the entries, learnings and
+    patterns that were edited are put right.
+    """
+    options = Options(given)
+    if of_journal:
+        from .adopt_journal import adopt_in_journal
+
+        adopt_in_journal(options, version)
+        return
+    with open_workspace() as workspace:
+        name = workspace.choose(options.sprint_id)
+        if version is None:
+            workspace.observe_edit(name)
+        edit, observed, base = observed_edit(workspace, name, version)
+        outcome = act(
+            workspace,
+            name,
+            "adopt",
+            lambda sprint, at: adopt_edit(
+                sprint, edit=edit, observed=observed, base=base, by=options.actor, at=at
+            ),
+            options,
+            {"edit": edit},
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        for event in outcome.events:
+            fact = CODEC.decode(event)
+            for reason in fact.left if isinstance(fact, EditAdopted) else ():
+                warn(f"not adopted: {reason}")

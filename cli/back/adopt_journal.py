@@ -1,0 +1,54 @@
+"""`sprintlog adopt --journal`: an edit of progress.json that was observed becomes facts."""
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal.corrections import correct
+from sprintlog.engine.journal.state.journal import JOURNAL, Journal
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.events import EditAdopted
+from sprintlog.projections.adopting import edit_of
+
+from ..context import open_workspace
+from ..intake.journal import read_journal
+from ..output import warn
+from ..record import Options, act_on_journal, answer_and_refresh
+
+
+def adopt_in_journal(options: Options, version: int | None) -> None:
+    """Put right what an edit changed, the latest one or that at a version."""
+    options = options.with_values(masks=False)
+    with open_workspace() as workspace:
+        if version is None:
+            workspace.refresh_journal()
+        edit, fact = edit_of(
+            workspace.log,
+            JOURNAL,
+            version,
+            of="the journal",
+            hint="`sprintlog log --journal --type edit-observed` lists them",
+        )
+        content = workspace.files.kept(fact.path, bytes.fromhex(fact.digest))
+        if content is None or not fact.since:
+            raise RefusedError(
+                f"the edit at version {edit} cannot be adopted: its bytes, or the version "
+                "that was edited, are not known",
+                hint="`sprintlog import journal FILE` takes in what is new of a file",
+                wish="adopt",
+            )
+        theirs = read_journal(content, file=fact.kept).document
+        base = workspace.documents.at_version(JOURNAL, fact.since)
+        left: tuple[str, ...] = ()
+
+        def decide(journal: Journal, at: str) -> list[Fact]:
+            nonlocal left
+            found = correct(workspace.documents.current(JOURNAL), base, theirs)
+            left = found.left
+            return [
+                *found.facts,
+                EditAdopted(fact.path, edit, fact.digest, found.adopted, left),
+            ]
+
+        wish = {"edit": edit}
+        outcome = act_on_journal(workspace, "adopt", decide, options, wish)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        for reason in left:
+            warn(f"not adopted: {reason}")

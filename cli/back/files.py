@@ -1,0 +1,216 @@
+"""What `restore`, `rollback --files` and `undo` share: the plan shown, then the files."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sprintlog.engine.adapters.folders import may_take_files
+from sprintlog.engine.adapters.snapshots.entries import LeftOut
+from sprintlog.engine.adapters.snapshots.placement import Placed
+from sprintlog.engine.adapters.snapshots.plan import Plan
+from sprintlog.engine.adapters.snapshots.store import Store
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.sprint.iterations.snapshots import first_snapshot
+from sprintlog.projections.own_paths import OUTPUT
+from sprintlog.projections.restore_plans import Wish
+from sprintlog.projections.restoring import KEPT, Restored, RollBack, give_up, in_place
+from sprintlog.projections.snapshotting import shown, store_of
+from sprintlog.projections.workspace import Workspace
+
+from ..context import environment, here
+from ..output import counted, print_json, print_text, reference, warn
+from ..record import Options, envelope_of, refresh
+
+SHOWN_MAX = 100
+"""More paths of one kind are only counted on a terminal."""
+
+
+def bring_back(
+    workspace: Workspace,
+    sprint_id: str,
+    wish: Wish,
+    options: Options,
+    *,
+    command: str,
+    arguments: dict[str, Any],
+    is_agreed: bool,
+    roll_back: RollBack | None = None,
+) -> None:
+    """Bring files back in place after showing what that means, and answer."""
+    store = store_of(workspace, environment())
+    restored = in_place(
+        workspace,
+        sprint_id,
+        store,
+        wish,
+        is_agreed=is_agreed,
+        envelope=envelope_of(command, options, arguments),
+        roll_back=roll_back,
+    )
+    if not is_agreed:
+        _show(restored.plan, as_json=options.as_json)
+        raise RefusedError(
+            "nothing was changed: this is what would be",
+            hint="--yes does it; what stands there now is kept in a snapshot before",
+        )
+    try:
+        _answer(restored, wish, as_json=options.as_json)
+    finally:
+        refresh(workspace, sprint_id)
+    warn_of_kept(store, restored.placed)
+
+
+def put_back(workspace: Workspace, sprint_id: str, options: Options) -> None:
+    """Give up restores that were cut short, and answer."""
+    store = store_of(workspace, environment())
+    done = give_up(workspace, sprint_id, store, actor=options.actor)
+    events = [event for given_up in done for event in given_up.outcome.events]
+    placed = [given_up.placed for given_up in done]
+    left = [one for each in placed for one in each.skipped]
+    written = sum(each.written for each in placed)
+    removed = sum(each.removed for each in placed)
+    try:
+        if options.as_json:
+            told = {"events": [reference(event) for event in events]}
+            counts = {"written": written, "removed": removed}
+            print_json({"done": True, **told, **counts, "left": left_data(left)})
+        else:
+            print_text(f"{counted(written, 'file')} put back, {removed} removed")
+            print_text(*left_lines(left_data(left)), *map(_line, events))
+    finally:
+        refresh(workspace, sprint_id)
+    for each in placed:
+        warn_of_kept(store, each)
+
+
+def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return paths as they are seen from the work tree's root.
+
+    Raise `InvalidInputError` for one that lies outside; the root itself means all.
+    """
+    root = workspace.location.root.absolute()
+    found = []
+    for path in paths:
+        whole = Path(_normal(here() / path))
+        if not whole.is_relative_to(root):
+            raise InvalidInputError(f"{path} is not in the work tree {root}", field="PATH")
+        found.append(whole.relative_to(root).as_posix())
+    return () if "." in found else tuple(dict.fromkeys(found))
+
+
+def folder_inside(workspace: Workspace, path: str) -> str:
+    """Return a folder of the work tree that files may be put into."""
+    (found,) = inside(workspace, [path]) or ("",)
+    if not may_take_files(found):
+        raise InvalidInputError(
+            f"{path} cannot take files: give a folder below the work tree's root",
+            field="--into",
+        )
+    return found
+
+
+def into_output(
+    workspace: Workspace, sprint_id: str, wish: Wish, into: str | None = None
+) -> Wish:
+    """Return a wish for what the loop changed, or its paths, elsewhere.
+
+    That is seen from the snapshot that was taken before the first iteration; without it,
+    and for that snapshot itself, all files are the result.
+    """
+    folder = folder_inside(workspace, into or str(workspace.location.root / OUTPUT))
+    first = first_snapshot(
+        workspace.sprint(sprint_id), worktree=workspace.location.worktree
+    )
+    is_seen = first is not None and first.iteration == 0 and not wish.paths
+    since = first.snapshot if first is not None and is_seen else ""
+    since = "" if since == wish.snapshot else since
+    return wish._replace(into=folder, since=since)
+
+
+def warn_of_kept(store: Store, placed: Placed | None) -> None:
+    """Say what changed while files were brought back, and where it is kept."""
+    for path, copy in placed.kept if placed else ():
+        folder = store.folder / KEPT
+        warn(
+            f"{shown(path)} changed meanwhile; what stood there is kept as {folder / copy}"
+        )
+
+
+def _normal(path: Path) -> str:
+    # Without following links: a link in the tree is a file like any other.
+    return os.path.normpath(path)
+
+
+def _show(plan: Plan, *, as_json: bool) -> None:
+    """Show what would be done to the work tree."""
+    if as_json:
+        print_json({"done": False, **_as_data(plan)})
+        return
+    rows = [("write", [*plan.writes]), ("remove", plan.removals)]
+    rows.append(("make folder", [f for f in plan.folders if f not in plan.before]))
+    rows.append(("remove folder", plan.folders_gone))
+    rows.append(("leave", [f"{path or 'all'}: {why}" for path, why in plan.skipped]))
+    for word, paths in rows:
+        print_text(*(f"{word}  {shown(path)}" for path in paths[:SHOWN_MAX]))
+        if (more := len(paths) - SHOWN_MAX) > 0:
+            print_text(f"{word}  {more} more")
+    if plan.is_empty:
+        print_text("every file is as it was then")
+
+
+def _as_data(plan: Plan) -> dict[str, Any]:
+    return {
+        "write": [shown(path) for path in plan.writes],
+        "remove": [shown(path) for path in plan.removals],
+        "leave": left_data(plan.skipped),
+    }
+
+
+def left_data(left: Sequence[LeftOut]) -> list[dict[str, str]]:
+    """Return as data what could not be brought back."""
+    return [{"path": shown(path), "reason": reason} for path, reason in left]
+
+
+def left_lines(left: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return in words what `left_data` has; many are only counted."""
+    lines = [
+        f"left as it is: {one['path'] or 'all'}: {one['reason']}"
+        for one in left[:SHOWN_MAX]
+    ]
+    more = len(left) - SHOWN_MAX
+    return [*lines, f"left as it is: {more} more"] if more > 0 else lines
+
+
+def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
+    outcome, placed = restored.outcome, restored.placed
+    events = outcome.events if outcome else []
+    left = placed.skipped if placed else restored.plan.skipped
+    if as_json:
+        answer: dict[str, Any] = {
+            "done": True,
+            "snapshot": wish.snapshot,
+            "iteration": wish.iteration,
+            "events": [reference(event) for event in events],
+            "duplicate": bool(outcome and outcome.duplicate),
+            "written": placed.written if placed else 0,
+            "removed": placed.removed if placed else 0,
+            "left": left_data(left),
+            "kept": [],
+        }
+        if placed:
+            answer["kept"] = [{"path": shown(k.path), "copy": k.copy} for k in placed.kept]
+        print_json(answer)
+        return
+    if placed is None:
+        said = "recorded before under this key" if outcome and outcome.duplicate else ""
+        print_text(said or "every file is as it was then")
+    else:
+        written = counted(placed.written, "file")
+        print_text(f"{written} written, {placed.removed} removed")
+    print_text(*left_lines(left_data(left)), *map(_line, events))
+
+
+def _line(event: Recorded) -> str:
+    return f"{event.type}  [position {event.position}, version {event.version}]"

@@ -1,0 +1,89 @@
+"""`sprintlog fork`: a new sprint from any point of an old one."""
+
+from pathlib import Path, PurePosixPath
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.sprint.events import Place
+from sprintlog.projections.forking import fork
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace, with_actor, with_json, with_sprint
+from ..places import place_in
+from ..record import answer_and_refresh, check_actor
+
+
+@click.command(
+    "fork",
+    epilog="Example: sprintlog fork auth-again --from iter:3 --reason 'another approach'",
+)
+@click.argument("name")
+@click.option(
+    "--from",
+    "point",
+    required=True,
+    metavar="POINT",
+    help="version:N, position:N, iter:N (its end), start, an ISO time, or '2h ago'.",
+)
+@click.option(
+    "--sprint-dir",
+    type=click.Path(path_type=Path),
+    help="Where its PROGRESS.yaml is written. [NAME beside the old one's folder]",
+)
+@click.option("--reason", metavar="TEXT", help="Why.")
+@with_actor
+@with_sprint
+@with_json
+def command(
+    name: str,
+    point: str,
+    sprint_dir: Path | None,
+    reason: str | None,
+    actor: str,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Begin a sprint NAME where another one was at a point; that one stays as it is.
+
+    All that happened until then is taken over, with versions, times and actors. Both go on
+    by themselves, each with its own PROGRESS.yaml.
+    """
+    check_actor(actor)
+    with open_workspace() as workspace:
+        source = workspace.choose(sprint_id)
+        version = workspace.version_at(source, point)
+        outcome = fork(
+            workspace,
+            source,
+            name=name,
+            version=version,
+            place=_place(workspace, source, name, sprint_dir),
+            actor=actor,
+            reason=mask_texts({"reason": reason})["reason"],
+        )
+        answer_and_refresh(workspace, outcome, as_json=as_json)
+
+
+def _place(
+    workspace: Workspace, source: str, name: str, sprint_dir: Path | None
+) -> Place | None:
+    """Return where the fork's file will be; raise over a file that is there."""
+    if sprint_dir is not None:
+        place = place_in(workspace.location, sprint_dir)
+    elif (old := workspace.sprint(source).plan.place) is not None:
+        file = PurePosixPath(old.path)
+        above = file.parent.parent if file.parent.name else file.parent
+        path = (above / name / file.name).as_posix()
+        place = Place(path, workspace.location.worktree)
+    else:
+        return None
+    is_ours = workspace.sprint(name).plan.place == place
+    if not is_ours and workspace.files.look(place.path).content is not None:
+        raise RefusedError(
+            f"{place.path} is there already",
+            hint="choose another folder with --sprint-dir",
+            file=place.path,
+        )
+    return place

@@ -1,0 +1,93 @@
+"""`sprintlog rollback`: go back to the state of an earlier point."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.projections.as_of import target_of
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace, with_recording
+from ..output import warn
+from ..record import Options, act, answer_and_refresh
+
+
+@click.command(
+    "rollback", epilog="Example: sprintlog rollback --to iter:3 --reason 'went bad'"
+)
+@click.option(
+    "--to",
+    required=True,
+    metavar="POINT",
+    help="version:N, position:N, iter:N (its end), best, start, an ISO time, or '2h ago'.",
+)
+@click.option("--reason", metavar="TEXT", help="Why.")
+@click.option(
+    "--files/--no-files",
+    "with_files",
+    default=None,
+    help="Bring the iteration's files back too. [for best, where there is a snapshot]",
+)
+@click.option("--yes", is_flag=True, help="With files: do what was shown.")
+@with_recording
+def command(
+    to: str, reason: str | None, with_files: bool | None, yes: bool, **given: Any
+) -> None:
+    """Go back to the state of an earlier point; nothing is deleted.
+
+    What happened since no longer counts, but stays in the log, and numbers given out
+    are not given again. `sprintlog undo` takes it back, the files too. With files what
+    would be done is shown first; what stands there is kept in a snapshot before.
+    """
+    options = Options(given)
+    wish = options.masked({"reason": reason})
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        version = workspace.version_at(sprint_id, to)
+        is_inside = workspace.is_inside_append(sprint_id, version)
+        if with_files is None:
+            with_files = to == "best" and _can_bring_files(workspace, sprint_id)
+        if with_files:
+            # Imported here: most rollbacks are of the state alone.
+            from sprintlog.projections.restore_plans import Wish
+            from sprintlog.projections.snapshotting import find_snapshot
+
+            from .files import bring_back
+
+            held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
+            bring_back(
+                workspace,
+                sprint_id,
+                Wish(held.snapshot, held.iteration),
+                options,
+                command="rollback",
+                arguments={"to": to, "files": True, **wish},
+                is_agreed=yes,
+                roll_back=lambda sprint: roll_back(
+                    sprint, to=version, is_inside_append=is_inside, **wish
+                ),
+            )
+            return
+        outcome = act(
+            workspace,
+            sprint_id,
+            "rollback",
+            lambda sprint, at: roll_back(
+                sprint, to=version, is_inside_append=is_inside, **wish
+            ),
+            options,
+            {"to": to, **wish},
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def _can_bring_files(workspace: Workspace, sprint_id: str) -> bool:
+    """Tell whether the files of the best can come too; say so where only they cannot."""
+    sprint = workspace.sprint(sprint_id)
+    target = target_of(workspace.log, sprint)
+    is_kept = has_snapshot(sprint, target)
+    if sprint.record.snapshots and not is_kept:
+        warn(f"iteration {target} has no snapshot: the files stay as they are")
+    return is_kept

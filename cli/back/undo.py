@@ -1,0 +1,54 @@
+"""`sprintlog undo`: take back the latest rollback, or the latest decision."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.sprint.iterations.rollback import undo_decision, undo_rollback
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from ..context import with_recording
+from .undo_redo import take_back, take_state_back, with_files
+
+
+@click.command(
+    "undo",
+    epilog="Examples: sprintlog undo --reason 'it was right after all'\n\n"
+    "sprintlog undo --decision",
+)
+@click.option("--reason", metavar="TEXT", help="Why.")
+@click.option(
+    "--decision",
+    is_flag=True,
+    help="Take back the latest decision: a skip, block, injection, request, or what a "
+    "person stopped or went on with.",
+)
+@with_files
+@with_recording
+def command(
+    reason: str | None, decision: bool, no_files: bool, yes: bool, **given: Any
+) -> None:
+    """Take back the latest rollback: the state is as it was just before it.
+
+    Where the rollback brought files back, those that stood there before come back. When
+    files alone came back since (`restore --in-place`, `--apply`, `iteration select
+    --apply`, a rollback that changed only files), that is taken back and the state stays.
+    What would be done to files is shown first.
+
+    With --decision the state is as it was just before the latest decision; what was
+    recorded since then no longer counts either. `sprintlog redo` takes an undo back.
+    """
+    if not decision:
+        take_back("undo", undo_rollback, reason, given, no_files=no_files, is_agreed=yes)
+        return
+    wish = {"reason": reason}
+    take_state_back("undo --decision", _undo_decision, wish, given, reads_log=True)
+
+
+def _undo_decision(sprint: Sprint, *, log: Log, **wish: Any) -> list[Fact]:
+    # Imported here: to undo a rollback no decision is looked for.
+    from sprintlog.projections.past.decisions import last_decision
+
+    return undo_decision(sprint, first=last_decision(log, sprint), **wish)

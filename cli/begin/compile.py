@@ -1,0 +1,123 @@
+"""`sprintlog compile`: from SPRINT.yaml and its workflows to a recorded plan."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.state.tree import CHILDREN
+
+from ..context import open_workspace, with_envelope
+from ..output import counted, print_json, print_problems, print_text
+from ..places import place_in, source_of
+from ..record import Options, act, answer_and_refresh
+
+if TYPE_CHECKING:
+    from ..intake.definition import CompiledFiles
+
+
+@click.command(
+    "compile",
+    epilog="Examples: sprintlog compile .claude/sprints/2026-01-15_auth\n\n"
+    "sprintlog compile --check",
+)
+@click.argument(
+    "definition",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    metavar="[SPRINT.yaml|DIR]",
+)
+@click.option("--check", is_flag=True, help="Compile without recording.")
+@click.option("--strict", is_flag=True, help="Refuse keys that no field has.")
+@click.option(
+    "--workflows",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where the workflows are. [the nearest .claude/workflows upwards]",
+)
+@click.option(
+    "--id",
+    "new_id",
+    metavar="ID",
+    help="The sprint's id. [sprint-id of SPRINT.yaml, else its folder's name]",
+)
+@click.option(
+    "--sprint-dir",
+    type=click.Path(path_type=Path),
+    help="Where PROGRESS.yaml is written. [the folder of SPRINT.yaml]",
+)
+@with_envelope
+def command(
+    definition: Path,
+    check: bool,
+    strict: bool,
+    workflows: Path | None,
+    new_id: str | None,
+    sprint_dir: Path | None,
+    **given: Any,
+) -> None:
+    """Make a sprint from a SPRINT.yaml and the workflows it names.
+
+    Everything that is wrong with any of the files is told at once, and nothing is
+    recorded then. Compiled again, a sprint that has not begun gets the new plan; one
+    that has begun takes additions, and refuses anything else.
+    """
+    from ..intake.definition import as_fields, compile_files
+
+    options = Options(given)
+    compiled = compile_files(
+        definition, workflows=workflows, sprint_id=new_id, is_strict=strict
+    )
+    warnings = [as_fields(problem) for problem in compiled.warnings]
+    if check and options.as_json:
+        print_json(_checked(compiled, warnings))
+        return
+    print_problems(warnings)
+    if check:
+        print_text(f"{compiled.sprint_id}: compiles, {_size(compiled)}")
+        return
+    with open_workspace() as workspace:
+        location = workspace.location
+        wish: dict[str, Any] = {
+            "plan": compiled.plan,
+            "place": place_in(location, sprint_dir or compiled.file.parent),
+            "sources": tuple(source_of(location, *read) for read in compiled.read),
+        }
+        outcome = act(
+            workspace,
+            compiled.sprint_id,
+            "compile",
+            lambda sprint, at: take_plan(sprint, **wish),
+            options,
+            {"id": compiled.sprint_id, "plan": compiled.plan},
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what `--check --json` answers."""
+    return {
+        "sprint": compiled.sprint_id,
+        "sources": [
+            {"path": str(read.file), "sha256": sha256(read.content).hexdigest()}
+            for read in compiled.read
+        ],
+        "warnings": warnings,
+        "plan": compiled.plan,
+    }
+
+
+def _size(compiled: "CompiledFiles") -> str:
+    """Return how much a plan holds, in words."""
+    level, counts = [compiled.plan], []
+    for key in CHILDREN:
+        level = [child for node in level for child in node.get(key) or ()]
+        counts.append(len(level))
+    phases, steps, sub_phases = counts
+    files = counted(len(compiled.read), "file")
+    return (
+        f"{counted(phases, 'phase')}, {counted(steps, 'step')}, "
+        f"{counted(sub_phases, 'sub-phase')} from {files}"
+    )

@@ -1,0 +1,60 @@
+"""`sprintlog goal …`: what a sprint in Ralph mode is to reach."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.goal.goal import claim_in_force, complete_goal, set_goal
+from sprintlog.engine.sprint.queue.requests import urgent
+
+from ..context import with_recording
+from ..output import hint, warn
+from ..record import record
+
+
+@click.group("goal")
+def command() -> None:
+    """Set a goal, and say that it is reached."""
+
+
+@command.command("set", epilog="Example: sprintlog goal set 'Every test is green'")
+@click.argument("text", metavar="GOAL")
+@click.option("--idle-threshold", type=int, help="Idle iterations before it reflects. [3]")
+@click.option("--min-iterations", type=int, help="Before this one it is not reached. [0]")
+@click.option("--max-iterations", type=int, help="How many iterations the loop allows.")
+@with_recording
+def set_(
+    text: str,
+    idle_threshold: int | None,
+    min_iterations: int | None,
+    max_iterations: int | None,
+    **given: Any,
+) -> None:
+    """Say what is to be reached; from here on the sprint is in Ralph mode."""
+    record(
+        "goal set",
+        given,
+        set_goal,
+        {
+            "goal": text,
+            "idle_threshold": idle_threshold,
+            "min_iterations": min_iterations,
+            "max_iterations": max_iterations,
+        },
+    )
+
+
+@command.command(epilog="Example: sprintlog goal complete --summary 'login works'")
+@click.option("--summary", metavar="TEXT", help="What was reached.")
+@with_recording
+def complete(summary: str | None, **given: Any) -> None:
+    """Say that the goal is reached: that completes the sprint.
+
+    Before `ralph.min-iterations`, and while critical or high requests are undecided, it is
+    recorded as a claim, and the sprint goes on.
+    """
+    sprint = record("goal complete", given, complete_goal, {"summary": summary})
+    if (why := claim_in_force(sprint.plan)) is not None:
+        warn(f"the goal is claimed, it does not count as reached: {why}")
+        if urgent(sprint):
+            hint("`sprintlog queue list --status pending`, and decide")

@@ -1,0 +1,110 @@
+"""`sprintlog import journal`: take in what another tool wrote down as progress.json."""
+
+from pathlib import Path
+from typing import Any
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.journal.intake.foreign import remarks, take_document
+from sprintlog.engine.journal.state.journal import JOURNAL, Journal
+from sprintlog.engine.log.append import APPEND_EVENTS_MAX
+from sprintlog.engine.log.fact import Fact
+from sprintlog.projections.journal_file import journal_file
+from sprintlog.projections.workspace import Workspace
+
+from ..intake.journal import Read, read_journal
+from ..output import counted, print_json, print_text, warn
+from ..places import place_of
+from ..record import UNNAMED, Options, act_on_journal, refresh_stream
+
+
+def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) -> None:
+    """Record what a progress.json has beyond the journal, and say what differs."""
+    read = read_journal(content, file=str(file))
+    options = options.with_values(
+        actor=f"import:{file.name}"[:128] if options.actor in UNNAMED else options.actor,
+        # Like every document that comes in whole, it is recorded as it is.
+        masks=False,
+    )
+    recorded, problems = _record(workspace, file, read, options)
+    problems += [f"{field}: kept, as of a later version" for field in read.unknown]
+    problems += remarks(workspace.document())
+    _answer(workspace, file, recorded, problems, as_json=options.as_json)
+    _know_file(workspace, file, content)
+    refresh_stream(workspace, JOURNAL)
+
+
+def _record(
+    workspace: Workspace, file: Path, read: Read, options: Options
+) -> tuple[int, list[str]]:
+    """Record all that is new, as many events at a time as an append may hold."""
+    recorded = 0
+    problems: list[str] = []
+
+    def decide(journal: Journal, at: str) -> list[Fact]:
+        ours = workspace.documents.current(JOURNAL)
+        try:
+            taken = take_document(ours, read.document)
+        except RefusedError as error:
+            field = error.fields.get("field")
+            problem = error.message.removeprefix(f"{field}: ")
+            raise InvalidInputError(problem, file=str(file), field=field) from error
+        problems[:] = taken.problems
+        return taken.facts[:APPEND_EVENTS_MAX]
+
+    while True:
+        outcome = act_on_journal(
+            workspace,
+            "import journal",
+            decide,
+            options,
+            {"document": read.document},
+            takes_in=True,
+        )
+        recorded += len(outcome.events)
+        if len(outcome.events) < APPEND_EVENTS_MAX:
+            return recorded, problems
+        # A key stands for the first of several appends; what is left follows by itself.
+        options = options.with_values(key=None, expect=None)
+
+
+def _answer(
+    workspace: Workspace,
+    file: Path,
+    recorded: int,
+    problems: list[str],
+    *,
+    as_json: bool,
+) -> None:
+    journal = workspace.journal()
+    if as_json:
+        answer: dict[str, Any] = {
+            "file": str(file),
+            "stream": JOURNAL,
+            "version": journal.version,
+            "position": workspace.log.head().position,
+            "recorded": recorded,
+            "unchanged": not recorded,
+            "problems": problems,
+        }
+        print_json(answer)
+        return
+    said = counted(recorded, "event") if recorded else "nothing new"
+    found = f", {counted(len(problems), 'remark')}" if problems else ""
+    print_text(f"{file}: journal {said}{found}  [version {journal.version}]")
+    for problem in problems:
+        print_text(f"  {problem}")
+
+
+def _know_file(workspace: Workspace, file: Path, content: bytes) -> None:
+    """Take the journal's own file as the one that was imported, not as somebody's edit."""
+    place = place_of(workspace.location, file)
+    journal = workspace.journal()
+    if place is None or place.path != journal.place:
+        return
+    kept = journal_file(workspace).know_imported(journal, journal.place, content)
+    if kept:
+        folder = workspace.location.folder / "edits"
+        warn(
+            f"{place.path} is written in our layout now; the original is kept as "
+            f"{folder / kept}"
+        )

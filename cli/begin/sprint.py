@@ -1,0 +1,299 @@
+"""`sprintlog sprint …`: create a sprint and lead it through its life."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.agent.actions import STOP
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.goal.settings import HOOKS, ralph_fields
+from sprintlog.engine.sprint.iterations.loop import limit_iterations
+from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.plan.create import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.queue.view import counts
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.engine.sprint.state.words import MODES, PENDING
+from sprintlog.projections.workspace import wall_clock
+
+from ..context import open_workspace, with_envelope, with_json, with_point, with_recording
+from ..named_sprint import told
+from ..output import counted, hint, print_json, print_text, table, warn
+from ..places import place_in, source_of
+from ..record import Options, act, answer_and_refresh, record
+from .hook_option import hook_from
+
+REASON = click.option("--reason", metavar="TEXT", help="Why.")
+
+
+@click.group("sprint")
+def command() -> None:
+    """Create a sprint and lead it through its life."""
+
+
+@command.command(
+    epilog="Examples: sprintlog sprint create auth --plan plan.yaml\n\n"
+    "sprintlog sprint create auth --goal 'People can log in' --max-iterations 40"
+)
+@click.argument("new_id", metavar="ID")
+@click.option("--plan", type=click.Path(path_type=Path), help="A compiled plan.")
+@click.option(
+    "--sprint-dir",
+    type=click.Path(path_type=Path),
+    help="Where PROGRESS.yaml is written. [the plan's folder, else this one]",
+)
+@click.option("--strict", is_flag=True, help="Refuse keys of the plan that no field has.")
+@click.option(
+    "--max-iterations",
+    type=click.IntRange(0),
+    help="How many iterations the loop allows, 0 for no limit. [towards a goal 100]",
+)
+@click.option("--mode", type=click.Choice(MODES), help="ralph works towards a goal.")
+@click.option("--goal", metavar="TEXT", help="What is to be reached, in Ralph mode.")
+@click.option(
+    "--idle-threshold",
+    type=click.IntRange(1),
+    help="Idle iterations before it reflects. [3]",
+)
+@click.option(
+    "--min-iterations",
+    type=click.IntRange(1),
+    help="Before this one it is not reached. [0]",
+)
+@click.option(
+    "--hook",
+    "hooks",
+    multiple=True,
+    metavar="id=ID,workflow=NAME,…",
+    help="What is run after each iteration; also parallel=true, command=TEXT.",
+)
+@with_envelope
+def create(
+    new_id: str,
+    plan: Path | None,
+    sprint_dir: Path | None,
+    strict: bool,
+    max_iterations: int | None,
+    mode: str | None,
+    goal: str | None,
+    idle_threshold: int | None,
+    min_iterations: int | None,
+    hooks: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Take in a compiled plan in which nothing has happened yet, or begin with a goal.
+
+    The plan has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
+    out. A goal needs no plan: its steps are found on the way.
+    """
+    check_sprint_id(new_id, field="ID")
+    fields: dict[str, Any] = {}
+    if goal is not None and mode != "standard":
+        fields = ralph_fields(
+            goal,
+            idle_threshold=idle_threshold,
+            min_iterations=min_iterations,
+            hooks=[hook_from(text) for text in hooks],
+        )
+    elif mode == "ralph" or goal or idle_threshold or min_iterations:
+        raise click.UsageError("Ralph mode needs --goal, and its options --mode ralph")
+    elif hooks:
+        fields = {HOOKS: [hook_from(text) for text in hooks]}
+    document: dict[str, Any] = {}
+    content = b""
+    if plan is not None:
+        from ..intake.progress import read_bytes, read_plan
+
+        content = read_bytes(plan)
+        document, remarks = read_plan(content, file=str(plan), is_strict=strict)
+        for remark in remarks:
+            warn(f"{plan}: {remark}")
+    elif "goal" not in fields:
+        raise click.UsageError("give a --plan, or a --goal")
+    document = {**fields, **document, **fields}
+    options = Options(given)
+    with open_workspace() as workspace:
+        folder = sprint_dir or (plan.parent if plan is not None else Path())
+        wish = {
+            "plan": document,
+            "place": place_in(workspace.location, folder),
+            "sources": (source_of(workspace.location, plan, content),) if plan else (),
+            "max_iterations": max_iterations,
+        }
+        outcome = act(
+            workspace,
+            new_id,
+            "sprint create",
+            lambda sprint, at: _create(sprint, wish, file=plan),
+            options,
+            {"id": new_id, "plan": document, "max": max_iterations},
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def _create(sprint: Sprint, wish: dict[str, Any], *, file: Path | None) -> list[Fact]:
+    """Create a sprint; a field that is refused is named with the plan's file."""
+    try:
+        return create_sprint(sprint, **wish)
+    except RefusedError as error:
+        field = error.fields.get("field")
+        if field is None or file is None:
+            raise
+        problem = error.message.removeprefix(f"{field}: ")
+        raise InvalidInputError(
+            problem, file=str(file), field=field, hint=error.hint
+        ) from error
+
+
+@command.command(epilog="Example: sprintlog sprint start")
+@with_recording
+def start(**given: Any) -> None:
+    """Begin to execute."""
+    record("sprint start", given, lifecycle.start_sprint, {})
+
+
+@command.command(epilog="Example: sprintlog sprint heartbeat")
+@with_recording
+def heartbeat(**given: Any) -> None:
+    """Say that the loop is alive."""
+    record("sprint heartbeat", given, lifecycle.beat, {})
+
+
+@command.command(epilog="Example: sprintlog sprint pause --reason 'lunch'")
+@REASON
+@with_recording
+def pause(reason: str | None, **given: Any) -> None:
+    """Pause at a person's wish."""
+    record("sprint pause", given, lifecycle.pause_sprint, {"reason": reason})
+
+
+@command.command(epilog="Example: sprintlog sprint interrupt --reason SIGTERM")
+@REASON
+@with_recording
+def interrupt(reason: str | None, **given: Any) -> None:
+    """Say that the loop was stopped from outside."""
+    record("sprint interrupt", given, lifecycle.interrupt_sprint, {"reason": reason})
+
+
+@command.command(epilog="Example: sprintlog sprint resume --by ana --why 'pinned foo'")
+@click.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
+@click.option("--why", metavar="TEXT", help="Why it can go on.")
+@click.option("--done", metavar="TEXT", help="What was done about it.")
+@click.option("--retry", is_flag=True, help="What failed or is blocked is done again.")
+@with_recording
+def resume(
+    by: str | None, why: str | None, done: str | None, retry: bool, **given: Any
+) -> None:
+    """Go on after a pause, a breakpoint, an interruption or a block.
+
+    After `blocked` and `needs-human` somebody says who resolved it (--by) and why. What
+    else is needed before it goes on is told, unless --retry does it.
+    """
+    actor = str(given["actor"])
+    who = by or (actor.removeprefix("operator:") if actor.startswith("operator:") else None)
+    wish = {"by": who, "why": why, "done": done, "retry": retry}
+    sprint = record("sprint resume", given, lifecycle.resume_sprint, wish)
+    action = next_action(sprint, now=from_milliseconds(wall_clock()))
+    if action.do == STOP:
+        warn(f"it does not go on yet: {action.why}")
+        hint(told(action).hint)
+
+
+@command.command(epilog="Example: sprintlog sprint block --reason 'no credentials'")
+@click.option("--reason", required=True, metavar="TEXT", help="Why.")
+@with_recording
+def block(reason: str, **given: Any) -> None:
+    """Say that the sprint cannot go on."""
+    record("sprint block", given, lifecycle.block_sprint, {"reason": reason})
+
+
+@command.command(
+    "needs-human", epilog="Example: sprintlog sprint needs-human --reason 'which key?'"
+)
+@click.option("--reason", required=True, metavar="TEXT", help="What a person must decide.")
+@click.option("--details", metavar="TEXT", help="What helps to decide it.")
+@click.option("--error", metavar="TEXT", help="The error that led here. [the reason]")
+@click.option("--phase", metavar="ADDRESS", help="Which leaf. [the pointer's]")
+@with_recording
+def needs_human(
+    reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
+) -> None:
+    """Wait for a person at a leaf."""
+    record(
+        "sprint needs-human",
+        given,
+        lifecycle.need_human,
+        {"reason": reason, "details": details, "error": error, "phase": phase},
+    )
+
+
+@command.command(epilog="Example: sprintlog sprint complete --summary 'merged'")
+@click.option("--summary", metavar="TEXT", help="What was reached.")
+@click.option("--abandon-goal", is_flag=True, help="Give up a goal that is not reached.")
+@click.option("--reason", metavar="TEXT", help="Why the goal is given up.")
+@with_recording
+def complete(
+    summary: str | None, abandon_goal: bool, reason: str | None, **given: Any
+) -> None:
+    """Close the sprint once every leaf is completed or skipped.
+
+    A goal that is not reached keeps it open, and so do critical and high requests that
+    nobody has decided; other requests stay pending in its operator queue.
+    """
+    wish = {"summary": summary, "abandons_goal": abandon_goal, "reason": reason}
+    sprint = record("sprint complete", given, lifecycle.complete_sprint, wish)
+    if waiting := counts(sprint.queue).get(PENDING):
+        warn(
+            f"{counted(waiting, 'request')} of its operator queue without a decision: "
+            "`sprintlog queue defer ID --until next-sprint --reasoning TEXT` hands one on"
+        )
+
+
+@command.command(epilog="Example: sprintlog sprint reopen --sprint auth")
+@REASON
+@with_recording
+def reopen(reason: str | None, **given: Any) -> None:
+    """Open a completed sprint again."""
+    record("sprint reopen", given, lifecycle.reopen_sprint, {"reason": reason})
+
+
+@command.command(epilog="Example: sprintlog sprint limit 40")
+@click.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
+@with_recording
+def limit(max_iterations: int, **given: Any) -> None:
+    """Say how many iterations the loop allows, of all that were ever begun.
+
+    0 is no limit. Without a word a sprint with a goal has one of 100, others have none.
+    """
+    wish = {"max_iterations": max_iterations}
+    record("sprint limit", given, limit_iterations, wish)
+
+
+@command.command("list", epilog="Example: sprintlog sprint list --json")
+@with_point
+@with_json
+def list_(at: str | None, as_json: bool) -> None:
+    """List the sprints of this log."""
+    with open_workspace() as workspace:
+        if at is None:
+            found = [
+                (name, workspace.status_of(name, version), version)
+                for name, version in workspace.sprints().items()
+            ]
+        else:
+            standing = workspace.standing(at).items()
+            found = [(name, s.plan.status, s.version) for name, s in standing]
+    rows = [
+        {"sprint": name, "status": status, "version": version}
+        for name, status, version in found
+    ]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_text(*table([[str(value) for value in row.values()] for row in rows]))
+    else:
+        when = "yet" if at is None else "at that point"
+        raise NotFoundError(f"there is no sprint in this log {when}")

@@ -1,1 +1,0 @@
-"""One module a verb or noun, imported only when it is typed."""

@@ -1,0 +1,180 @@
+"""The one place where the environment is read and things are put together."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.log.port import Expect, Expected
+from sprintlog.engine.log.stores.waiting import Wait
+from sprintlog.projections.workspace import Workspace
+
+from .named_sprint import telling
+from .output import progress, visible, warn
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def here() -> Path:
+    """Return the folder the command runs in, links resolved."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise InvalidInputError("the current folder no longer exists") from error
+
+
+def log_folder() -> str | None:
+    """Return SPRINTLOG_DIR, where it is set."""
+    return os.environ.get("SPRINTLOG_DIR") or None
+
+
+def safe_list() -> Path:
+    """Return the person's own list of folders whose logs are used, whoever owns them."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(home) / "sprintlog" / "safe"
+
+
+def environment() -> dict[str, str]:
+    """Return all of the environment, for scripts that get a part of it."""
+    return dict(os.environ)
+
+
+def open_workspace(*, check_head: bool = True) -> Workspace:
+    """Open the log that this folder belongs to."""
+    workspace = Workspace.open(
+        here(),
+        folder=log_folder(),
+        safe=safe_list(),
+        check_head=check_head,
+        wait=Wait(say=progress),
+    )
+    workspace.environment, workspace.tell = os.environ, warn
+    if named := os.environ.get("SPRINTLOG_JOURNAL"):
+        # Imported here: hardly anybody sets it.
+        from .places import journal_place
+
+        file = workspace.location.root / named
+        workspace.journal_place = journal_place(workspace.location, file)
+    diagnose(
+        "log opened",
+        folder=str(workspace.location.folder),
+        worktree=workspace.location.worktree or "main",
+        journal="wal" if workspace.log.journal_mode.wal else "rollback",
+        why=workspace.log.journal_mode.reason,
+    )
+    return workspace
+
+
+def diagnose(event: str, **fields: object) -> None:
+    """Tell on stderr what happens inside, where `--verbose` asks for it."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.find_root().params.get("verbose"):
+        return
+    # Imported here: it would cost every recording command more than its own work.
+    import structlog
+
+    logger = structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr),
+        processors=[structlog.dev.ConsoleRenderer(colors=False)],
+    )
+    said = {n: visible(v) if isinstance(v, str) else v for n, v in fields.items()}
+    logger.info(event, **said)
+
+
+def with_json(function: Function) -> Function:
+    """Add `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")(function)
+
+
+def with_sprint(function: Function) -> Function:
+    """Add `--sprint`."""
+    return click.option(
+        "--sprint",
+        "sprint_id",
+        envvar="SPRINTLOG_SPRINT",
+        metavar="ID",
+        help="Which sprint; needed only when several are unfinished. [SPRINTLOG_SPRINT]",
+    )(telling(function))
+
+
+def with_point(function: Function) -> Function:
+    """Add `--at` for reading."""
+    return click.option(
+        "--at",
+        metavar="POINT",
+        help="As of position:N, version:N, iter:N, best, start, an ISO time, or '2h ago'.",
+    )(function)
+
+
+def with_recording(function: Function) -> Function:
+    """Add the options that every command recording on a sprint has."""
+    return with_sprint(with_envelope(function))
+
+
+def with_actor(function: Function) -> Function:
+    """Add the option that says who causes the event."""
+    return click.option(
+        "--actor",
+        envvar="SPRINTLOG_ACTOR",
+        default=_who_types,
+        metavar="WHO",
+        help="runtime, operator, operator:…, agent:… or import:…. "
+        "[SPRINTLOG_ACTOR; operator on a terminal, else runtime]",
+    )(function)
+
+
+def _who_types() -> str:
+    """Return who causes an event where nobody says so.
+
+    No person's name: what is in an event's header can never be erased.
+    """
+    both = sys.stdin, sys.stdout
+    on_terminal = all(file is not None and file.isatty() for file in both)
+    return "operator" if on_terminal else "runtime"
+
+
+def with_envelope(function: Function) -> Function:
+    """Add the options about the event itself, and `--json`."""
+    options = [
+        with_actor,
+        click.option("--at", metavar="TIME", help="When it happened, ISO 8601. [now]"),
+        click.option("--key", metavar="KEY", help="Idempotency key: record only once."),
+        click.option(
+            "--expect",
+            metavar="N",
+            callback=_expected,
+            help="Refuse unless the stream is at version N, or none, exists, any.",
+        ),
+        click.option("--correlation-id", metavar="ID", help="The work this belongs to."),
+        click.option(
+            "--no-mask", is_flag=True, help="Record secrets in texts as they are."
+        ),
+        click.option("--causation-id", metavar="ID", help="The event that caused this."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return with_json(function)
+
+
+def _expected(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Expected | None:
+    return parse_expected(value)
+
+
+def parse_expected(value: str | None) -> Expected | None:
+    """Return an expected version from its text; raise `click.UsageError` otherwise."""
+    if value is None:
+        return None
+    if value.isascii() and value.isdigit() and len(value) < 19:
+        return int(value)
+    try:
+        return Expect(value)
+    except ValueError as error:
+        raise click.UsageError(
+            f"--expect {value[:40]!r}: give a version, none, exists or any"
+        ) from error

@@ -1,0 +1,99 @@
+"""`sprintlog audit`: the decisions of a sprint."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.projections.markdown import code
+from sprintlog.projections.past.decision_table import KINDS
+from sprintlog.projections.past.decisions import Decision, decisions
+
+from ..context import open_workspace, with_json, with_point, with_sprint
+from ..output import counted, print_bytes, print_json, print_text
+from .tables import csv_lines, markdown_table
+
+COLUMNS = (
+    *("version", "at", "actor", "kind", "about"),
+    *("said", "evidence", "followed", "in_force"),
+)
+"""What CSV and Markdown show of a decision, in this order."""
+
+
+@click.command(
+    "audit",
+    epilog="Examples: sprintlog audit --markdown > audit.md\n\n"
+    "sprintlog audit --kind gate --kind skip --at iter:3",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(list(KINDS)),
+    metavar="KIND",
+    help=f"Only of this kind: {', '.join(KINDS)}.",
+)
+@click.option("--markdown", is_flag=True, help="Answer as Markdown.")
+@click.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
+@with_point
+@with_sprint
+@with_json
+def command(
+    kinds: tuple[str, ...],
+    markdown: bool,
+    as_csv: bool,
+    at: str | None,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Tell the decisions of a sprint: who, when, on what evidence, and what followed.
+
+    Decisions are gates, rollbacks, edits from outside, what people stopped, skipped,
+    blocked or went on with, injections, and what was decided of requests, goals and
+    iterations.
+    """
+    if markdown + as_csv + as_json > 1:
+        raise click.UsageError("give one of --markdown, --csv and --json")
+    with open_workspace() as workspace:
+        name = workspace.choose(sprint_id)
+        sprint = workspace.sprint(name)
+        version = sprint.version if at is None else workspace.version_at(name, at)
+        rollbacks = [r for r in sprint.record.rollbacks if r[0] <= version]
+        events = workspace.log.read_stream(f"sprint/{name}", until=version)
+        found = [
+            decision
+            for decision in decisions(events, rollbacks, version)
+            if not kinds or decision.kind in kinds
+        ]
+    if as_json:
+        told = [msgspec.structs.asdict(decision) for decision in found]
+        print_json({"sprint": name, "version": version, "decisions": told})
+    elif as_csv:
+        print_bytes(csv_lines([COLUMNS, *map(_row, found)]).encode())
+    elif markdown:
+        title = f"# Decisions of {code(name)}, up to version {version}"
+        print_text(title, "", *markdown_table(COLUMNS, map(_row, found)))
+    else:
+        for decision in found:
+            print_text(*_lines(decision))
+        print_text(f"{name}: {counted(len(found), 'decision')} up to version {version}")
+
+
+def _row(decision: Decision) -> Sequence[Any]:
+    row = msgspec.structs.asdict(decision)
+    row["actor"] += " (observed)" if decision.observed else ""
+    row["in_force"] = "yes" if decision.in_force else "no"
+    return [row[name] for name in COLUMNS]
+
+
+def _lines(decision: Decision) -> list[str]:
+    mark = " (observed)" if decision.observed else ""
+    off = "" if decision.in_force else "  [no longer in force]"
+    head = f"{decision.version:>4}  {decision.at}  {decision.actor}{mark}  {decision.kind}"
+    about = f" {decision.about}" if decision.about else ""
+    said = f": {decision.said}" if decision.said else ""
+    lines = [f"{head}  {decision.type}{about}{said}{off}"]
+    lines += [f"        on    {decision.evidence}"] if decision.evidence else []
+    lines += [f"        then  {decision.followed}"] if decision.followed else []
+    return lines

@@ -1,0 +1,150 @@
+"""`sprintlog blame`: who set a field, when, and why."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.sprint.document.field_path import MISSING
+from sprintlog.engine.sprint.events import RolledBack
+from sprintlog.projections.past.blame import Blame
+from sprintlog.projections.past.blame_lines import Line
+from sprintlog.projections.past.causes import CAUSES_MAX, reason_of
+from sprintlog.projections.past.differences import cut, shown
+from sprintlog.projections.state_files import STATE_FILES
+
+from ..context import open_workspace, with_json, with_point, with_sprint
+from ..output import envelope, print_json, print_text, table
+
+
+@click.command(
+    "blame",
+    epilog="Examples: sprintlog blame 'phases[build].status' current.phase\n\n"
+    "sprintlog blame --all --at iter:3\n\n"
+    "sprintlog blame --file journal 'learnings[learning-0001].still_valid'",
+)
+@click.argument("fields", nargs=-1, metavar="[FIELD]...")
+@click.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
+@click.option(
+    "--file",
+    type=click.Choice(list(STATE_FILES)),
+    default="progress",
+    help="Which state file. [progress]",
+)
+@with_point
+@with_sprint
+@with_json
+def command(
+    fields: tuple[str, ...],
+    every: bool,
+    file: str,
+    at: str | None,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Say who set a field of a state file, when, why, and what caused it.
+
+    That is the last event after which the field is another than before. Where that is a
+    rollback, the event is named too that it brought back. FIELD is a path such as
+    phases[ID].status, phases[0].steps[1].prompt, stats.elapsed or
+    operator-queue[req-1].status, or a JSON Pointer. What holds . [ ] or quotes stands in
+    brackets and double quotes: phases["a.b"].status
+    """
+    if every == bool(fields):
+        raise click.UsageError("give FIELD, one or several, or --all")
+    if every and file != "progress":
+        raise click.UsageError("--all goes with PROGRESS.yaml alone")
+    with open_workspace() as workspace:
+        if file == "journal":
+            _print(workspace.blame_journal(*fields, at=at), as_json=as_json)
+            return
+        name = workspace.choose(sprint_id)
+        if every:
+            lines = workspace.blame_lines(name, at=at)
+            if as_json:
+                for line in lines:
+                    print_json(_line_answer(line))
+            else:
+                rows = [_row(line) for line in lines]
+                print_text(*table(rows, right=frozenset({0})))
+            return
+        ask = workspace.blame_best if file == "best" else workspace.blame
+        _print(ask(name, *fields, at=at), as_json=as_json)
+
+
+def _print(found: Iterable[Blame], *, as_json: bool) -> None:
+    for one in found:
+        if as_json:
+            print_json(_answer(one))
+        else:
+            print_text(*_lines(one))
+
+
+def _answer(found: Blame) -> dict[str, Any]:
+    return {
+        "field": found.field,
+        "present": found.value is not MISSING,
+        "value": None if found.value is MISSING else found.value,
+        "reason": found.reason,
+        "event": envelope(found.event),
+        "brought_back": _envelope(found.brought_back),
+        "causes": [envelope(event) for event in found.causes],
+    }
+
+
+def _envelope(event: Recorded | None) -> dict[str, Any] | None:
+    return None if event is None else envelope(event)
+
+
+def _lines(found: Blame) -> Iterator[str]:
+    is_there = found.value is not MISSING
+    yield f"{found.field}: {cut(shown(found.value)) if is_there else '(not there)'}"
+    yield f"  set by        {_said(found.event)}"
+    if found.reason is not None:
+        yield f"  reason        {cut(found.reason)}"
+    if (origin := found.brought_back) is not None:
+        is_back = found.event.type == RolledBack.type
+        yield f"  {'brought back' if is_back else 'now in force'}  {_said(origin)}"
+        if (why := reason_of(origin)) is not None:
+            yield f"  reason        {cut(why)}"
+    for event in found.causes:
+        yield f"  caused by     {_said(event)}"
+    known = {found.event.id, *(event.id for event in found.causes)}
+    first = (found.event, *found.causes)[-1].causation_id
+    if first not in known and len(found.causes) < CAUSES_MAX:
+        yield f"  caused by     {first}, which is not in this log"
+    if found.event.correlation_id not in known:
+        yield f"  part of       {found.event.correlation_id}"
+
+
+def _said(event: Recorded) -> str:
+    observed = " (observed)" if event.observed else ""
+    return (
+        f"{event.type}{observed}  version {event.version}  position {event.position}  "
+        f"{event.at}  {event.actor}"
+    )
+
+
+def _line_answer(line: Line) -> dict[str, Any]:
+    event, origin = line.event, line.brought_back
+    return {
+        "line": line.number,
+        "text": line.text,
+        "field": line.field,
+        "version": event.version,
+        "position": event.position,
+        "type": event.type,
+        "at": event.at,
+        "actor": event.actor,
+        "brought_back": None if origin is None else origin.version,
+    }
+
+
+def _row(line: Line) -> tuple[str, ...]:
+    event, origin = line.event, line.brought_back
+    kind = event.type
+    if origin is not None:
+        word = "of" if kind == RolledBack.type else "voided, now"
+        kind = f"{kind} ({word} {origin.version})"
+    return (str(event.version), event.at, event.actor, kind, f"│ {line.text}")

@@ -1,0 +1,71 @@
+"""`sprintlog diff`: a state file at two points, and what is different."""
+
+from typing import Any
+
+import click
+
+from sprintlog.projections.past.differences import Difference, told
+from sprintlog.projections.state_files import STATE_FILES, Standing
+
+from ..context import open_workspace, with_json, with_sprint
+from ..output import print_json, print_text
+
+
+@click.command(
+    "diff",
+    epilog="Examples: sprintlog diff iter:2 iter:3\n\n"
+    "sprintlog diff auth@start auth-2@ --unified",
+)
+@click.argument("old", metavar="FROM")
+@click.argument("new", metavar="[TO]", required=False)
+@click.option("--json-patch", is_flag=True, help="As JSON Patch (RFC 6902).")
+@click.option("--unified", is_flag=True, help="As a unified diff of the file's text.")
+@click.option(
+    "--file",
+    type=click.Choice(list(STATE_FILES)),
+    default="progress",
+    help="Which state file. [progress]",
+)
+@with_sprint
+@with_json
+def command(
+    old: str,
+    new: str | None,
+    json_patch: bool,
+    unified: bool,
+    file: str,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Show what is different between two points; without TO, from one until now.
+
+    A point is position:N, version:N, iter:N, best, start, an ISO time or '2h ago';
+    SPRINT@POINT is one of another sprint, SPRINT@ that sprint as it is now. One line for
+    each field. A JSON Patch leads from one document to exactly the other.
+    """
+    if json_patch + unified + as_json > 1:
+        raise click.UsageError("give one of --json-patch, --unified and --json")
+    with open_workspace() as workspace:
+        found = workspace.diff(old, new, sprint_id=sprint_id, file=file)
+    if json_patch:
+        print_json(found.json_patch())
+    elif unified:
+        print_text(*found.unified().split("\n")[:-1])
+    elif as_json:
+        print_json(_answer(found))
+    else:
+        lines = [told(change) for change in found.changes()]
+        print_text(*lines or ["no difference"])
+
+
+def _answer(found: Difference) -> dict[str, Any]:
+    return {
+        "file": found.file.path,
+        "old": _point(found.old),
+        "new": _point(found.new),
+        "changes": [change._asdict() for change in found.changes()],
+    }
+
+
+def _point(standing: Standing) -> dict[str, Any]:
+    return {"sprint": standing.subject, "version": standing.version}

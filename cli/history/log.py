@@ -1,0 +1,234 @@
+"""`sprintlog log`: the events, one a line."""
+
+import select as system_select
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+import click
+import msgspec
+
+from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.projections.catalogue import CODEC, sprint_stream
+from sprintlog.projections.following import PAUSE_SECONDS, follow
+from sprintlog.projections.selecting import Wanted, range_of, select
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace, with_json, with_point, with_sprint
+from ..descriptions import PARTS
+from ..output import envelope, print_json, print_text, table
+from .pager import STDOUT, paged
+
+TEXT_CHARS_MAX = 100
+EVENTS_A_STEP = 512
+
+Print = Callable[[Iterable[Recorded]], None]
+
+
+@click.command(
+    "log",
+    epilog="Examples: sprintlog log --type 'phase-*' --since iter:2 --last 5\n\n"
+    "sprintlog log --follow --all --json",
+)
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="Only these types; * stands for anything.",
+)
+@click.option("--phase", metavar="ADDRESS", help="Only about this or what is below it.")
+@click.option("--iteration", type=click.IntRange(0), metavar="N", help="Only of this one.")
+@click.option(
+    "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as above."
+)
+@click.option("--since", metavar="POINT", help="From there on; the forms of --at.")
+@click.option("--until", metavar="POINT", help="Up to there; the forms of --at.")
+@click.option("--grep", "text", metavar="TEXT", help="Only where a text holds this.")
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), metavar="N", help="Stop after N events."
+)
+@click.option("--reverse", is_flag=True, help="The newest first.")
+@click.option("--all", "whole", is_flag=True, help="Of the whole log, by position.")
+@click.option("--journal", "of_journal", is_flag=True, help="Of the journal.")
+@click.option("-f", "--follow", "follows", is_flag=True, help="Wait for what comes, too.")
+@click.option("--oneline", is_flag=True, help="Position, type and what it says.")
+@click.option("--no-pager", is_flag=True, help="No pager, also on a terminal.")
+@with_point
+@with_sprint
+@with_json
+def command(
+    phase: str | None,
+    iteration: int | None,
+    since: str | None,
+    until: str | None,
+    text: str | None,
+    last: int | None,
+    limit: int | None,
+    reverse: bool,
+    whole: bool,
+    of_journal: bool,
+    follows: bool,
+    oneline: bool,
+    no_pager: bool,
+    at: str | None,
+    sprint_id: str | None,
+    as_json: bool,
+    types: tuple[str, ...],
+    actors: tuple[str, ...],
+) -> None:
+    """List the events of a sprint, or of the journal, in order.
+
+    An event must fit every filter that is given. By time it is in a range when it
+    happened then. With --json one line each: the whole envelope and its data.
+    --follow goes on until Ctrl-C, or until nobody reads.
+    """
+    if of_journal and whole:
+        raise click.UsageError("give --journal or --all")
+    if at is not None and (whole or until is not None):
+        raise click.UsageError("--at goes with one sprint, and not with --until")
+    if follows and (reverse or at or until or iteration is not None):
+        raise click.UsageError("--follow has no end: no --reverse, --until or --iteration")
+    if reverse and last is not None:
+        raise click.UsageError("--reverse goes with --limit, not with --last")
+    with open_workspace() as workspace:
+        stream = JOURNAL if of_journal else None
+        if not (of_journal or whole):
+            stream = sprint_stream(workspace.choose(sprint_id))
+        range_ = range_of(workspace, stream, since=since, until=until, iteration=iteration)
+        if at is not None:
+            end = (
+                workspace.journal_version_at(at)
+                if of_journal
+                else workspace.version_at(workspace.choose(sprint_id), at)
+            )
+            range_ = range_._replace(last=min(range_.last or end, end))
+        wanted = Wanted(types, actors, phase, text, range_)
+        printing = print_events if as_json else _Lines(oneline=oneline).print_events
+        head = workspace.log.head().position
+        found = _found(workspace, stream, wanted, last=last, reverse=reverse, until=head)
+        with paged(wanted=not (no_pager or as_json or follows)):
+            shown = 0
+            for page in _paged(islice(found, limit)):
+                printing(page)
+                shown += len(page)
+            if not (shown or as_json or follows):
+                print_text("no events")
+        if follows and (limit is None or shown < limit):
+            rest = None if limit is None else limit - shown
+            _follow(workspace, stream, wanted, printing, after=head, limit=rest)
+
+
+def _found(
+    workspace: Workspace,
+    stream: str | None,
+    wanted: Wanted,
+    *,
+    last: int | None,
+    reverse: bool,
+    until: int,
+) -> Iterator[Recorded]:
+    """Yield what is there already, up to a position."""
+    if last is None:
+        found = select(workspace.log, stream, wanted, reverse=reverse)
+        return (event for event in found if event.position <= until)
+    found = select(workspace.log, stream, wanted, reverse=True)
+    newest = (event for event in found if event.position <= until)
+    return reversed(list(islice(newest, last)))
+
+
+def _follow(
+    workspace: Workspace,
+    stream: str | None,
+    wanted: Wanted,
+    printing: Print,
+    *,
+    after: int,
+    limit: int | None,
+) -> None:
+    for page in follow(workspace.log, after=after, pause=_pause):
+        events = [
+            event for event in page if stream in (None, event.stream) and wanted.fits(event)
+        ][:limit]
+        printing(events)
+        if limit is not None and (limit := limit - len(events)) <= 0:
+            return
+
+
+def _pause() -> None:
+    """Wait a moment; raise `BrokenPipeError` when nobody reads what is printed."""
+    waiting = system_select.poll()
+    # Asked for nothing, it only tells that the other end is closed.
+    waiting.register(STDOUT, 0)
+    if waiting.poll(PAUSE_SECONDS * 1000):
+        raise BrokenPipeError
+
+
+def _paged(events: Iterable[Recorded]) -> Iterator[list[Recorded]]:
+    rest = iter(events)
+    while page := list(islice(rest, EVENTS_A_STEP)):
+        yield page
+
+
+def print_events(events: Iterable[Recorded]) -> None:
+    """Print events as JSON lines."""
+    for event in events:
+        print_json(envelope(event))
+
+
+class _Lines:
+    """Events as lines of columns, which are never narrower than before."""
+
+    def __init__(self, *, oneline: bool) -> None:
+        self._row = _short_row if oneline else _row
+        self._right = frozenset({0} if oneline else {0, 1})
+        self._widths: list[int] = []
+
+    def print_events(self, events: Iterable[Recorded]) -> None:
+        """Print events, many in one write."""
+        if rows := [self._row(event) for event in events]:
+            print_text(*table(rows, right=self._right, widths=self._widths))
+
+
+def _row(event: Recorded) -> tuple[str, ...]:
+    mark = " (observed)" if event.observed else ""
+    return (
+        str(event.position),
+        str(event.version),
+        event.at,
+        event.actor,
+        event.type + mark,
+        _said(event),
+    )
+
+
+def _short_row(event: Recorded) -> tuple[str, ...]:
+    return str(event.position), f"{event.type} {_said(event)}"
+
+
+def _said(event: Recorded) -> str:
+    """Return what the event says in one short line."""
+    payload = CODEC.today(event)
+    if payload is None:
+        return "(erased)"
+    data = msgspec.json.decode(payload)
+    data.pop("document", None)
+    data.pop("digest", None)
+    for part in filter(data.get, PARTS):
+        data[part] = data[part]["id"]
+    for field in ("patch", "changes"):
+        if field in data:
+            data[field] = len(data[field])
+    # A sprint's names a work tree beside the path; the journal's is the path itself.
+    if isinstance(place := data.get("place"), dict):
+        data["place"] = place["path"]
+    if "nodes" in data:
+        data["nodes"] = ",".join(str(node.get("id")) for node in data["nodes"])
+        data["position"] = ":".join(map(str, data["position"].values()))
+    if "sources" in data:
+        data["sources"] = ",".join(source["path"] for source in data["sources"])
+    text = " ".join(
+        str(value) if key == "phase" else f"{key}={value}" for key, value in data.items()
+    )
+    return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"

@@ -1,0 +1,167 @@
+"""`sprintlog query`: SQL about the record."""
+
+import sys
+from collections.abc import Sequence
+from itertools import chain
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
+from sprintlog.projections.sql.querying import SQL_CHARS_MAX, Answer, Value, ask
+from sprintlog.projections.sql.read_model import refreshed
+from sprintlog.projections.sql.schema import TABLES
+
+from ..context import open_workspace, with_json
+from ..output import counting, error_answer, print_bytes, print_json, print_text, table
+from .tables import csv_lines, text_of
+
+SECONDS_MAX = 10.0
+
+
+@click.command(
+    "query",
+    epilog="Examples: sprintlog query "
+    "'SELECT type, count(*) FROM v_events GROUP BY type'\n\nsprintlog query --tables",
+)
+@click.argument("sql", required=False)
+@click.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
+@click.option("--tables", is_flag=True, help="List the tables and their columns.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.001, 86_400),
+    default=SECONDS_MAX,
+    metavar="SECONDS",
+    help="How long it may compute. [10]",
+)
+@click.option("--fresh", is_flag=True, help="Make the tables anew from the whole log.")
+@click.option("--file", "says_file", is_flag=True, help="Only say where the tables are.")
+@with_json
+def command(
+    sql: str | None,
+    as_csv: bool,
+    tables: bool,
+    timeout: float,
+    fresh: bool,
+    says_file: bool,
+    as_json: bool,
+) -> None:
+    """Answer a SELECT about events, sprints, phases, gates, iterations and decisions.
+
+    It reads query.db beside the log, which is brought up to date first and which any
+    SQLite tool can open. Nothing can be changed with it. - reads the question from
+    stdin. With --json one line each: an object with the columns.
+    """
+    if as_json and as_csv:
+        raise click.UsageError("give --json or --csv, not both")
+    if (sql is None) + (not tables) + (not says_file) != 2:
+        raise click.UsageError("give a SELECT, --tables or --file")
+    if tables:
+        _print_tables(as_json=as_json)
+        return
+    progress = counting("events read")
+    with open_workspace() as workspace:
+        if sql is None:
+            path = str(refreshed(workspace, fresh=fresh, progress=progress))
+            print_json({"file": path}) if as_json else print_text(path)
+            return
+        with ask(
+            workspace, _read(sql), seconds_max=timeout, fresh=fresh, progress=progress
+        ) as found:
+            try:
+                if as_json:
+                    _print_json(found)
+                elif as_csv:
+                    _print_csv(found)
+                else:
+                    _print_table(found)
+            except SprintlogError as error:
+                _print_cut(error, found, as_json=as_json, as_csv=as_csv)
+                raise
+
+
+def _read(sql: str) -> str:
+    if sql == "-":
+        with open(0, encoding="utf-8", errors="strict", closefd=False) as file:
+            try:
+                sql = file.read(SQL_CHARS_MAX + 1)
+            except UnicodeDecodeError as error:
+                raise InvalidInputError("is not UTF-8", field="SQL") from error
+    if len(sql) > SQL_CHARS_MAX:
+        raise InvalidInputError(f"is longer than {SQL_CHARS_MAX} characters", field="SQL")
+    return sql
+
+
+def _print_cut(
+    error: SprintlogError, found: Answer, *, as_json: bool, as_csv: bool
+) -> None:
+    """End an answer that is not whole with a line that is none of its rows.
+
+    Whoever reads it through a pipe sees neither stderr nor the exit code.
+    """
+    text = f"error: this answer is not whole: {error.message}"
+    if as_json:
+        print_json(error_answer(error))
+    elif as_csv:
+        # One cell more than the header has: no reader takes it for a row.
+        print_bytes(csv_lines([[text, *[None] * len(found.columns)]]).encode())
+    elif not sys.stdout.isatty():
+        print_text(text)
+
+
+def _print_json(found: Answer) -> None:
+    names = _told_apart(found.columns)
+    for row in chain.from_iterable(found.pages):
+        shown = (value.hex() if isinstance(value, bytes) else value for value in row)
+        print_json(dict(zip(names, shown, strict=True)))
+
+
+def _told_apart(columns: Sequence[str]) -> list[str]:
+    """Return names of which none is there twice."""
+    names: list[str] = []
+    for column in columns:
+        name, number = column, 1
+        while name in names:
+            number += 1
+            name = f"{column}_{number}"
+        names.append(name)
+    return names
+
+
+def _print_csv(found: Answer) -> None:
+    print_bytes(csv_lines([found.columns]).encode())
+    for rows in found.pages:
+        print_bytes(csv_lines(rows).encode())
+
+
+def _print_table(found: Answer) -> None:
+    widths: list[int] = []
+    before: list[Sequence[Value]] = [found.columns]
+    right: frozenset[int] | None = None
+    for rows in found.pages:
+        if right is None:
+            right = _numbers(rows)
+        shown = [[text_of(value) for value in row] for row in [*before, *rows]]
+        print_text(*table(shown, right=right, widths=widths))
+        before = []
+    if before:
+        print_text(*table([found.columns]))
+
+
+def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:
+    """Return the columns that hold numbers, which stand at the right."""
+    return frozenset(
+        index
+        for index, column in enumerate(zip(*rows, strict=True))
+        if all(value is None or isinstance(value, int | float) for value in column)
+    )
+
+
+def _print_tables(*, as_json: bool) -> None:
+    if as_json:
+        for name, one in TABLES.items():
+            columns = [column._asdict() for column in one.columns]
+            print_json({"table": name, "meaning": one.meaning, "columns": columns})
+        return
+    for name, one in TABLES.items():
+        print_text(f"{name}: {one.meaning}")
+        print_text(*(f"  {line}" for line in table(one.columns)))

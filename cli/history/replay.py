@@ -1,0 +1,126 @@
+"""`sprintlog replay`: a sprint's history, with what changed at each event."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from sprintlog.projections.past.differences import cut, told
+from sprintlog.projections.past.timeline import Step
+
+from ..context import open_workspace, with_json, with_point, with_sprint
+from ..output import print_json, print_text, progress
+
+VALUE_CHARS_MAX = 60
+CHANGES_MAX = 12
+DERIVED = ("last-activity", "stats.elapsed")
+NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
+"""What is typed at `--step`, each before Enter."""
+
+
+@click.command(
+    "replay",
+    epilog="Examples: sprintlog replay --from iter:2 --to iter:3\n\n"
+    "sprintlog replay --step",
+)
+@click.option(
+    "--from",
+    "since",
+    metavar="POINT",
+    help="Only what came after position:N, version:N, iter:N, best, start or a time.",
+)
+@click.option("--to", "until", metavar="POINT", help="The same as --at.")
+@click.option(
+    "--step",
+    "stepwise",
+    is_flag=True,
+    help="On a terminal stop at each event: next, back or quit.",
+)
+@with_point
+@with_sprint
+@with_json
+def command(
+    since: str | None,
+    until: str | None,
+    stepwise: bool,
+    at: str | None,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Fold a sprint's events one by one and show what each of them changed.
+
+    With --json one line for each event: its type, time, actor and reason, its changes to
+    PROGRESS.yaml as JSON Patch, and the same field by field. The changes from one point
+    to another, applied in order, lead from the first state to the second.
+    """
+    if at is not None and until is not None:
+        raise click.UsageError("--to and --at are the same; give one of them")
+    with open_workspace() as workspace:
+        name = workspace.choose(sprint_id)
+        steps = workspace.replay(name, since=since, until=until or at)
+        if as_json:
+            for step in steps:
+                print_json(_answer(step))
+        elif stepwise and sys.stdin.isatty() and sys.stdout.isatty():
+            _walk(steps)
+        else:
+            for step in steps:
+                print_text(*_lines(step))
+
+
+def _walk(steps: Iterator[Step]) -> None:
+    """Show one event after another, each when somebody asks for it."""
+    seen: list[Step] = []
+    index = 0
+    while True:
+        if index == len(seen):
+            following = next(steps, None)
+            if following is None:
+                break
+            seen.append(following)
+        print_text(*_lines(seen[index]))
+        word = _asked()
+        if word in QUIT:
+            return
+        index = max(index - 1, 0) if word in BACK else index + 1
+
+
+def _asked() -> str:
+    """Return what the person at the terminal wants; the end of input is an end too."""
+    while True:
+        progress("[n]ext  [b]ack  [q]uit, then Enter")
+        line = sys.stdin.readline()
+        word = line.strip().lower()
+        if not line:
+            return QUIT[0]
+        if word in (*NEXT, *BACK, *QUIT):
+            return word
+
+
+def _answer(step: Step) -> dict[str, Any]:
+    event = step.event
+    return {
+        "version": event.version,
+        "position": event.position,
+        "at": event.at,
+        "actor": event.actor,
+        "type": event.type,
+        "reason": step.reason,
+        "changes": step.json_patch(),
+        "fields": [change._asdict() for change in step.changes()],
+    }
+
+
+def _lines(step: Step) -> Iterator[str]:
+    event = step.event
+    why = f"  {cut(step.reason)}" if step.reason else ""
+    yield f"{event.version:>4}  {event.at}  {event.actor}  {event.type}{why}"
+    lines = [
+        told(change, chars_max=VALUE_CHARS_MAX)
+        for change in step.changes()
+        if change.field not in DERIVED and change.what != "moved"
+    ]
+    yield from (f"        {line}" for line in lines[:CHANGES_MAX])
+    if len(lines) > CHANGES_MAX:
+        yield f"        … and {len(lines) - CHANGES_MAX} more"

@@ -1,0 +1,124 @@
+"""`sprintlog show`: a state file or an event, as it is or was."""
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.projections import progress_json
+from sprintlog.projections.progress_yaml import render
+
+from ..context import environment, open_workspace, with_json, with_point, with_sprint
+from ..output import envelope, print_bytes, print_json, print_text, table, visible
+
+
+@click.group("show")
+def command() -> None:
+    """Print a state file or an event, as it is or was."""
+
+
+@command.command(epilog="Example: sprintlog show progress --at iter:3")
+@with_point
+@with_sprint
+@with_json
+def progress(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Print PROGRESS.yaml: exactly the bytes that would be written."""
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        if not sprint.exists:
+            raise NotFoundError(f"there is no sprint {sprint.id}", sprint=sprint.id)
+        if as_json:
+            print_json(sprint.document)
+        else:
+            print_bytes(render(sprint))
+
+
+@command.command(epilog="Example: sprintlog show journal --at '2h ago'")
+@with_point
+@with_json
+def journal(at: str | None, as_json: bool) -> None:
+    """Print progress.json: exactly the bytes that would be written."""
+    with open_workspace() as workspace:
+        document = workspace.document(at=at)
+    if as_json:
+        print_json(progress_json.as_data(document))
+    else:
+        print_bytes(progress_json.render(document))
+
+
+@command.command(epilog="Example: sprintlog show best --at iter:3")
+@with_point
+@with_sprint
+@with_json
+def best(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Print all that is known of the iterations: measured, judged, advised, selected."""
+    from sprintlog.projections.best_iteration import render, tracker_data
+    from sprintlog.projections.judging import Judged
+
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        judged = Judged(workspace.log, sprint)
+        if as_json:
+            print_json(tracker_data(judged))
+        else:
+            print_bytes(render(judged))
+
+
+@command.command(epilog="Example: sprintlog show event 7")
+@click.argument("position", type=click.IntRange(1))
+@with_json
+def event(position: int, as_json: bool) -> None:
+    """Print one event with everything the log keeps about it."""
+    with open_workspace() as workspace:
+        found = next(workspace.log.read(after=position - 1, until=position), None)
+    if found is None:
+        raise NotFoundError(f"there is no position {position}", position=position)
+    whole = envelope(found)
+    if as_json:
+        print_json(whole)
+        return
+    data = "(erased)" if whole["data"] is None else whole["data"]
+    width = max(map(len, whole))
+    for name, value in {**whole, "data": data}.items():
+        if value is not None:
+            said = bytes(value).decode() if isinstance(value, msgspec.Raw) else str(value)
+            print_text(f"{name.ljust(width)}  {visible(said)}")
+
+
+@command.command(epilog="Example: sprintlog show iteration 3 --files")
+@click.argument("number", type=click.IntRange(0))
+@click.option("--files", "with_files", is_flag=True, help="List the files it left.")
+@with_point
+@with_sprint
+@with_json
+def iteration(
+    number: int, with_files: bool, at: str | None, sprint_id: str | None, as_json: bool
+) -> None:
+    """Print what is known of an iteration's snapshot, and what files it holds."""
+    from sprintlog.projections.snapshotting import find_snapshot, shown, store_of
+
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        held = find_snapshot(workspace, sprint, f"iter:{number}")
+        snapshot = store_of(workspace, environment()).read(held.snapshot)
+    known = {
+        "iteration": number,
+        "snapshot": held.snapshot,
+        "version": held.version,
+        "files": len(snapshot.files),
+        "bytes": snapshot.size,
+    }
+    listing = [
+        {"path": shown(path), "mode": f"{entry.mode:o}", "bytes": entry.size}
+        for path, entry in sorted(snapshot.files.items())
+    ]
+    left = [{"path": shown(path), "reason": why} for path, why in snapshot.left_out]
+    if as_json:
+        print_json(
+            {**known, "left_out": left, **({"listing": listing} if with_files else {})}
+        )
+        return
+    print_text(*(f"{name.ljust(9)}  {said}" for name, said in known.items()))
+    if with_files:
+        rows = [[str(one[name]) for name in ("mode", "bytes", "path")] for one in listing]
+        print_text(*table(rows, right=frozenset({1})))
+    print_text(*(f"left out  {one['path']}: {one['reason']}" for one in left))

@@ -1,0 +1,54 @@
+"""`sprintlog best`: the best iteration so far."""
+
+import click
+
+from sprintlog.engine.iterations.select import said_score
+from sprintlog.projections.judging import Judged
+
+from ..context import open_workspace, with_json, with_point, with_sprint
+from ..output import print_json, print_text
+from .judgements import breakdown_lines, judged_at, judgement_answer, list_lines
+
+
+@click.command("best", epilog="Example: sprintlog best --explain")
+@click.option("--explain", is_flag=True, help="Say what its score was made from.")
+@with_point
+@with_sprint
+@with_json
+def command(explain: bool, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Show the best iteration so far: the highest score, the earlier one of equals.
+
+    `sprintlog rollback --to best` goes back to the latest one on the path that is verified
+    and as good; where that is another one it is told too.
+    """
+    with open_workspace() as workspace:
+        judged = judged_at(workspace, sprint_id, at)
+        best = judged.tracker.best
+        one = judged.one(best.number) if best is not None else None
+        if as_json:
+            answer = None
+            if one is not None:
+                answer = judgement_answer(judged, one, judged.off_path())
+            told = {"sprint": judged.sprint.id, "best": answer}
+            print_json({**told, "rollback_target": judged.target()})
+            return
+        if one is None or best is None:
+            print_text("no iteration is the best one yet")
+            return
+        print_text(f"iteration {best.number} (quality: {said_score(one.score)})")
+        if (target := judged.target()) not in (best.number, None):
+            print_text(f"a rollback to the best goes to iteration {target}")
+        if explain:
+            print_text(*_explained(judged))
+
+
+def _explained(judged: Judged) -> list[str]:
+    """Return the breakdown of the best score, and what it was chosen from."""
+    best = judged.tracker.best
+    assert best is not None
+    measured = judged.all()
+    one = next(found for found in measured if found.number == best.number)
+    lines = ["", *breakdown_lines(one.score), "", *list_lines(judged, measured)]
+    if one.score.is_given:
+        lines[1:1] = ["its score is a judgement from elsewhere, not the formula's"]
+    return lines

@@ -1,0 +1,161 @@
+"""What is measured by us: `--report`, `--source`, and `--run`, `--build` before them."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
+from sprintlog.engine.masking import mask
+from sprintlog.projections.workspace import Workspace
+
+from ..context import environment, here
+from ..output import warn
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+TIMEOUT_SECONDS = 600.0
+OUTPUT_CHARS_MAX = 4000
+"""How much of the end of an output is kept of a measurement that failed."""
+
+
+class Capturing(NamedTuple):
+    """What is to be captured, as it was typed."""
+
+    reports: tuple[str, ...]
+    sources: tuple[str, ...]
+    runs: tuple[str, ...]
+    builds: tuple[str, ...]
+    timeout_seconds: float
+    pass_on: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is to be captured."""
+        return bool(self.reports or self.sources or self.runs or self.builds)
+
+
+def with_capturing(function: Function) -> Function:
+    """Add the options of what is read, counted and run; they arrive as `capturing`."""
+    options = [
+        click.option(
+            "--report",
+            "reports",
+            multiple=True,
+            metavar="[FORMAT=]FILE",
+            help="Read metrics from what a tool wrote; a pattern names many files.",
+        ),
+        click.option(
+            "--source",
+            "sources",
+            multiple=True,
+            metavar="PATH",
+            help="Count the files, lines and complexity of sources, with lizard.",
+        ),
+        click.option(
+            "--run",
+            "runs",
+            multiple=True,
+            metavar="CMD",
+            help="Run this in the work tree first; the reports must be written by it.",
+        ),
+        click.option(
+            "--build",
+            "builds",
+            multiple=True,
+            metavar="CMD",
+            help="Run this; the build is a success when it ends with 0.",
+        ),
+        click.option(
+            "--timeout",
+            "timeout_seconds",
+            type=click.FloatRange(min=0, min_open=True),
+            default=TIMEOUT_SECONDS,
+            metavar="SECONDS",
+            help=f"How long each of these may take. [{TIMEOUT_SECONDS:g}]",
+        ),
+        click.option(
+            "--env",
+            "pass_on",
+            multiple=True,
+            metavar="NAME",
+            help="Pass on one more variable of the environment to them.",
+        ),
+    ]
+
+    @wraps(function)
+    def packed(*args: Any, **given: Any) -> Any:
+        capturing = Capturing(**{name: given.pop(name) for name in Capturing._fields})
+        if capturing.runs and not (capturing.reports or capturing.sources):
+            raise click.UsageError("--run goes with --report, for what it writes")
+        return function(*args, capturing=capturing, **given)
+
+    for option in reversed(options):
+        packed = option(packed)
+    return packed  # type: ignore[return-value]
+
+
+class Capturer:
+    """Captures what was asked for, and tells what became of it when that fails."""
+
+    def __init__(self, workspace: Workspace, asked: Capturing, *, sprint_id: str) -> None:
+        # Imported here: no other recording command needs it.
+        from sprintlog.engine.adapters.processes.gate_script import environment_of
+        from sprintlog.engine.adapters.reports.capture import Asked, Capture
+
+        extra = asked.pass_on
+        self._capture = Capture(
+            Asked(
+                asked.reports,
+                asked.sources,
+                asked.runs,
+                asked.builds,
+                asked.timeout_seconds,
+            ),
+            folder=here(),
+            root=workspace.location.root,
+            environment=environment_of(environment(), extra=extra, SPRINT_ID=sprint_id),
+        )
+
+    def add_to(self, wish: Mapping[str, Any], *, masks: bool) -> dict[str, Any]:
+        """Return a wish to measure with what was captured; say what is worth it.
+
+        A metric that is both given and found must be the same.
+        """
+        measured = self._capture.measure()
+        metrics = dict(measured.metrics)
+        for name, value in wish["metrics"].items():
+            if metrics.setdefault(name, value) != value:
+                source = next(one.name for one in measured.origins if name in one.metrics)
+                raise InvalidInputError(
+                    f"{value} is given, and {source} says {metrics[name]}",
+                    field=name,
+                    hint="leave one of them out",
+                )
+        for note in measured.notes:
+            warn(note)
+        origins = tuple(
+            msgspec.structs.replace(one, name=mask(one.name)) if masks else one
+            for one in measured.origins
+        )
+        usage = measured.usage
+        found = {**wish, "metrics": metrics, "origins": origins, "usage": usage}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def failure(self, error: SprintlogError, *, masks: bool) -> dict[str, Any]:
+        """Return the wish that says why nothing could be measured, and what was run."""
+        culprit = self._capture.culprit
+        said: dict[str, Any] = {"error": error.message}
+        if culprit is not None:
+            result = culprit.result
+            said |= {
+                "command": culprit.command,
+                "exit_code": result.exit_code,
+                "timed_out": result.timed_out,
+                "output_sha256": result.output_sha256,
+            }
+            # What is cut out of it is masked whole before.
+            output = mask(result.output) if masks else result.output
+            said["output"] = output[-OUTPUT_CHARS_MAX:]
+        return said

@@ -1,0 +1,72 @@
+"""`sprintlog decide`: what to do after the iteration measured last."""
+
+import sys
+from typing import Any
+
+import click
+
+from sprintlog.engine.iterations.events import RecommendationGiven
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.iterations.decisions import give_recommendation
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from ..context import open_workspace, with_recording
+from ..output import print_json, print_text
+from ..record import Options, act, answer_of, refresh
+
+
+@click.command("decide", epilog="Example: sprintlog decide --exit-code || break")
+@click.option(
+    "--exit-code",
+    "says_by_code",
+    is_flag=True,
+    help="End with 0 continue, 10 stop, 11 rollback, 12 escalate.",
+)
+@click.option("--explain", is_flag=True, help="Say every reason, and how sure it makes.")
+@with_recording
+def command(says_by_code: bool, explain: bool, **given: Any) -> None:
+    """Say what to do now: continue, stop, roll back or ask a person.
+
+    It speaks of the latest iteration on the path; one that went without a measurement is
+    for a person. What was answered is recorded; the same state asked again records
+    nothing new.
+    """
+    # Imported here: exact numbers would cost every recording command their import.
+    from sprintlog.projections.catalogue import CODEC
+    from sprintlog.projections.judging import Judged
+
+    from .judgements import (
+        exits_with,
+        recommendation_answer,
+        recommendation_lines,
+        subject_line,
+    )
+
+    options = Options(given)
+    with open_workspace() as workspace:
+
+        def decide(sprint: Sprint, at: str) -> list[Fact]:
+            advice = Judged(workspace.log, sprint).recommendation()
+            return give_recommendation(sprint, given=advice.fact)
+
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome = act(workspace, sprint_id, "decide", decide, options, {})
+        fact = outcome.sprint.record.tracker.recommended
+        if outcome.duplicate:
+            first = CODEC.decode(outcome.events[0])
+            fact = first if isinstance(first, RecommendationGiven) else fact
+        assert fact is not None
+        judged = Judged(workspace.log, outcome.sprint)
+        advice = judged.recommendation()
+        is_current = advice.fact == fact
+        if options.as_json:
+            told = recommendation_answer(advice) if is_current else fact
+            print_json({**answer_of(outcome), "recommendation": told})
+        elif not is_current:
+            print_text(fact.reason, f"iteration {fact.number}")
+        else:
+            lines = recommendation_lines(advice) if explain else []
+            print_text(advice.message, subject_line(judged, advice), *lines)
+        refresh(workspace, sprint_id)
+    if says_by_code:
+        sys.exit(exits_with(fact.action))

@@ -1,0 +1,332 @@
+"""`sprintlog iteration …`: record, measure and compare the iterations of the loop."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.goal.goal import fail_iteration
+from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.iterations.measurement import (
+    capture_baseline,
+    end_measured,
+    fail_measurement,
+    measure_iteration,
+)
+from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
+from ..descriptions import described
+from ..output import print_json, print_styled, print_text, warn
+from ..record import Options, Rule, act, answer, record, refresh
+from .capture import Capturer, Capturing, with_capturing
+from .metrics import read_metrics, with_metrics, with_score
+from .report_files import tell_written, with_writing, write_files
+from .select import select
+from .snapshots import diff, keeping_files, prune_command, snapshot, with_snapshot_options
+
+Keeping = AbstractContextManager[Callable[[Rule], Rule]]
+"""Gives what puts a snapshot behind what a rule decides."""
+
+
+@click.group("iteration")
+def command() -> None:
+    """Record, measure and compare the iterations of the loop."""
+
+
+command.add_command(snapshot)
+command.add_command(diff)
+command.add_command(prune_command)
+command.add_command(select)
+
+
+@command.command(epilog="Example: sprintlog iteration start")
+@click.option("--number", type=int, help="The iteration's number. [the next one]")
+@click.option("--max-iterations", type=int, help="How many iterations the loop allows.")
+@click.option("--beyond-limit", is_flag=True, help="Begin it although none is allowed.")
+@with_recording
+def start(
+    number: int | None, max_iterations: int | None, beyond_limit: bool, **given: Any
+) -> None:
+    """Begin a loop iteration; numbers are never given twice, rollbacks included.
+
+    Refused when as many as the loop allows were begun, also where a rollback took some
+    back.
+    """
+    wish = {"number": number, "max_iterations": max_iterations}
+    rule = start_iteration
+    record("iteration start", given, rule, {**wish, "beyond_limit": beyond_limit})
+
+
+@command.command(
+    epilog="Examples: sprintlog iteration end --summary 'login works'\n\n"
+    "sprintlog iteration end --metric test_count=10 --metric tests_passed=9"
+)
+@click.option("--summary", metavar="TEXT", help="What was reached.")
+@with_metrics
+@with_capturing
+@with_score
+@with_writing
+@click.option("--snapshot", "with_files", is_flag=True, help="Keep the files as they are.")
+@with_snapshot_options
+@with_recording
+def end(
+    summary: str | None,
+    given_metrics: tuple[str, ...],
+    metrics_file: Path | None,
+    capturing: Capturing,
+    score: float | None,
+    is_written: bool,
+    with_files: bool,
+    patterns: tuple[str, ...],
+    file_max: int,
+    **given: Any,
+) -> None:
+    """End the loop iteration that is under way, and say what it led to where known.
+
+    With metrics it is judged: what to do now is said in a few words. With --snapshot the
+    work tree's files are kept in the same append. The start of the next one ends one that
+    was left open.
+    """
+    keeping = keeping_files(given, patterns, file_max, wanted=with_files)
+    if not (given_metrics or metrics_file or capturing or score is not None):
+        if is_written:
+            raise click.UsageError("--write goes with what was measured")
+        with keeping as keep:
+            record("iteration end", given, keep(end_iteration), {"summary": summary})
+        return
+    metrics = read_metrics(given_metrics, metrics_file)
+    wish = {"summary": summary, "metrics": metrics, "score": score}
+    _record(
+        *("iteration end", given, end_measured, wish, capturing),
+        is_written=is_written,
+        keeping=keeping,
+    )
+
+
+@command.command(
+    epilog="Example: sprintlog iteration fail --error 429 --category rate-limit"
+)
+@click.option("--error", required=True, metavar="TEXT", help="What went wrong.")
+@click.option(
+    "--category",
+    type=click.Choice(FAILURE_CATEGORIES),
+    default="logic",
+    help="What kind of failure; the policy retries some. [logic]",
+)
+@with_recording
+def fail(error: str, category: str, **given: Any) -> None:
+    """Say that the run for a goal failed in the iteration that is under way.
+
+    The iteration goes on when the policy allows another attempt; else the sprint blocks.
+    """
+    wish = {"error": error, "category": category}
+    record("iteration fail", given, fail_iteration, wish, takes_time=True)
+
+
+@command.command(
+    epilog="Example: sprintlog iteration measure --number 3 --metrics metrics.json"
+)
+@click.option("--number", type=int, help="Which iteration. [the latest one]")
+@with_metrics
+@with_capturing
+@with_score
+@with_writing
+@with_recording
+def measure(
+    number: int | None,
+    given_metrics: tuple[str, ...],
+    metrics_file: Path | None,
+    capturing: Capturing,
+    score: float | None,
+    is_written: bool,
+    **given: Any,
+) -> None:
+    """Say what an iteration led to, once, without ending it."""
+    metrics = read_metrics(given_metrics, metrics_file)
+    wish = {"number": number, "metrics": metrics, "score": score}
+    rule = measure_iteration
+    _record("iteration measure", given, rule, wish, capturing, is_written=is_written)
+
+
+@command.command(
+    epilog="Example: sprintlog iteration baseline --metric test_count=8 "
+    "--metric tests_passed=5"
+)
+@click.option(
+    "--loop-id", metavar="ID", help="Names the loop, like ralph-001. [the sprint's id]"
+)
+@with_metrics
+@with_capturing
+@with_writing
+@with_recording
+def baseline(
+    loop_id: str | None,
+    given_metrics: tuple[str, ...],
+    metrics_file: Path | None,
+    capturing: Capturing,
+    is_written: bool,
+    **given: Any,
+) -> None:
+    """Measure iteration 0, before any change: what all others are compared with."""
+    metrics = read_metrics(given_metrics, metrics_file)
+    wish = {"metrics": metrics, "loop_id": loop_id}
+    rule = capture_baseline
+    _record("iteration baseline", given, rule, wish, capturing, is_written=is_written)
+
+
+@command.command("list", epilog="Example: sprintlog iteration list --last 5")
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
+@with_point
+@with_sprint
+@with_json
+def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """List what was measured: class, score, tests, coverage, errors and alerts.
+
+    An iteration whose measurement failed is listed with the reason.
+    """
+    from .judgements import (
+        failure_answer,
+        judged_at,
+        judgement_answer,
+        list_lines,
+        trajectory_line,
+    )
+
+    with open_workspace() as workspace:
+        judged = judged_at(workspace, sprint_id, at)
+        base, failures = judged.baseline(), judged.failures()
+        known = {one.number: one for one in [*([base] if base else []), *judged.all()]}
+        numbers = sorted(known.keys() | failures.keys())[-(last or 0) :]
+        found = [known[number] for number in numbers if number in known]
+        failed = [failures[number] for number in numbers if number in failures]
+    if as_json:
+        off_path = judged.off_path()
+        answers = {one.number: judgement_answer(judged, one, off_path) for one in found}
+        answers |= {one.fact.number: failure_answer(one) for one in failed}
+        print_json([answers[number] for number in numbers])
+    elif not numbers:
+        print_text("no iteration was measured")
+    else:
+        print_text(*list_lines(judged, found, failed))
+        if (line := trajectory_line(found)) is not None:
+            print_styled(f"\n{line}")
+
+
+@command.command(epilog="Example: sprintlog iteration compare 2 3")
+@click.argument("first", metavar="A", type=click.IntRange(0))
+@click.argument("second", metavar="B", type=click.IntRange(0))
+@with_point
+@with_sprint
+@with_json
+def compare(
+    first: int, second: int, at: str | None, sprint_id: str | None, as_json: bool
+) -> None:
+    """Show what changed between two iterations; 0 is the baseline.
+
+    Where both have a snapshot the files that differ are told too.
+    """
+    from .comparison import comparison_answer, comparison_lines, files_lines
+    from .judgements import judged_at
+    from .snapshots import files_between
+
+    with open_workspace() as workspace:
+        judged = judged_at(workspace, sprint_id, at)
+        one, other = judged.one(first), judged.one(second)
+        files = files_between(workspace, judged.sprint, first, second)
+    if as_json:
+        print_json(comparison_answer(one, other, files))
+    else:
+        print_text(*comparison_lines(one, other), *files_lines(files))
+
+
+def _as_it_is(rule: Rule) -> Rule:
+    return rule
+
+
+def _record_failure(
+    workspace: Workspace,
+    sprint_id: str,
+    name: str,
+    failed: dict[str, Any],
+    options: Options,
+) -> None:
+    """Record that an iteration could not be measured; whoever asked is told why after."""
+    # Key and expected version are those of the measurement, which is still to come.
+    own = options.with_values(key=None, expect=None)
+    try:
+        outcome = act(
+            workspace,
+            sprint_id,
+            name,
+            lambda sprint, at: fail_measurement(sprint, **failed),
+            own,
+            failed,
+        )
+        for event in outcome.events:
+            warn(f"recorded: {described(event)}; `sprintlog decide` asks a person then")
+    finally:
+        refresh(workspace, sprint_id)
+
+
+def _record(
+    name: str,
+    given: dict[str, Any],
+    rule: Rule,
+    arguments: dict[str, Any],
+    capturing: Capturing,
+    *,
+    is_written: bool,
+    keeping: Keeping | None = None,
+) -> None:
+    """Record what was measured, and say to people what follows from it.
+
+    The files are kept after all was run: with the reports that it wrote.
+    """
+    from sprintlog.projections.judging import Judged
+
+    options = Options(given)
+    wish = options.masked(arguments)
+    # A key stands for what was typed: nothing is run and read to answer it again.
+    typed = {**wish, **capturing._asdict()} if capturing else wish
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        if capturing and not (options.key and workspace.log.find_key(options.key)):
+            # What would be refused anyway is refused before anything is run.
+            metrics = wish["metrics"] or {"build_status": "success"}
+            rule(workspace.sprint(sprint_id), **{**wish, "metrics": metrics})
+            capturer = Capturer(workspace, capturing, sprint_id=sprint_id)
+            try:
+                wish = capturer.add_to(wish, masks=options.masks)
+            except RefusedError as error:
+                if rule is not capture_baseline:
+                    failed = capturer.failure(error, masks=options.masks)
+                    failed["number"] = wish.get("number")
+                    _record_failure(workspace, sprint_id, name, failed, options)
+                raise
+        with keeping or nullcontext(_as_it_is) as keep:
+            kept = keep(rule)
+            outcome = act(
+                workspace,
+                sprint_id,
+                name,
+                lambda sprint, at: kept(sprint, **wish),
+                options,
+                typed,
+            )
+            try:
+                answer(outcome, as_json=options.as_json)
+                judged = Judged(workspace.log, outcome.sprint)
+                if not options.as_json and judged.last is not None:
+                    print_text(judged.recommendation().message)
+            finally:
+                refresh(workspace, sprint_id)
+        if is_written:
+            last = judged.last
+            written = write_files(workspace, sprint_id, [] if last is None else [last])
+            if not options.as_json:
+                tell_written(written)

@@ -1,0 +1,216 @@
+"""How judged iterations are printed: lines for people, objects for scripts."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+from msgspec.structs import asdict
+
+from sprintlog.engine.iterations.deltas import Deltas
+from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.exact import Number, short, shown
+from sprintlog.engine.iterations.recommend import Recommendation
+from sprintlog.engine.iterations.score import Score
+from sprintlog.engine.iterations.select import said_score
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.projections.judging import Failure, Judged
+from sprintlog.projections.reports.sparkline import BARS, PLAIN, sparkline
+from sprintlog.projections.workspace import Workspace
+
+from ..output import coloured, shows_bars, table
+
+ERROR_CHARS_MAX = 120
+"""How much of an error fits into a line of a table."""
+HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
+
+
+def judged_at(workspace: Workspace, sprint_id: str | None, at: str | None) -> Judged:
+    """Return a sprint's iterations as they are judged at a point."""
+    return Judged(workspace.log, workspace.sprint(workspace.choose(sprint_id), at=at))
+
+
+def judgement_answer(judged: Judged, one: Judgement, off_path: set[int]) -> dict[str, Any]:
+    """Return everything about one iteration as JSON has it, not rounded."""
+    best = judged.tracker.best
+    return {
+        "iteration": one.number,
+        "at": one.at,
+        "version": one.version,
+        "previous": one.previous,
+        "class": one.classification,
+        "reasons": one.reasons,
+        **score_answer(one.score),
+        "is_incomplete": one.is_incomplete,
+        "is_best": best is not None and best.number == one.number,
+        "is_on_path": one.number not in off_path,
+        "metrics": {n: v for n, v in asdict(one.metrics).items() if v is not None},
+        "figures": _numbers(one.figures._asdict()),
+        "from_previous": deltas_answer(one.from_previous),
+        "from_baseline": deltas_answer(one.from_baseline),
+        "alerts": [alert._asdict() for alert in one.alerts],
+    }
+
+
+def score_answer(score: Score) -> dict[str, Any]:
+    """Return a score with what it was made from."""
+    return {
+        "score": _plain(score.value),
+        "is_score_given": score.is_given,
+        "measured_share": _plain(score.share),
+        "dimensions": {
+            one.name: {
+                "weight": _plain(one.weight),
+                "points": _plain(one.points),
+                "contribution": _plain(one.contribution),
+                "components": {c.name: _plain(c.points) for c in one.components},
+            }
+            for one in score.dimensions
+        },
+    }
+
+
+def deltas_answer(change: Deltas | None) -> dict[str, Any] | None:
+    """Return what changed, not rounded."""
+    return None if change is None else _numbers(change._asdict())
+
+
+def recommendation_answer(given: Recommendation) -> dict[str, Any]:
+    """Return what to do, and how sure that is."""
+    return {
+        "iteration": given.number,
+        "action": given.action,
+        "target_iteration": given.target,
+        "best_iteration": given.best,
+        "reason": given.reason,
+        "message": given.message,
+        "reasons": [{"text": r.text, "weight": float(r.weight)} for r in given.reasons],
+        "confidence": float(given.confidence),
+        "confidence_derivation": given.derivation,
+        "alternatives": given.alternatives,
+    }
+
+
+def subject_line(judged: Judged, given: Recommendation) -> str:
+    """Return which iteration an advice speaks of, and what is known of it."""
+    name = f"iteration {given.number}"
+    if judged.tracker.entry(given.number) is None:
+        why = "; ".join(reason.text for reason in given.reasons)
+        return f"{name}: {why.removeprefix(f'{name} ')}"
+    one = judged.one(given.number)
+    word = one.classification or "nothing to compare with yet"
+    return f"{name}: {word}, quality {said_score(one.score)}"
+
+
+def failure_answer(failure: Failure) -> dict[str, Any]:
+    """Return an iteration whose measurement failed, as JSON has it."""
+    return {
+        "iteration": failure.fact.number,
+        "at": failure.at,
+        "version": failure.version,
+        "class": None,
+        "score": None,
+        "failed": {n: v for n, v in asdict(failure.fact).items() if n != "number"},
+    }
+
+
+def list_lines(
+    judged: Judged, shown_ones: Iterable[Judgement], failures: Iterable[Failure] = ()
+) -> list[str]:
+    """Return a table of iterations, one a line, those without a measurement among them."""
+    off_path = judged.off_path()
+    rows = [(one.number, _row(judged, one, off_path)) for one in shown_ones]
+    rows += [(one.fact.number, _failed_row(one)) for one in failures]
+    lines = [row for _, row in sorted(rows)]
+    return table([HEAD, *lines], right=frozenset({0, 2, 3, 4, 5}))
+
+
+def trajectory_line(judged: Sequence[Judgement]) -> str | None:
+    """Return how the score went, as bars; None before there are two of them."""
+    values = [one.score.value for one in judged if one.number != BASELINE_NUMBER]
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return None
+    bars = sparkline(values, BARS if shows_bars() else PLAIN)
+    low, high = shown(min(known), 2), shown(max(known), 2)
+    return f"score  {coloured(bars, 'green')}  {low} to {high}"
+
+
+def breakdown_lines(score: Score) -> list[str]:
+    """Return what a score was made from: dimensions, and their components below them."""
+    rows: list[tuple[str, ...]] = [("dimension", "points", "weight", "contribution")]
+    for one in score.dimensions:
+        parts = (_cell(one.points, 2), _cell(one.weight, 2), _cell(one.contribution, 4))
+        rows.append((one.name, *parts))
+        rows += [(f"  {c.name}", _cell(c.points, 2), "", "") for c in one.components]
+    rows.append(("total", "", _cell(score.share, 2), _cell(score.value, 4)))
+    return table(rows, right=frozenset({1, 2, 3}))
+
+
+def recommendation_lines(given: Recommendation) -> list[str]:
+    """Return the reasons of an advice, and where its confidence comes from."""
+    lines = [f"action: {given.action}"]
+    if given.target is not None:
+        differs = given.best not in (None, given.target)
+        best = f" (the best one is iteration {given.best})" if differs else ""
+        lines.append(f"target: iteration {given.target}{best}")
+    lines.append(f"reason: {given.reason}")
+    lines += [f"  {reason.text}  {shown(reason.weight, 1)}" for reason in given.reasons]
+    lines.append(f"confidence: {given.derivation}")
+    return [*lines, *(f"alternative: {one}" for one in given.alternatives)]
+
+
+def exits_with(action: str) -> int:
+    """Return the exit code that says an action to a script."""
+    return {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}[action]
+
+
+def with_iteration(function: Any) -> Any:
+    """Add `--iteration`."""
+    return click.option(
+        "--iteration",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Which iteration. [the one measured last]",
+    )(function)
+
+
+def _row(judged: Judged, one: Judgement, off_path: set[int]) -> tuple[str, ...]:
+    now, best = one.figures, judged.tracker.best
+    selected = judged.tracker.selected
+    passed = "?" if now.tests_passed is None else str(now.tests_passed)
+    tests = "-" if now.test_count is None else f"{passed}/{now.test_count}"
+    marks = {
+        "best": best is not None and best.number == one.number,
+        "selected": selected is not None and selected.number == one.number,
+        "off the path": one.number in off_path,
+        "incomplete": one.is_incomplete,
+        "score given": one.score.is_given,
+        f"{short(one.score.share * 100)}% measured": one.score.share < 1,
+    }
+    return (
+        str(one.number),
+        one.classification or "-",
+        _cell(one.score.value, 2),
+        tests,
+        "-" if now.coverage is None else f"{short(now.coverage)}%",
+        "-" if now.error_count is None else str(now.error_count),
+        ", ".join(alert.type for alert in one.alerts) or "-",
+        ", ".join(mark for mark, is_so in marks.items() if is_so),
+    )
+
+
+def _failed_row(failure: Failure) -> tuple[str, ...]:
+    said = f"not measured: {failure.fact.error}"
+    return (str(failure.fact.number), *("-",) * (len(HEAD) - 2), said[:ERROR_CHARS_MAX])
+
+
+def _cell(number: Number | None, places: int) -> str:
+    return "-" if number is None else shown(number, places)
+
+
+def _numbers(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, int | str) else float(value)

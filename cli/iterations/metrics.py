@@ -1,0 +1,82 @@
+"""Metrics on the command line: `--metric NAME=VALUE`, `--metrics FILE`, `--score`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.iterations.metrics import check_metrics
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_metrics(function: Function) -> Function:
+    """Add the options that say what was measured."""
+    options = [
+        click.option(
+            "--metric",
+            "given_metrics",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="One metric, like tests_passed=9; repeat it for more.",
+        ),
+        click.option(
+            "--metrics",
+            "metrics_file",
+            type=click.Path(path_type=Path, allow_dash=True),
+            help="A JSON object of metrics by name; - for standard input.",
+        ),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def with_score(function: Function) -> Function:
+    """Add `--score`."""
+    return click.option(
+        "--score",
+        type=float,
+        metavar="NUMBER",
+        help="A judgement from elsewhere, 0 to 1: it stands for the formula's.",
+    )(function)
+
+
+def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
+    """Return metrics by name; one that is named goes before the file's."""
+    metrics: dict[str, Any] = {}
+    if file is not None:
+        # Imported here: pydantic is slow to start.
+        from ..intake.metrics import read_metrics_file
+
+        metrics = read_metrics_file(file)
+        if not given:
+            _check_together(metrics, file)
+    named: dict[str, Any] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name or name in named:
+            why = "is given twice" if name in named else "give NAME=VALUE"
+            raise click.UsageError(f"--metric {pair[:60]!r}: {why}")
+        named[name] = number_or_word(value)
+    return {**metrics, **named}
+
+
+def _check_together(metrics: dict[str, Any], file: Path) -> None:
+    """Raise `InvalidInputError` naming the file whose metrics contradict each other."""
+    try:
+        check_metrics(metrics)
+    except RefusedError as error:
+        raise InvalidInputError(error.message, file=str(file)) from error
+
+
+def number_or_word(text: str) -> int | float | str:
+    """Return the number that a text says, or the text."""
+    for kind in (int, float):
+        try:
+            return kind(text) if text.isascii() and "_" not in text else text
+        except ValueError:
+            continue
+    return text

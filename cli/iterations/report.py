@@ -1,0 +1,171 @@
+"""`sprintlog report`: an iteration, all of them, or the selected output, as Markdown."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.projections.judging import Judged
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace, with_json, with_point, with_sprint
+from ..output import print_bytes, print_json
+from .judgements import failure_answer, judged_at, judgement_answer
+from .report_files import tell_written, write_files
+
+
+@click.command(
+    "report",
+    epilog="Examples: sprintlog report iter:3\n\n"
+    'sprintlog report --summary >> "$GITHUB_STEP_SUMMARY"',
+)
+@click.argument("point", required=False, metavar="[iter:N|N]")
+@click.option("--selection", "is_selection", is_flag=True, help="Of the selected output.")
+@click.option("--summary", "is_summary", is_flag=True, help="Of all iterations, one page.")
+@click.option(
+    "--write",
+    "is_written",
+    is_flag=True,
+    help="Write the files below .aiwg/ralph/LOOP/ instead: of all iterations, or of one.",
+)
+@with_point
+@with_sprint
+@with_json
+def command(
+    point: str | None,
+    is_selection: bool,
+    is_summary: bool,
+    is_written: bool,
+    at: str | None,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Print the report of an iteration, the one measured last where none is named.
+
+    It says what was known when the iteration was measured: later ones do not change it.
+    Best Preserved is whether a snapshot held the files of the best iteration then.
+    """
+    if is_selection + is_summary + is_written > 1:
+        raise click.UsageError("give one of --selection, --summary and --write")
+    if point is not None and (is_selection or is_summary):
+        raise click.UsageError("--selection and --summary are of all iterations")
+    if is_written and at is not None:
+        raise click.UsageError("--write writes what is known now: leave --at out")
+    number = None if point is None else _number(point)
+    with open_workspace() as workspace:
+        if is_written:
+            _write(workspace, sprint_id, number, as_json=as_json)
+            return
+        judged = judged_at(workspace, sprint_id, at)
+        if is_selection:
+            _print_selection(judged, as_json=as_json)
+        elif is_summary:
+            _print_summary(judged, as_json=as_json)
+        else:
+            _print_iteration(workspace, judged, number, as_json=as_json)
+
+
+def _number(point: str) -> int:
+    text = point.removeprefix("iter:")
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise InvalidInputError(f"{point[:60]!r} is no iteration; give iter:N or N")
+    return int(text)
+
+
+def _print_iteration(
+    workspace: Workspace, judged: Judged, number: int | None, *, as_json: bool
+) -> None:
+    from sprintlog.projections.reports.iteration_reports import (
+        iteration_markdown,
+        iteration_report_data,
+    )
+    from sprintlog.projections.reports.loop_files import report_of, then_of
+
+    if number is None and judged.last is None and judged.tracker.baseline is None:
+        raise NotFoundError(
+            f"there is nothing to report: no iteration of sprint {judged.sprint.id} "
+            "was measured",
+            hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+        )
+    report = report_of(judged, then_of(workspace, judged), number)
+    if as_json:
+        print_json(iteration_report_data(report))
+    else:
+        print_bytes(iteration_markdown(report).encode())
+
+
+def _print_selection(judged: Judged, *, as_json: bool) -> None:
+    from sprintlog.projections.reports.loop_files import selection_path
+    from sprintlog.projections.reports.selection_report import (
+        selection_markdown,
+        selection_report_data,
+    )
+
+    data = selection_report_data(judged, selection_path(judged.loop_id))
+    if data is None:
+        raise NotFoundError(
+            f"no output of sprint {judged.sprint.id} was selected",
+            hint="`sprintlog iteration select` selects one",
+        )
+    if as_json:
+        print_json(data)
+    else:
+        print_bytes(selection_markdown(data).encode())
+
+
+def _print_summary(judged: Judged, *, as_json: bool) -> None:
+    from sprintlog.projections.best_iteration import recommendation_data, selection_data
+    from sprintlog.projections.reports.summary_report import summary_markdown
+
+    base = judged.baseline()
+    found = [*([base] if base else []), *judged.all()]
+    failures = judged.failures()
+    given = judged.recommendation() if judged.last is not None or failures else None
+    selection, summaries = judged.selected(), judged.summaries()
+    if not as_json:
+        text = summary_markdown(
+            judged.sprint.id,
+            found,
+            summaries=summaries,
+            best=judged.best(),
+            given=given,
+            selection=selection,
+            failures=failures,
+        )
+        print_bytes(text.encode())
+        return
+    off_path = judged.off_path()
+    answers: list[dict[str, Any]] = [
+        {
+            **judgement_answer(judged, one, off_path),
+            "summary": summaries.get(one.number),
+        }
+        for one in found
+    ]
+    answers += [failure_answer(one) for one in failures.values()]
+    print_json(
+        {
+            "sprint": judged.sprint.id,
+            "iterations": sorted(answers, key=lambda one: int(one["iteration"])),
+            "recommendation": given and recommendation_data(given),
+            "selection": selection and selection_data(judged, selection),
+        }
+    )
+
+
+def _write(
+    workspace: Workspace, sprint_id: str | None, number: int | None, *, as_json: bool
+) -> None:
+    chosen = workspace.choose(sprint_id)
+    numbers = None if number is None else [number]
+    written = write_files(workspace, chosen, numbers)
+    if not written and number in (None, BASELINE_NUMBER):
+        raise NotFoundError(
+            f"there is nothing to report: no iteration of sprint {chosen} was measured",
+            hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+        )
+    if as_json:
+        print_json([{"path": x.path, "state": x.state, "kept": x.kept} for x in written])
+    else:
+        tell_written(written)

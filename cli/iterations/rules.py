@@ -1,0 +1,128 @@
+"""`sprintlog rules …`: the weights, limits and policies in force."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.iterations.decisions import set_rules
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
+from ..output import print_json, print_text, table
+from ..record import record
+from .metrics import number_or_word
+
+
+@click.group("rules")
+def command() -> None:
+    """Show or change by which rules iterations are judged."""
+
+
+@command.command(
+    "set",
+    epilog="Examples: sprintlog rules set --threshold target=0.9\n\n"
+    "sprintlog rules set --weight validation=0.4 --weight efficiency=0",
+)
+@click.option(
+    "--weight",
+    "weights",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="What a dimension counts; together they are 1.",
+)
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="A limit; `target=none` takes the target away.",
+)
+@click.option(
+    "--verification/--no-verification",
+    "verification",
+    default=None,
+    help="Whether only iterations whose tests pass may be selected.",
+)
+@click.option(
+    "--progress-edits",
+    type=click.Choice(("observe", "adopt", "refuse")),
+    help="What becomes of an edit of PROGRESS.yaml: kept and replaced, made facts as far "
+    "as it can be, or nothing is recorded until it is gone.",
+)
+@with_recording
+def set_(
+    weights: tuple[str, ...],
+    thresholds: tuple[str, ...],
+    verification: bool | None,
+    progress_edits: str | None,
+    **given: Any,
+) -> None:
+    """Put other values in force, for what is measured from here on.
+
+    What is not named stays. A rollback does not take them back.
+    """
+    wish = {
+        "weights": _numbers("weight", weights),
+        "thresholds": _numbers("threshold", thresholds),
+        "verification_required": verification,
+        "progress_edits": progress_edits,
+    }
+    record("rules set", given, _change, wish)
+
+
+@command.command(epilog="Example: sprintlog rules show --json")
+@with_point
+@with_sprint
+@with_json
+def show(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Show the weights, limits and policies in force."""
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        rules = sprint.record.tracker.rules_at(sprint.version)
+    answer = {
+        "weights": msgspec.structs.asdict(rules.weights),
+        "thresholds": msgspec.structs.asdict(rules.thresholds),
+        "policies": {
+            "verification_required": rules.verification_required,
+            "progress_edits": rules.progress_edits,
+        },
+    }
+    if as_json:
+        print_json(answer)
+        return
+    words = zip(("weight", "threshold", "policy"), answer.values(), strict=True)
+    rows = [
+        (f"{word} {name}", _shown(value))
+        for word, values in words
+        for name, value in values.items()
+    ]
+    print_text(*table(rows))
+
+
+def _change(sprint: Sprint, **wish: Any) -> list[Fact]:
+    # Imported here: exact numbers would cost every recording command their import.
+    from sprintlog.engine.iterations.rules import change_rules
+
+    rules = sprint.record.tracker.rules_at(sprint.version)
+    return set_rules(sprint, rules=change_rules(rules, **wish))
+
+
+def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for pair in given:
+        name, _, text = pair.partition("=")
+        value = None if text == "none" and option == "threshold" else number_or_word(text)
+        if isinstance(value, str) or name in found:
+            raise click.UsageError(f"--{option} {pair[:60]!r}: give NAME=NUMBER, once")
+        found[name.replace("-", "_")] = value
+    return found
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    return "none" if value is None else f"{value:g}"

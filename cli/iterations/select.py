@@ -1,0 +1,108 @@
+"""`sprintlog iteration select`: the loop's result, put in place and reported if wanted."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.workspace import Workspace
+
+from ..context import environment, open_workspace, with_recording
+from ..output import counted, print_json, print_text, progress
+from ..record import Options, act, answer_of, envelope_of, refresh
+from .report_files import tell_written, with_writing, write_files
+
+
+@click.command(epilog="Example: sprintlog iteration select --apply --write")
+@click.option(
+    "--apply",
+    "is_applied",
+    is_flag=True,
+    help="Copy its files too, as `restore --apply --yes` does.",
+)
+@with_writing
+@with_recording
+def select(is_applied: bool, is_written: bool, **given: Any) -> None:
+    """Select the loop's result: the best iteration, never blindly the last one.
+
+    The highest score of at least 0.70 whose tests pass, the latest of equals; the baseline
+    where all of these are regressions against it. Applied are the files that changed since
+    the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
+    """
+    from sprintlog.engine.sprint.iterations.decisions import select_best
+    from sprintlog.projections.best_iteration import selection_data
+    from sprintlog.projections.judging import Judged
+
+    options = Options(given)
+    with open_workspace() as workspace:
+
+        def decide(sprint: Sprint, at: str) -> list[Fact]:
+            selection = Judged(workspace.log, sprint).selection()
+            return select_best(sprint, selected=selection.fact)
+
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome = act(workspace, sprint_id, "iteration select", decide, options, {})
+        judged = Judged(workspace.log, outcome.sprint)
+        selection = judged.selected()
+        applied = None
+        try:
+            if is_applied and selection is not None:
+                number = selection.selected.number
+                applied = _apply(workspace, sprint_id, number, options)
+        finally:
+            # What was selected is recorded, whatever became of its files.
+            if options.as_json:
+                told = selection_data(judged, selection) if selection else None
+                copied = {"applied": applied} if applied else {}
+                print_json({**answer_of(outcome), "selection": told, **copied})
+            elif selection is not None:
+                print_text(selection.message, *_applied_lines(applied))
+                for sentence in selection.rationale:
+                    progress(f"why: {sentence}")
+            refresh(workspace, sprint_id)
+        if is_written:
+            written = write_files(workspace, sprint_id)
+            if not options.as_json:
+                tell_written(written)
+
+
+def _applied_lines(applied: dict[str, Any] | None) -> list[str]:
+    if applied is None:
+        return []
+    # Imported here: what starts processes is not needed to select.
+    from ..back.files import left_lines
+
+    written = f"{counted(applied['written'], 'file')} written to {applied['into']}/"
+    return [written, *left_lines(applied["left"])]
+
+
+def _apply(
+    workspace: Workspace, sprint_id: str, number: int, options: Options
+) -> dict[str, Any]:
+    """Copy what the iteration changed into the folder of results, and return the answer."""
+    # Imported here: what starts processes is not needed to select.
+    from sprintlog.projections.restore_plans import Wish
+    from sprintlog.projections.restoring import in_place
+    from sprintlog.projections.snapshotting import find_snapshot, store_of
+
+    from ..back.files import into_output, left_data, warn_of_kept
+
+    held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
+    wish = into_output(workspace, sprint_id, Wish(held.snapshot, held.iteration))
+    store = store_of(workspace, environment())
+    # The key and the expected version are those of the selection itself.
+    own = options.with_values(key=None, expect=None)
+    restored = in_place(
+        workspace,
+        sprint_id,
+        store,
+        wish,
+        is_agreed=True,
+        envelope=envelope_of("iteration select", own, {}),
+    )
+    warn_of_kept(store, restored.placed)
+    placed = restored.placed
+    left = placed.skipped if placed else restored.plan.skipped
+    written = placed.written if placed else 0
+    return {"into": wish.into, "written": written, "left": left_data(left)}

@@ -1,0 +1,269 @@
+"""`sprintlog iteration snapshot|diff|prune`: the files of iterations."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.iterations.measurement import with_tree
+from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, has_snapshot
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.workspace import Outcome, Workspace
+
+from ..context import (
+    Function,
+    environment,
+    open_workspace,
+    with_json,
+    with_point,
+    with_recording,
+    with_sprint,
+)
+from ..output import counted, print_json, print_text, progress, reference
+from ..record import Options, Rule, answer, envelope_of, refresh
+
+if TYPE_CHECKING:
+    from sprintlog.engine.adapters.snapshots.capture import Taken
+
+# What starts processes is imported in the commands: the others of this group need none.
+MEBIBYTE = 1024 * 1024
+FILE_MEBIBYTES_MAX = 64
+NAMED_MAX = 20
+"""More of what was left out is only counted on a terminal."""
+
+
+def with_snapshot_options(function: Function) -> Function:
+    """Add the options about what a snapshot takes."""
+    ignored = click.option(
+        "--include-ignored",
+        "patterns",
+        multiple=True,
+        metavar="PATTERN",
+        help="Take ignored files too: paths from the root, with *, ? and **.",
+    )
+    large = click.option(
+        "--file-max",
+        type=click.IntRange(1),
+        default=FILE_MEBIBYTES_MAX,
+        metavar="MIB",
+        help=f"Leave out larger files. [{FILE_MEBIBYTES_MAX}]",
+    )
+    return ignored(large(function))
+
+
+@click.command(epilog="Example: sprintlog iteration snapshot --include-ignored .env")
+@with_snapshot_options
+@with_recording
+def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
+    """Keep the work tree's files as they are, for the iteration under way.
+
+    After its end the files that were kept by then stay the iteration's; what is taken
+    later has only its id.
+
+    All that git would see is kept, with or without a repository: bytes, modes, links and
+    empty folders. What is left out is said, nested repositories among it.
+    """
+    from sprintlog.engine.adapters.snapshots.capture import Limits
+    from sprintlog.projections.snapshotting import store_of, take_and_record
+
+    options = Options(given)
+    arguments = {"patterns": [*patterns], "file_max": file_max}
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome, taken = take_and_record(
+            workspace,
+            sprint_id,
+            store_of(workspace, environment()),
+            limits=Limits(file_bytes_max=file_max * MEBIBYTE),
+            patterns=patterns,
+            envelope=envelope_of("iteration snapshot", options, arguments),
+        )
+        try:
+            if outcome.duplicate:
+                answer(outcome, as_json=options.as_json)
+            else:
+                _answer(outcome, taken, as_json=options.as_json)
+        finally:
+            refresh(workspace, sprint_id)
+
+
+@contextmanager
+def keeping_files(
+    given: dict[str, Any], patterns: tuple[str, ...], file_max: int, *, wanted: bool
+) -> Iterator[Callable[[Rule], Rule]]:
+    """Give what puts a snapshot behind what a rule decides, if one is wanted.
+
+    Where the rule decides nothing, or its facts are not recorded, none is kept.
+    """
+    if not wanted:
+        yield lambda rule: rule
+        return
+    from sprintlog.engine.adapters.snapshots.capture import Limits
+    from sprintlog.projections.snapshotting import kept_files, store_of
+
+    options = Options(given)
+    limits = Limits(file_bytes_max=file_max * MEBIBYTE)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        store = store_of(workspace, environment())
+        with kept_files(
+            workspace, sprint_id, store, limits=limits, patterns=patterns, at=options.at
+        ) as (taken, fact_for):
+
+            def keep(rule: Rule) -> Rule:
+                def decide(sprint: Sprint, **wish: Any) -> list[Fact]:
+                    facts = rule(sprint, **wish)
+                    if not facts:
+                        return []
+                    snapshot = fact_for(sprint)
+                    return [*with_tree(facts, snapshot.tree), snapshot]
+
+                return decide
+
+            yield keep
+            held = workspace.sprint(sprint_id).record.snapshots
+            if all(one.snapshot != taken.commit for one in held):
+                return
+            left = f", {len(taken.left_out)} left out" if taken.left_out else ""
+            progress(f"{counted(taken.files, 'file')} kept{left}")
+
+
+def _answer(outcome: Outcome, taken: "Taken", *, as_json: bool) -> None:
+    from sprintlog.projections.snapshotting import shown
+
+    left = [{"path": shown(path), "reason": reason} for path, reason in taken.left_out]
+    alike = [[*map(shown, one)] for one in taken.collisions]
+    event = outcome.events[-1]
+    if as_json:
+        print_json(
+            {
+                **reference(event),
+                "snapshot": taken.commit,
+                "files": taken.files,
+                "bytes": taken.bytes,
+                "read": taken.read,
+                "left_out": left,
+                "collisions": alike,
+            }
+        )
+        return
+    for one in left[:NAMED_MAX]:
+        print_text(f"left out: {one['path'] or 'all'}: {one['reason']}")
+    if (more := len(left) - NAMED_MAX) > 0:
+        print_text(f"left out: {more} more")
+    for names in alike[:NAMED_MAX]:
+        print_text(f"alike but for case: {', '.join(names)}")
+    print_text(
+        f"{counted(taken.files, 'file')}, {taken.bytes} bytes: snapshot "
+        f"{taken.commit[:12]}  [position {event.position}, version {event.version}]"
+    )
+
+
+@click.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
+@click.argument("one")
+@click.argument("other")
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@click.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
+@with_point
+@with_sprint
+@with_json
+def diff(
+    one: str,
+    other: str,
+    paths: tuple[str, ...],
+    as_patch: bool,
+    at: str | None,
+    sprint_id: str | None,
+    as_json: bool,
+) -> None:
+    """Show how the files of two snapshots differ; each is iter:N or snapshot:ID."""
+    from sprintlog.projections.own_paths import own_paths
+    from sprintlog.projections.snapshotting import (
+        compare,
+        find_snapshot,
+        patch,
+        shown,
+        store_of,
+    )
+
+    from ..back.files import inside
+
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        store = store_of(workspace, environment())
+        meant = inside(workspace, paths)
+        ends = [find_snapshot(workspace, sprint, point).snapshot for point in (one, other)]
+        own = own_paths(workspace)
+        found = compare(*map(store.read, ends), paths=meant, own=own)
+        lines = patch(store, ends[0], ends[1], meant, own) if as_patch else ""
+    if as_json:
+        files = [{"path": shown(path), "how": how} for path, how in found]
+        print_json({"files": files, **({"patch": lines} if as_patch else {})})
+        return
+    if as_patch:
+        print_text(*lines.splitlines())
+        return
+    print_text(*(f"{how.ljust(7)}  {shown(path)}" for path, how in found))
+    if not found:
+        print_text("no file differs")
+
+
+def files_between(
+    workspace: Workspace, sprint: Sprint, one: int, other: int
+) -> list[dict[str, str]] | None:
+    """Return how the files of two iterations differ; None unless both were kept."""
+    from sprintlog.projections.own_paths import own_paths
+    from sprintlog.projections.snapshotting import compare, find_snapshot, shown, store_of
+
+    if not all(has_snapshot(sprint, number) for number in (one, other)):
+        return None
+    try:
+        held = [find_snapshot(workspace, sprint, f"iter:{n}") for n in (one, other)]
+        store = store_of(workspace, environment())
+        found = compare(
+            *(store.read(each.snapshot) for each in held), own=own_paths(workspace)
+        )
+    except SprintlogError:
+        # Pruned, of another work tree, or no git here: the figures are told all the same.
+        return None
+    return [{"path": shown(path), "how": how} for path, how in found]
+
+
+@click.command("prune", epilog="Example: sprintlog iteration prune --keep 20")
+@click.option(
+    "--keep",
+    type=int,
+    default=KEEP_DEFAULT,
+    metavar="N",
+    help=f"How many of the newest stay. [{KEEP_DEFAULT}]",
+)
+@with_recording
+def prune_command(keep: int, **given: Any) -> None:
+    """Let go of old snapshots, to give their room back.
+
+    The newest stay, the first, the best, and all that a rollback or its undo goes back to.
+    """
+    from sprintlog.projections.snapshotting import prune, pruned, store_of
+
+    options = Options(given)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome, bytes_freed = prune(
+            workspace,
+            sprint_id,
+            store_of(workspace, environment()),
+            keep=keep,
+            envelope=envelope_of("iteration prune", options, {"keep": keep}),
+        )
+        gone = pruned(outcome)
+        if options.as_json:
+            events = [reference(event) for event in outcome.events]
+            print_json({"pruned": gone, "bytes_freed": bytes_freed, "events": events})
+        else:
+            print_text(
+                f"{counted(len(gone), 'snapshot')} let go, {bytes_freed} bytes freed"
+            )
+        refresh(workspace, sprint_id)

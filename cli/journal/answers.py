@@ -1,0 +1,31 @@
+"""How parts of the journal are printed: each as progress.json has it, or as a line."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.journal.state.shapes import Shape
+from sprintlog.projections.progress_json import written
+
+from ..output import print_json, print_text, table
+
+
+def shown(part: Shape) -> dict[str, Any]:
+    """Return the fields of a part that say something, as JSON has them."""
+    data: dict[str, Any] = msgspec.to_builtins(written(part))
+    return data
+
+
+def print_parts(
+    parts: Sequence[Shape],
+    rows: Sequence[Sequence[str]],
+    *,
+    nothing: str,
+    as_json: bool,
+) -> None:
+    """Print parts as a list in JSON, or a line each for people."""
+    if as_json:
+        print_json([written(part) for part in parts])
+    else:
+        print_text(*(table(rows) if rows else [nothing]))

@@ -1,0 +1,226 @@
+"""`sprintlog entry …`: what iterations of PRDs came to, and what was noticed."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal.rules import record_entry
+from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
+from sprintlog.engine.journal.wishes import part_of
+
+from ..context import open_workspace, with_envelope, with_json, with_point
+from ..intake.json_reader import load
+from ..output import print_json, print_text
+from ..record import record_in_journal
+from .answers import print_parts, shown
+
+OBSERVATION = "TYPE: TITLE | JSON"
+
+
+@click.group("entry")
+def command() -> None:
+    """Write down what an iteration of a PRD came to, and read it again."""
+
+
+@command.command(
+    epilog="Example: sprintlog entry record auth-login --status completed "
+    "--summary 'login works' --observation 'finding: tokens last an hour'"
+)
+@click.argument("prd_id", metavar="PRD")
+@click.option(
+    "--status", required=True, type=click.Choice(words.STATUSES), help="How it ended."
+)
+@click.option("--summary", default="", metavar="TEXT", help="What happened, in one line.")
+@click.option(
+    "--iteration", type=int, default=0, metavar="N", help="Which of this PRD. [next]"
+)
+@click.option(
+    "--duration", type=float, default=0, metavar="SECONDS", help="How long it took."
+)
+@click.option(
+    "--observation",
+    "observations",
+    multiple=True,
+    metavar=OBSERVATION,
+    help="What was noticed: `blocker: …`, `finding: …`, `completion: …`, or an object with "
+    "type, title, description, file, category, severity, action_taken and "
+    "related_learning_id.",
+)
+@click.option("--file", "files", multiple=True, metavar="PATH", help="A file it changed.")
+@click.option("--commit", "commits", multiple=True, metavar="SHA", help="A commit it made.")
+@click.option("--retry-count", type=int, metavar="N", help="How often it was tried again.")
+@click.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
+@click.option(
+    "--recovery-action",
+    type=click.Choice(words.RECOVERY_ACTIONS),
+    help="What was done to get here.",
+)
+@click.option("--guidance", metavar="TEXT", help="What was advised for this iteration.")
+@click.option(
+    "--dependency", "dependencies", multiple=True, metavar="PRD", help="Completed before."
+)
+@click.option(
+    "--blocker-verified/--blocker-unverified", default=None, help="Whether it was checked."
+)
+@click.option(
+    "--blocker-valid/--blocker-invalid", default=None, help="Whether it really blocks."
+)
+@with_envelope
+def record(
+    prd_id: str,
+    status: str,
+    summary: str,
+    iteration: int,
+    duration: float,
+    observations: tuple[str, ...],
+    files: tuple[str, ...],
+    commits: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Write down how an iteration of a PRD ended.
+
+    It is the next iteration of this PRD, and its id follows from both. An entry is never
+    replaced.
+    """
+    entry = Entry(
+        prd_id=prd_id,
+        iteration=iteration,
+        status=status,
+        duration_seconds=_seconds(duration),
+        summary=summary,
+        observations=tuple(
+            _observation(text, number) for number, text in enumerate(observations, 1)
+        ),
+        files_modified=files,
+        git_commits=commits,
+        context=_context(given),
+    )
+    record_in_journal(
+        "entry record", given, record_entry, {"entry": entry}, takes_time=True
+    )
+
+
+@command.command("list", epilog="Example: sprintlog entry list --prd auth-login --last 5")
+@click.option("--prd", metavar="PRD", help="Only of this PRD.")
+@click.option(
+    "--status", type=click.Choice(words.STATUSES), help="Only those that ended so."
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
+@with_point
+@with_json
+def list_(
+    prd: str | None, status: str | None, last: int | None, at: str | None, as_json: bool
+) -> None:
+    """List entries in the order in which they were recorded."""
+    with open_workspace() as workspace:
+        document = workspace.document(at=at)
+    found = document.entries if prd is None else queries.entries_of(document, prd)
+    if status is not None:
+        found = [entry for entry in found if entry.status == status]
+    found = found[-last:] if last else found
+    print_parts(
+        found,
+        [(x.id, x.timestamp, x.status, x.summary) for x in found],
+        nothing="no entries",
+        as_json=as_json,
+    )
+
+
+@command.command(epilog="Example: sprintlog entry show auth-login-2")
+@click.argument("entry_id", metavar="ENTRY")
+@with_point
+@with_json
+def show(entry_id: str, at: str | None, as_json: bool) -> None:
+    """Show an entry with its observations, numbered."""
+    with open_workspace() as workspace:
+        entry = workspace.document(at=at).entry(entry_id)
+    if entry is None:
+        raise NotFoundError(
+            f"there is no entry {entry_id}",
+            hint="`sprintlog entry list` lists them",
+            entry=entry_id,
+        )
+    if as_json:
+        print_json(shown(entry))
+        return
+    for name, value in shown(entry).items():
+        if name != "observations":
+            print_text(f"{name}: {value}")
+    for number, observation in enumerate(entry.observations, 1):
+        print_text(f"{number}. {observation.type}: {observation.title}")
+        for name, value in shown(observation).items():
+            if name not in ("type", "title"):
+                print_text(f"   {name}: {value}")
+
+
+@command.command(epilog="Example: sprintlog entry observations --type blocker --json")
+@click.option("--last", type=int, metavar="N", help="Only of the last N entries.")
+@click.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
+@click.option(
+    "--type", "type_", type=click.Choice(words.OBSERVATION_TYPES), help="Only of this type."
+)
+@with_point
+@with_json
+def observations(
+    last: int | None, prd: str | None, type_: str | None, at: str | None, as_json: bool
+) -> None:
+    """List what was noticed, in the order of the entries."""
+    if last is not None and prd is not None:
+        raise click.UsageError("give --last or --prd")
+    with open_workspace() as workspace:
+        document = workspace.document(at=at)
+    if prd is not None:
+        found = queries.observations_of(document, prd)
+    else:
+        count = len(document.entries) if last is None else last
+        found = queries.recent_observations(document, count)
+    if type_ is not None:
+        found = [observation for observation in found if observation.type == type_]
+    print_parts(
+        found,
+        [(x.type, x.category or "-", x.severity or "-", x.title) for x in found],
+        nothing="no observations",
+        as_json=as_json,
+    )
+
+
+def _seconds(duration: float) -> int:
+    """Return whole seconds, the rest cut off (R170)."""
+    if not 0 <= duration < 2**53:
+        raise RefusedError(
+            "entry.duration_seconds: must be 0 or more", field="entry.duration_seconds"
+        )
+    return int(duration)
+
+
+def _observation(text: str, number: int) -> Observation:
+    field = f"--observation {number}"
+    if text.lstrip().startswith("{"):
+        given = load(text.encode(errors="surrogateescape"), field=field)
+        return part_of(Observation, given, field=field)
+    type_, colon, title = text.partition(":")
+    if not colon or type_ not in words.OBSERVATION_TYPES:
+        raise RefusedError(
+            f"{field}: must begin with one of {', '.join(words.OBSERVATION_TYPES)} and a "
+            "colon, or be a JSON object",
+            field=field,
+        )
+    return Observation(type=type_, title=title.strip())
+
+
+def _context(given: dict[str, Any]) -> Context | None:
+    """Return the context that the options tell; None when they tell none."""
+    said = {
+        "retry_count": given.pop("retry_count"),
+        "previous_failure_reason": given.pop("previous_failure"),
+        "recovery_action": given.pop("recovery_action"),
+        "recovery_guidance": given.pop("guidance"),
+        "dependencies_completed": given.pop("dependencies") or None,
+        "blocker_verified": given.pop("blocker_verified"),
+        "blocker_valid": given.pop("blocker_valid"),
+    }
+    said = {name: value for name, value in said.items() if value is not None}
+    return Context(**said) if said else None

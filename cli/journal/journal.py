@@ -1,0 +1,270 @@
+"""`sprintlog journal …`: the journal itself, its figures, and where it comes from."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal.events import (
+    PLACE,
+    EntryRecorded,
+    LearningAdded,
+    PatternDiscovered,
+)
+from sprintlog.engine.journal.intake.migration import came_from, take_text
+from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal.rules import open_journal
+from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.log.envelope import Recorded
+from sprintlog.projections.sql.searching import KINDS, LEARNING
+from sprintlog.projections.workspace import Workspace
+
+from ..context import here, open_workspace, with_envelope, with_json, with_point
+from ..intake.files import read_text
+from ..output import print_json, print_text, table, warn
+from ..places import journal_place
+from ..record import Options, act_on_journal, answer_and_refresh, refresh_stream
+
+TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
+"""Where loops keep their text, below the work tree's root."""
+
+
+@click.group("journal")
+def command() -> None:
+    """Begin the journal of what was tried and learned, and look at its figures."""
+
+
+@command.command("open", epilog="Example: sprintlog journal open --project-name my-app")
+@click.option("--project-name", default="", metavar="NAME", help="The project it is about.")
+@click.option(
+    "--place",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Where its file is: DIR/progress.json or DIR/journal.json. "
+    "[SPRINTLOG_JOURNAL; .ralph/progress.json]",
+)
+@with_envelope
+def open_(project_name: str, place: Path | None, **given: Any) -> None:
+    """Begin the journal; the first entry, learning or pattern does it as well.
+
+    One that is open gets another place for its file; the file of before stays as it is.
+    """
+    options = Options(given)
+    with open_workspace() as workspace:
+        if place is not None:
+            workspace.journal_place = journal_place(workspace.location, here() / place)
+        wish = {"project_name": options.masked({"_": project_name})["_"]}
+        if place is not None:
+            wish |= {
+                "place": workspace.journal_place or "",
+                "worktree": workspace.location.worktree,
+            }
+        outcome = act_on_journal(
+            workspace,
+            "journal open",
+            lambda journal, at: open_journal(journal, at=at, **wish),
+            options,
+            wish,
+        )
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+@command.command(epilog="Example: sprintlog journal status --prd auth-login --json")
+@click.option(
+    "--prd", metavar="PRD", help="How often this PRD was tried, and how it ended."
+)
+@with_point
+@with_json
+def status(prd: str | None, at: str | None, as_json: bool) -> None:
+    """Count what the journal holds; say the next ids and what failures have in common."""
+    with open_workspace() as workspace:
+        document = workspace.document(at=at)
+        journal = workspace.journals.at_version(JOURNAL, document.version)
+    last = queries.last_entry(document, prd) if prd is not None else None
+    figures: dict[str, Any] = {
+        "version": document.version,
+        "schema": document.schema,
+        "project_name": document.project_name,
+        "entries": len(document.entries),
+        "learnings": len(document.learnings),
+        "learnings_valid": sum(x.still_valid for x in document.learnings),
+        "patterns": len(document.patterns),
+        "blockers": len(queries.blockers(document)),
+        "failure_patterns": queries.failure_patterns(document),
+        "attempts": journal.attempts
+        if prd is None
+        else {prd: queries.attempts(document, prd)},
+        "next_learning_id": journal.next_learning_id,
+        "next_pattern_id": journal.next_pattern_id,
+    }
+    if as_json:
+        print_json({**figures, "last_entry": last} if prd is not None else figures)
+        return
+    for name, value in figures.items():
+        said = value
+        if value is None:
+            said = "none left"
+        elif isinstance(value, dict):
+            said = ", ".join(f"{key} {count}" for key, count in value.items()) or "none"
+        print_text(f"{name.replace('_', ' ')}: {said}")
+    if prd is not None:
+        print_text(f"last entry: {f'{last.id} {last.status}' if last else 'none'}")
+
+
+@command.command(epilog="Example: sprintlog journal search callback slash --kind learning")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--kind", type=click.Choice(KINDS), help="Only of this kind.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, metavar="N", help="At most N. [20]"
+)
+@with_json
+def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
+    """Find what was learned, noticed or summed up by all of these words.
+
+    What fits best comes first. The index is a cache, made from the log when it is needed.
+    """
+    from sprintlog.projections.sql.searching import search as search_in
+
+    with open_workspace() as workspace:
+        found = search_in(workspace, " ".join(words), kind=kind, limit=limit)
+        learnings = workspace.journal().learnings
+    if as_json:
+        print_json(
+            [
+                {**hit._asdict(), "still_valid": learnings.get(hit.id)}
+                if hit.kind == LEARNING
+                else hit._asdict()
+                for hit in found
+            ]
+        )
+        return
+    rows = [
+        (
+            hit.kind,
+            f"{hit.id} {hit.number}" if hit.number else hit.id,
+            hit.title.partition("\n")[0]
+            if learnings.get(hit.id, True)
+            else f"(retired) {hit.title}",
+        )
+        for hit in found
+    ]
+    print_text(*(table(rows) if rows else ["nothing found"]))
+
+
+@command.command(
+    epilog="Examples: sprintlog journal migrate\n\n"
+    "sprintlog journal migrate scripts/ralph/progress.txt"
+)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@with_envelope
+def migrate(file: Path | None, **given: Any) -> None:
+    """Take over a progress.txt: its entries, learnings and patterns, and the whole text.
+
+    Without FILE it is looked for as .ralph/progress.txt, scripts/ralph/progress.txt and
+    progress.txt. A file of these places is renamed to progress.txt.backup, any other is
+    left as it is. The same file again brings nothing, a longer one what is new.
+
+    Without FILE nothing happens where a progress.json or a journal is there already; where
+    there is no text either, an empty journal begins.
+    """
+    options = Options(given).with_values(masks=False)
+    with open_workspace() as workspace:
+        if file is None and _is_in_the_way(workspace):
+            return
+        usual = [workspace.location.root / place for place in TEXT_PLACES]
+        source = _found(usual) if file is None else here() / file
+        text = "" if source is None else read_text(str(source))
+        if source is not None and not _is_wanted(workspace, source, text, named=file):
+            return
+        backup = None
+        if source is not None and source in usual:
+            backup = source.with_name(f"{source.name}.backup")
+            _check_free(backup)
+        outcome = act_on_journal(
+            workspace,
+            "journal migrate",
+            lambda journal, at: take_text(
+                journal, workspace.documents.current(JOURNAL), text=text, at=at
+            ),
+            options,
+            {"text": text},
+        )
+        if source is None or not outcome.events:
+            answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        else:
+            try:
+                _tell_taken(workspace, source, outcome.events, as_json=options.as_json)
+            finally:
+                refresh_stream(workspace, JOURNAL)
+        if source is not None and backup is not None:
+            source.rename(backup)
+
+
+def _is_in_the_way(workspace: Workspace) -> bool:
+    """Tell, and say, that another tool's progress.json is where ours would begin."""
+    place = workspace.journal_place or PLACE
+    is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
+    if is_there:
+        warn(f"{place} is there already; `sprintlog import journal FILE` takes it in")
+    return is_there
+
+
+def _found(usual: list[Path]) -> Path | None:
+    """Return the text at one of the usual places; raise `RefusedError` for several."""
+    found = [path for path in usual if path.is_file()]
+    if len(found) > 1:
+        raise RefusedError(
+            f"which text? {', '.join(map(str, found))}",
+            hint="name it: `sprintlog journal migrate FILE`",
+            allowed=[str(path) for path in found],
+        )
+    return found[0] if found else None
+
+
+def _is_wanted(
+    workspace: Workspace, source: Path, text: str, *, named: Path | None
+) -> bool:
+    """Tell whether a text is to be taken: it was named, or nothing was recorded before.
+
+    Or it is the one that the journal came from, by a migration that was killed.
+    """
+    document = workspace.documents.current(JOURNAL)
+    if named is not None or not document.version or came_from(document, text):
+        return True
+    if not text.strip() and not (document.entries or document.learnings):
+        return True
+    warn(
+        f"{source} is left as it is: the journal is open; "
+        "`sprintlog journal migrate FILE` takes it in"
+    )
+    return False
+
+
+def _check_free(backup: Path) -> None:
+    if backup.exists():
+        raise RefusedError(
+            f"{backup}: is there already, and would be replaced",
+            hint="move it away, then repeat this",
+            file=str(backup),
+        )
+
+
+def _tell_taken(
+    workspace: Workspace, source: Path, events: list[Recorded], *, as_json: bool
+) -> None:
+    """Print how much was taken over."""
+    kinds = Counter(event.type for event in events)
+    counts = {
+        "entries": kinds[EntryRecorded.type],
+        "learnings": kinds[LearningAdded.type],
+        "patterns": kinds[PatternDiscovered.type],
+    }
+    version = workspace.journal().version
+    if as_json:
+        answer = {"file": str(source), "stream": JOURNAL, "version": version}
+        print_json({**answer, "recorded": len(events), **counts})
+        return
+    said = ", ".join(f"{count} {name}" for name, count in counts.items())
+    print_text(f"{source.name}: {said}  [version {version}]")

@@ -1,0 +1,192 @@
+"""`sprintlog learning …`: what holds beyond the iteration in which it was learned."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal.rules import (
+    add_learning,
+    reference_learning,
+    retire_learning,
+)
+from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state.shapes import Learning
+from sprintlog.engine.journal.suggestions import add_extracted
+from sprintlog.engine.journal.suggestions import extract as extract_learnings
+
+from ..context import open_workspace, with_envelope, with_json, with_point
+from ..output import print_json, print_text, table
+from ..record import record_in_journal
+from .answers import print_parts, shown
+
+
+@click.group("learning")
+def command() -> None:
+    """Keep what was learned, count its use, and retire what no longer holds."""
+
+
+@command.command(
+    epilog="Example: sprintlog learning add 'callback URLs need the trailing slash' "
+    "--type api-convention --from auth-oauth-2 --observation 1"
+)
+@click.argument("content")
+@click.option(
+    "--type",
+    "type_",
+    required=True,
+    type=click.Choice(words.LEARNING_TYPES),
+    help="Its kind.",
+)
+@click.option("--context", default="", metavar="TEXT", help="Where it applies.")
+@click.option("--prd", default="", metavar="PRD", help="Where it was learned. [of --from]")
+@click.option("--from", "entry_id", default="", metavar="ENTRY", help="Its entry.")
+@click.option(
+    "--observation",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Which observation of the entry, from 1; both name each other then.",
+)
+@with_envelope
+def add(
+    content: str,
+    type_: str,
+    context: str,
+    prd: str,
+    entry_id: str,
+    observation: int | None,
+    **given: Any,
+) -> None:
+    """Keep what was learned; its id is the next one."""
+    if observation is not None and not entry_id:
+        raise click.UsageError("--observation goes with --from")
+    if entry_id and not prd:
+        with open_workspace() as workspace:
+            entry = workspace.document().entry(entry_id)
+        prd = entry.prd_id if entry is not None else entry_id
+    if not prd:
+        raise click.UsageError("say where it was learned: --from ENTRY or --prd PRD")
+    learning = Learning(
+        type=type_,
+        content=content,
+        context=context,
+        source_prd_id=prd,
+        source_entry_id=entry_id,
+        still_valid=True,
+    )
+    arguments = {"learning": learning, "observation": observation or 0}
+    record_in_journal("learning add", given, add_learning, arguments, takes_time=True)
+
+
+@command.command("list", epilog="Example: sprintlog learning list --type error-workaround")
+@click.option(
+    "--type", "type_", type=click.Choice(words.LEARNING_TYPES), help="Only of this type."
+)
+@click.option(
+    "--all", "with_retired", is_flag=True, help="Those that were retired as well."
+)
+@with_point
+@with_json
+def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) -> None:
+    """List the learnings that hold."""
+    with open_workspace() as workspace:
+        document = workspace.document(at=at)
+    if type_ is not None and not with_retired:
+        found = queries.learnings_of_type(document, type_)
+    else:
+        found = [
+            learning
+            for learning in document.learnings
+            if (with_retired or learning.still_valid) and type_ in (None, learning.type)
+        ]
+    print_parts(
+        found,
+        [
+            (x.id, x.type, f"used {x.times_referenced}", _content(x.content, x.still_valid))
+            for x in found
+        ],
+        nothing="no learnings",
+        as_json=as_json,
+    )
+
+
+@command.command(epilog="Example: sprintlog learning show learning-0003")
+@click.argument("learning_id", metavar="LEARNING")
+@with_point
+@with_json
+def show(learning_id: str, at: str | None, as_json: bool) -> None:
+    """Show a learning, a retired one too."""
+    with open_workspace() as workspace:
+        learning = workspace.document(at=at).learning(learning_id)
+    if learning is None:
+        raise NotFoundError(
+            f"there is no learning {learning_id}",
+            hint="`sprintlog learning list --all` lists them",
+            learning=learning_id,
+        )
+    if as_json:
+        print_json(shown(learning))
+        return
+    for name, value in shown(learning).items():
+        lines = str(value).split("\n")
+        print_text(f"{name}: {lines[0]}", *(f"  {line}" for line in lines[1:]))
+
+
+@command.command(epilog="Example: sprintlog learning use learning-0003 --prd user-profile")
+@click.argument("learning_id", metavar="LEARNING")
+@click.option("--prd", "prd_id", default="", metavar="PRD", help="What it was used for.")
+@with_envelope
+def use(learning_id: str, prd_id: str, **given: Any) -> None:
+    """Count that a learning was used."""
+    arguments = {"learning_id": learning_id, "prd_id": prd_id}
+    record_in_journal("learning use", given, reference_learning, arguments)
+
+
+@command.command(
+    epilog="Example: sprintlog learning retire learning-0003 --reason 'new API'"
+)
+@click.argument("learning_id", metavar="LEARNING")
+@click.option("--reason", metavar="TEXT", help="Why it no longer holds.")
+@with_envelope
+def retire(learning_id: str, reason: str | None, **given: Any) -> None:
+    """Say that a learning no longer holds; it stays readable."""
+    arguments = {"learning_id": learning_id, "reason": reason}
+    record_in_journal("learning retire", given, retire_learning, arguments)
+
+
+@command.command(epilog="Example: sprintlog learning extract auth-oauth-2 --add")
+@click.argument("entry_id", metavar="ENTRY")
+@click.option("--add", "adds", is_flag=True, help="Add them; else they are only shown.")
+@with_envelope
+def extract(entry_id: str, adds: bool, **given: Any) -> None:
+    """Propose learnings from what was documented or is about the architecture.
+
+    Of an observation that names a learning already nothing is proposed. The type follows
+    from its category, the text is its description.
+    """
+    with open_workspace() as workspace:
+        entry = workspace.document().entry(entry_id)
+    if entry is None:
+        raise NotFoundError(
+            f"there is no entry {entry_id}",
+            hint="`sprintlog entry list` lists them",
+            entry=entry_id,
+        )
+    proposals = extract_learnings(entry)
+    if adds:
+        arguments = {"proposals": proposals}
+        record_in_journal(
+            "learning extract", given, add_extracted, arguments, takes_time=True
+        )
+    elif given["as_json"]:
+        print_json([{"observation": n, "learning": found} for n, found in proposals])
+    else:
+        rows = [(f"{n}.", found.type, found.content) for n, found in proposals]
+        print_text(*(table(rows) if rows else ["nothing to learn from it"]))
+
+
+def _content(text: str, still_valid: bool) -> str:
+    """Return the first line of what was learned, and whether it holds."""
+    first, _, more = text.partition("\n")
+    return f"{'' if still_valid else '(retired) '}{first}{' …' if more else ''}"

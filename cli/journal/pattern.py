@@ -1,0 +1,85 @@
+"""`sprintlog pattern …`: what the codebase does in the same way again and again."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal.rules import discover_pattern
+from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state.shapes import Pattern
+
+from ..context import open_workspace, with_envelope, with_json, with_point
+from ..record import record_in_journal
+from .answers import print_parts
+
+
+@click.group("pattern")
+def command() -> None:
+    """Keep patterns of the codebase."""
+
+
+@command.command(
+    epilog="Example: sprintlog pattern add 'Service and handler' --type file-structure "
+    "--example services/auth.py --confidence high"
+)
+@click.argument("name")
+@click.option(
+    "--type",
+    "type_",
+    required=True,
+    type=click.Choice(words.PATTERN_TYPES),
+    help="Its kind.",
+)
+@click.option(
+    "--description", default="", metavar="TEXT", help="What it is, how to follow it."
+)
+@click.option(
+    "--example", "examples", multiple=True, metavar="TEXT", help="A path, or code."
+)
+@click.option("--prd", default="", metavar="PRD", help="Where it was discovered.")
+@click.option(
+    "--confidence", type=click.Choice(words.CONFIDENCES), help="How sure that is."
+)
+@with_envelope
+def add(
+    name: str,
+    type_: str,
+    description: str,
+    examples: tuple[str, ...],
+    prd: str,
+    confidence: str | None,
+    **given: Any,
+) -> None:
+    """Keep a pattern of the codebase; its id is the next one."""
+    pattern = Pattern(
+        name=name,
+        type=type_,
+        description=description,
+        examples=examples,
+        source_prd_id=prd,
+        confidence=confidence or "",
+    )
+    arguments = {"pattern": pattern}
+    record_in_journal("pattern add", given, discover_pattern, arguments, takes_time=True)
+
+
+@command.command("list", epilog="Example: sprintlog pattern list --type error-handling")
+@click.option(
+    "--type", "type_", type=click.Choice(words.PATTERN_TYPES), help="Only of this type."
+)
+@with_point
+@with_json
+def list_(type_: str | None, at: str | None, as_json: bool) -> None:
+    """List the patterns, however sure they are."""
+    with open_workspace() as workspace:
+        document = workspace.document(at=at)
+    found = (
+        document.patterns if type_ is None else queries.patterns_of_type(document, type_)
+    )
+    print_parts(
+        found,
+        [(x.id, x.type, x.confidence or "-", x.name) for x in found],
+        nothing="no patterns",
+        as_json=as_json,
+    )

@@ -1,0 +1,106 @@
+"""`sprintlog prepare`: what the next iteration of a PRD should know."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.journal.events import LearningReferenced
+from sprintlog.engine.journal.questions.briefing import Prepared, Room, prepare
+from sprintlog.engine.journal.rules import hand_over
+from sprintlog.engine.journal.state.ids import entry_id
+from sprintlog.engine.journal.state.journal import JOURNAL, Journal
+from sprintlog.engine.log.fact import Fact
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace, with_envelope
+from ..output import print_bytes, visible
+from ..record import Options, act_on_journal, refresh_stream
+
+
+@click.command(
+    "prepare", epilog="Example: sprintlog prepare auth-login --budget 4000 --json"
+)
+@click.argument("prd_id", metavar="PRD")
+@click.option(
+    "--budget",
+    type=click.IntRange(0),
+    metavar="N",
+    help="At most N characters in all: the most used learnings, the surest patterns.",
+)
+@click.option("--peek", is_flag=True, help="Only look; nothing is counted as used.")
+@with_envelope
+def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
+    """Say what the next iteration of a PRD should know: failure, learnings, patterns.
+
+    Each learning that is handed over counts as used, once for an iteration.
+    """
+    options = Options(given)
+    with open_workspace() as workspace:
+
+        def prepared_now() -> Prepared:
+            return _prepare(workspace, prd_id, budget, as_json=options.as_json)
+
+        if peek:
+            _print(prepared_now(), as_json=options.as_json)
+            return
+        found: list[Prepared] = []
+
+        def decide(journal: Journal, at: str) -> list[Fact]:
+            prepared = prepared_now()
+            found[:] = [prepared]
+            entry = entry_id(prd_id, prepared.iteration)
+            before = workspace.journals.facts(JOURNAL, LearningReferenced)
+            known = {fact.learning_id for fact in before if fact.entry_id == entry}
+            new = [x.id for x in prepared.learnings if x.id not in known]
+            return hand_over(
+                journal, learning_ids=new, prd_id=prd_id, iteration=prepared.iteration
+            )
+
+        arguments = {"prd_id": prd_id, "budget": budget}
+        outcome = act_on_journal(workspace, "prepare", decide, options, arguments)
+        # A key that was used before answers without deciding again.
+        prepared = found[0] if found else prepared_now()
+        try:
+            _print(prepared, as_json=options.as_json)
+        finally:
+            if outcome.events:
+                refresh_stream(workspace, JOURNAL)
+
+
+def _prepare(
+    workspace: Workspace, prd_id: str, budget: int | None, *, as_json: bool
+) -> Prepared:
+    said = _json if as_json else _text
+    room = None if budget is None else Room(budget, lambda found: len(said(found)))
+    return prepare(workspace.documents.current(JOURNAL), prd_id, room=room)
+
+
+def _print(prepared: Prepared, *, as_json: bool) -> None:
+    said = _json(prepared) if as_json else _text(prepared)
+    print_bytes(said.encode())
+
+
+def _json(prepared: Prepared) -> str:
+    return f"{msgspec.json.encode(prepared._asdict()).decode()}\n"
+
+
+def _text(prepared: Prepared) -> str:
+    return "".join(f"{visible(line)}\n" for line in _lines(prepared))
+
+
+def _lines(prepared: Prepared) -> Iterator[str]:
+    yield f"{prepared.prd_id}: iteration {prepared.iteration}"
+    if prepared.retry_count:
+        yield f"retry {prepared.retry_count}: {prepared.previous_failure_reason}"
+    yield from (f"  before: {title}" for title in prepared.previous_observations)
+    for learning in prepared.learnings:
+        where = f" ({learning.context})" if learning.context else ""
+        yield f"{learning.id} {learning.content}{where}"
+    for pattern in prepared.patterns:
+        more = f": {pattern.description}" if pattern.description else ""
+        yield f"{pattern.id} {pattern.name}{more}"
+    if prepared.left_out:
+        yield f"no room for {prepared.left_out} more"
+    yield from (f"warning: {warning}" for warning in prepared.warnings)

@@ -1,0 +1,39 @@
+"""`sprintlog recover`: what to do about a failure of a PRD."""
+
+import click
+
+from sprintlog.engine.journal.questions.recovery import failure_of, recover
+from sprintlog.engine.journal.state.journal import JOURNAL
+
+from ..context import open_workspace, with_json, with_point
+from ..output import print_json, print_text
+
+
+@click.command(
+    "recover", epilog="Example: sprintlog recover auth-oauth --failure 'no credentials'"
+)
+@click.argument("prd_id", metavar="PRD")
+@click.option("--failure", metavar="TEXT", help="What went wrong. [what its entry says]")
+@with_point
+@with_json
+def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> None:
+    """Say what to do about a failure: retry with what helped before, or ask a person.
+
+    After three unsuccessful entries since the last success a person is asked. Else a
+    blocker with at least half of its words in the failure, whose PRD was completed later,
+    or an error-workaround alike says how to go on.
+    """
+    with open_workspace() as workspace:
+        document = (
+            workspace.documents.current(JOURNAL)
+            if at is None
+            else workspace.document(at=at)
+        )
+    text = failure_of(document, prd_id) if failure is None else failure
+    found = recover(document, prd_id, failure=text)
+    if as_json:
+        print_json({**found._asdict(), "similarity": float(found.similarity)})
+        return
+    print_text(f"{found.action}: {found.guidance}")
+    if by := found.entry or found.learning:
+        print_text(f"  by {by}, {float(found.similarity):.0%} of the words")

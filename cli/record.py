@@ -1,0 +1,280 @@
+"""What all recording commands do: decide, append, answer, refresh the state file."""
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import RefusedError, SprintlogError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.port import Expected
+from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.catalogue import sprint_of, sprint_stream
+from sprintlog.projections.refreshing import Refreshed
+from sprintlog.projections.workspace import (
+    Acted,
+    Decide,
+    DecideOnJournal,
+    Envelope,
+    Outcome,
+    Workspace,
+)
+
+from .context import diagnose, open_workspace
+from .descriptions import described, named
+from .output import hint, print_json, print_text, reference, warn
+
+if TYPE_CHECKING:
+    from sprintlog.engine.journal.state.journal import Journal
+
+Rule = Callable[..., list[Fact]]
+
+UNNAMED = ("runtime", "operator")
+"""Who causes an event where nobody says more of it."""
+ACTORS = ("agent:", "operator:", "import:")
+
+
+class Options:
+    """The options of a recording command, as click hands them over."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.sprint_id: str | None = given.get("sprint_id")
+        self.actor: str = check_actor(given["actor"])
+        self.at: str | None = given["at"]
+        self.key: str | None = given["key"]
+        self.expect: Expected | None = given["expect"]
+        self.correlation_id: str | None = given["correlation_id"]
+        self.causation_id: str | None = given["causation_id"]
+        self.as_json: bool = given["as_json"]
+        self.masks: bool = not given["no_mask"]
+
+    def masked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a command's arguments with secrets masked, unless that is off."""
+        return mask_texts(dict(arguments)) if self.masks else dict(arguments)
+
+    def with_values(self, **values: Any) -> Self:
+        """Return the options with some of them replaced."""
+        changed = copy(self)
+        for name, value in values.items():
+            setattr(changed, name, value)
+        return changed
+
+
+def check_actor(actor: str) -> str:
+    """Return the actor; raise `click.UsageError` for a form that has no meaning."""
+    if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
+        return actor
+    raise click.UsageError(
+        f"{actor[:40]!r} is no actor (--actor, SPRINTLOG_ACTOR): give runtime, operator, "
+        "operator:NAME, agent:NAME or import:NAME"
+    )
+
+
+def key_digest(command: str, arguments: Mapping[str, Any]) -> bytes:
+    """Return what an idempotency key stands for: the command and its arguments."""
+    return sha256(msgspec.json.encode([command, dict(arguments)], order="sorted")).digest()
+
+
+def record(
+    command: str,
+    given: Mapping[str, Any],
+    rule: Rule,
+    arguments: Mapping[str, Any],
+    *,
+    takes_time: bool = False,
+) -> Sprint:
+    """Run one recording command from its options to its answer; return the sprint.
+
+    `rule` is the engine's command, called with the sprint and the arguments, and with
+    `at` when it `takes_time`.
+    """
+    options = Options(given)
+    wish = options.masked(arguments)
+
+    def decide(sprint: Sprint, at: str) -> list[Fact]:
+        return rule(sprint, **wish, at=at) if takes_time else rule(sprint, **wish)
+
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome = act(workspace, sprint_id, command, decide, options, wish)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        return outcome.sprint
+
+
+def record_in_journal(
+    command: str,
+    given: Mapping[str, Any],
+    rule: Rule,
+    arguments: Mapping[str, Any],
+    *,
+    takes_time: bool = False,
+) -> None:
+    """Run one command that records in the journal, in the same way."""
+    options = Options(given)
+    wish = options.masked(arguments)
+
+    def decide(journal: "Journal", at: str) -> list[Fact]:
+        return rule(journal, **wish, at=at) if takes_time else rule(journal, **wish)
+
+    with open_workspace() as workspace:
+        outcome = act_on_journal(workspace, command, decide, options, wish)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def answer_and_refresh(
+    workspace: Workspace, outcome: "Outcome | Acted[Journal]", *, as_json: bool
+) -> None:
+    """Print what was recorded, then bring the state file up to date, come what may."""
+    try:
+        answer(outcome, as_json=as_json)
+    finally:
+        refresh_stream(workspace, stream_of(outcome.state))
+
+
+def act(
+    workspace: Workspace,
+    sprint_id: str,
+    command: str,
+    decide: Decide,
+    options: Options,
+    arguments: Mapping[str, Any],
+    *,
+    observed: bool = False,
+) -> Outcome:
+    """Let the workspace act with a command's options."""
+    envelope = envelope_of(command, options, arguments, observed=observed)
+    outcome = workspace.act(sprint_id, decide, **envelope)
+    _diagnose(command, outcome)
+    return outcome
+
+
+def act_on_journal(
+    workspace: Workspace,
+    command: str,
+    decide: DecideOnJournal,
+    options: Options,
+    arguments: Mapping[str, Any],
+    *,
+    observed: bool = False,
+    takes_in: bool = False,
+) -> "Acted[Journal]":
+    """Let the workspace act on the journal with a command's options."""
+    envelope = envelope_of(command, options, arguments, observed=observed)
+    outcome = workspace.act_on_journal(decide, takes_in=takes_in, **envelope)
+    _diagnose(command, outcome)
+    return outcome
+
+
+def settle(workspace: Workspace, sprint_id: str) -> None:
+    """Finish restores that were cut short, before anything is decided on files."""
+    workspace.settle(workspace.sprint(sprint_id))
+
+
+def envelope_of(
+    command: str,
+    options: Options,
+    arguments: Mapping[str, Any],
+    *,
+    observed: bool = False,
+) -> Envelope:
+    """Return what a command's options say about its events."""
+    return {
+        "actor": options.actor,
+        "at": options.at,
+        "key": options.key,
+        "key_digest": key_digest(command, arguments) if options.key else None,
+        "expect": options.expect,
+        "correlation_id": options.correlation_id,
+        "causation_id": options.causation_id,
+        "observed": observed,
+        "masks": options.masks,
+    }
+
+
+def _diagnose(command: str, outcome: "Outcome | Acted[Journal]") -> None:
+    diagnose(
+        command,
+        stream=stream_of(outcome.state),
+        version=outcome.state.version,
+        recorded=[event.type for event in outcome.events],
+        duplicate=outcome.duplicate,
+    )
+
+
+def answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
+    """Print what was recorded, in one write; the events are durable by now."""
+    try:
+        _print_answer(outcome, as_json=as_json)
+    except OSError as error:
+        what = "it was recorded" if outcome.events else "there was nothing to record"
+        raise SprintlogError(
+            f"{what}, but the answer could not be written: {error.strerror}",
+            hint="the same --key answers again with what was recorded",
+        ) from error
+
+
+def stream_of(state: "Sprint | Journal") -> str:
+    """Return the stream that a state is of."""
+    return sprint_stream(state.id) if isinstance(state, Sprint) else state.id
+
+
+def _print_answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer_of(outcome))
+        return
+    name = outcome.state.id
+    if not outcome.events:
+        print_text(f"{name}: nothing to record, it is so already")
+        return
+    last = outcome.events[-1]
+    said = ", ".join(described(event) for event in outcome.events)
+    before = " (recorded before under this key)" if outcome.duplicate else ""
+    print_text(
+        f"{name}: {said}{before}  [position {last.position}, version {last.version}]"
+    )
+
+
+def answer_of(outcome: "Outcome | Acted[Journal]") -> Any:
+    """Return what a recording command answers as JSON."""
+    references = [{**reference(event), **named(event)} for event in outcome.events]
+    if outcome.duplicate:
+        references = [{**found, "duplicate": True} for found in references]
+    if not references:
+        state = outcome.state
+        return {"unchanged": True, "stream": stream_of(state), "version": state.version}
+    return references[0] if len(references) == 1 else references
+
+
+def refresh_stream(workspace: Workspace, stream: str) -> None:
+    """Bring a stream's state file up to date, and say what was found there."""
+    sprint_id = sprint_of(stream)
+    if sprint_id is None:
+        _tell_refreshed(workspace.refresh_journal)
+    else:
+        refresh(workspace, sprint_id)
+
+
+def refresh(workspace: Workspace, sprint_id: str) -> None:
+    """Bring the sprint's state file up to date, and say what was found there."""
+    _tell_refreshed(lambda: workspace.refresh(sprint_id))
+
+
+def _tell_refreshed(refresh: Callable[[], Refreshed]) -> None:
+    """Refresh a state file; one that cannot be written is told, and no more than that.
+
+    What was to be recorded is recorded: whoever took that for a failure and repeated the
+    command would have it twice.
+    """
+    try:
+        refreshed = refresh()
+    except RefusedError as error:
+        warn(error.message)
+        hint(error.hint)
+        return
+    diagnose("state file", path=refreshed.path, state=refreshed.state)
+    if refreshed.problem:
+        warn(refreshed.problem)

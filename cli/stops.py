@@ -1,0 +1,60 @@
+"""How it is told why a sprint does not go on: in words, as JSON, as an exit code."""
+
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.sprint.agent import actions
+from sprintlog.engine.sprint.agent.actions import Action
+
+from .output import REFUSED
+
+EXIT_CODES = {
+    actions.LIMIT: 20,
+    actions.BREAKPOINT: 21,
+    actions.PAUSED: 22,
+    actions.BLOCKED: 23,
+    actions.PERSON: 24,
+    actions.BUDGET: 25,
+    actions.JUDGE: 26,
+}
+"""With what `run` ends, by what made it stop (DESIGN.md section 8)."""
+_TOLD = (actions.STOP, actions.WAIT, actions.RESUME)
+"""Where something other than work is next, and a person may wonder why."""
+
+
+def run_ends_with(last: Action) -> int:
+    """Return the exit code of a loop by the answer that ended it."""
+    if last.do == actions.DONE:
+        return 0
+    return EXIT_CODES.get(last.because or "", REFUSED)
+
+
+def stopped_answer(action: Action) -> dict[str, Any]:
+    """Return why a sprint does not go on, as JSON; null where it does."""
+    told = msgspec.to_builtins(action) if action.do in _TOLD else None
+    return {"stopped": told}
+
+
+def stopped_lines(action: Action) -> list[str]:
+    """Return why a sprint does not go on, for people; nothing where it does."""
+    # What a leaf waits for stands beside it in the tree.
+    if action.do not in _TOLD or (action.do == actions.WAIT and action.phase):
+        return []
+    until = f"waits until {action.until}: " if action.until else ""
+    named = (("why", f"{until}{action.why}"), *_more(action))
+    return [f"{name}: {text}" for name, text in named if text]
+
+
+def reason_lines(action: Action) -> list[str]:
+    """Return what an answer says beside its word: why, details and hint."""
+    named = (("why", action.why), *_more(action))
+    return [f"{name}: {text}" for name, text in named if text]
+
+
+def _more(action: Action) -> tuple[tuple[str, str | None], ...]:
+    return (
+        ("error", action.error),
+        ("details", action.details),
+        ("hint", action.hint),
+    )

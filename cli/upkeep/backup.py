@@ -1,0 +1,26 @@
+"""`sprintlog backup`: a consistent copy of the log."""
+
+from pathlib import Path
+
+import click
+
+from ..context import open_workspace, with_json
+from ..output import print_json, print_text
+
+
+@click.command("backup", epilog="Example: sprintlog backup ../auth-log.db")
+@click.argument("file", type=click.Path(path_type=Path))
+@with_json
+def command(file: Path, as_json: bool) -> None:
+    """Copy the log into one file, while others may record, and read the copy back.
+
+    A plain `cp` can miss what SQLite has not carried over yet. To restore, end every
+    sprintlog process, move the log's folder aside, `sprintlog init`, put the copy in
+    place as log.db, remove log.db-head, and `sprintlog verify`.
+    """
+    with open_workspace() as workspace:
+        head = workspace.back_up(file)
+    if as_json:
+        print_json({"file": str(file), "events": head.position, "head": head.hash.hex()})
+    else:
+        print_text(f"{file}: {head.position} events, head {head.hash.hex()[:16]}")

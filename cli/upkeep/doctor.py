@@ -1,0 +1,129 @@
+"""`sprintlog doctor`: how the log is, and what is sound of it saved from what is not."""
+
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import click
+
+from sprintlog.projections.health.diagnosis import judge
+from sprintlog.projections.health.examining import examine
+from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Check
+from sprintlog.projections.health.salvaging import LOST, Rescue, salvage
+from sprintlog.projections.location import Location, find
+
+from ..context import here, log_folder, with_json
+from ..output import (
+    INTEGRITY,
+    coloured,
+    counting,
+    print_json,
+    print_styled,
+    print_text,
+    visible,
+)
+
+COLOURS = {OK: "green", NOTE: None, WARNING: "yellow", PROBLEM: "red"}
+STATUS_WIDTH, CHECK_WIDTH = 9, 14
+LOSS = {
+    "saved": "saved",
+    "readable": f"readable, but the chain to it is broken: in {LOST}",
+    "damaged": f"damaged; what can be read of it is in {LOST}",
+    "missing": "missing: nothing of it was found",
+}
+
+
+@click.command(
+    "doctor",
+    epilog="Examples: sprintlog doctor\n\nsprintlog doctor --salvage ../rescued-log",
+)
+@click.option(
+    "--salvage",
+    "target",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Make a log in a new folder of what is sound of this one.",
+)
+@with_json
+def command(target: Path | None, as_json: bool) -> None:
+    """Look at the log, where it lies and what is around it; change nothing.
+
+    Works on a log that is damaged, locked or read-only, because it looks at a copy. Exit
+    code 4 when something is damaged, missing or drifted; `verify` reads everything, this
+    the newest events. With --salvage the events up to the first damaged one become a new
+    log, the later ones that can be read are written beside it, and the old log stays as
+    it is; exit code 4 when not everything could be saved.
+    """
+    location = find(here(), folder=log_folder())
+    if target is not None:
+        _rescue(location, target, as_json=as_json)
+        return
+    checks = judge(examine(location))
+    if as_json:
+        print_json({"checks": [check._asdict() for check in checks]})
+    else:
+        print_styled("\n".join(map(_line, checks)))
+    if any(check.status == PROBLEM for check in checks):
+        sys.exit(INTEGRITY)
+
+
+def _line(check: Check) -> str:
+    status = coloured(check.status, COLOURS[check.status])
+    gap = " " * (STATUS_WIDTH - len(check.status))
+    line = f"{status}{gap}{check.check.ljust(CHECK_WIDTH)}{visible(check.found)}"
+    if check.hint is not None:
+        line += f"\n{' ' * (STATUS_WIDTH + CHECK_WIDTH)}→ {visible(check.hint)}"
+    return line
+
+
+def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
+    rescue = salvage(location, target, progress=counting("events saved"))
+    if as_json:
+        print_json(_answer(rescue))
+    else:
+        print_text(*_told(location, rescue))
+    if not rescue.is_whole:
+        sys.exit(INTEGRITY)
+
+
+def _answer(rescue: Rescue) -> dict[str, Any]:
+    salvaged = rescue.salvaged
+    return {
+        "folder": str(rescue.folder),
+        "whole": rescue.is_whole,
+        "position": salvaged.head.position,
+        "head": salvaged.head.hash.hex(),
+        "problem": salvaged.problem,
+        "unread_pages": salvaged.unread,
+        "ranges": [found._asdict() for found in salvaged.ranges],
+        "lost": str(rescue.folder / LOST) if rescue.lost else None,
+        "lost_events": rescue.lost,
+        "edits_left": rescue.edits_left,
+    }
+
+
+def _told(location: Location, rescue: Rescue) -> list[str]:
+    """Return what was saved, what was not, and how the new log replaces the old one."""
+    salvaged, folder = rescue.salvaged, rescue.folder
+    head = salvaged.head
+    verdict = "whole" if rescue.is_whole else "NOT whole"
+    lines = [
+        f"{verdict}: {head.position} events saved in {folder}, head {head.hash.hex()[:16]}"
+    ]
+    for found in salvaged.ranges:
+        lines.append(f"  {found.first}-{found.last}  {LOSS[found.state]}")
+    if salvaged.problem:
+        lines.append(salvaged.problem)
+    if salvaged.unread:
+        lines.append(f"pages that the disk did not give: {salvaged.unread}; check it")
+    if rescue.edits_left:
+        lines.append(f"{rescue.edits_left} kept edits could not be copied")
+    old, new = quote(str(location.folder)), quote(str(folder))
+    lines += [
+        f"look at it:  SPRINTLOG_DIR={new} sprintlog verify",
+        "to use it, end every sprintlog process, then:",
+        f"  mv {old} {old}.damaged && mv {new} {old}",
+        "  sprintlog rebuild && sprintlog verify",
+    ]
+    return lines

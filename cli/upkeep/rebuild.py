@@ -1,0 +1,82 @@
+"""`sprintlog rebuild`: the state files anew from the log."""
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.projections.catalogue import State
+from sprintlog.projections.journal_file import journal_file
+from sprintlog.projections.loop_place import loop_folder
+from sprintlog.projections.refreshing import Refreshed, Refresher
+from sprintlog.projections.reports.loop_files import loop_refreshers
+from sprintlog.projections.sprint_file import sprint_files
+from sprintlog.projections.sql.searching import forget
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace, with_json, with_sprint
+from ..output import INTEGRITY, print_json, print_text, warn
+
+FINE = ("same", "written", "imported", "elsewhere")
+
+
+@click.command("rebuild", epilog="Example: sprintlog rebuild --check")
+@click.option("--check", is_flag=True, help="Only compare; exit 4 when a file differs.")
+@with_sprint
+@with_json
+def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
+    """Compute every sprint and the journal from the whole log and write their files anew.
+
+    Files that somebody else edited are kept in the log's folder first.
+    """
+    found: list[tuple[str, Refreshed]] = []
+    with open_workspace() as workspace:
+        names = [workspace.choose(sprint_id)] if sprint_id else list(workspace.sprints())
+        sprints = sprint_files(workspace)
+        for name in names:
+            found.append((name, _rebuilt(sprints, name, check=check)))
+            _tell("sprint", *found[-1], as_json=as_json)
+            for refreshed in _of_loop(workspace, name, check=check):
+                found.append((name, refreshed))
+                _tell("sprint", name, refreshed, as_json=as_json)
+        if sprint_id is None and workspace.journal().exists:
+            if not check:
+                forget(workspace)
+            journals = journal_file(workspace)
+            found.append((JOURNAL, _rebuilt(journals, JOURNAL, check=check)))
+            _tell("stream", *found[-1], as_json=as_json)
+        if not found and not as_json:
+            print_text("there is no sprint in this log yet")
+    if check and any(refreshed.state not in FINE for _, refreshed in found):
+        if not as_json:
+            warn("`sprintlog rebuild` writes the files anew")
+        sys.exit(INTEGRITY)
+
+
+def _rebuilt(refresher: Refresher[State], name: str, *, check: bool) -> Refreshed:
+    return refresher.check_anew(name) if check else refresher.rebuild(name)
+
+
+def _of_loop(workspace: Workspace, name: str, *, check: bool) -> Iterator[Refreshed]:
+    """Yield what became of the files of a sprint's loop, computed from its events."""
+    sprint = workspace.sprint(name)
+    if loop_folder(workspace, sprint) is not None:
+        for refresher in loop_refreshers(workspace, sprint):
+            yield refresher.check(sprint) if check else refresher.refresh(name)
+
+
+def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:
+    if refreshed.problem:
+        warn(refreshed.problem)
+    if as_json:
+        print_json({kind: name, **refreshed._asdict()})
+    else:
+        print_text(f"{name}: {_said(refreshed)}")
+
+
+def _said(refreshed: Refreshed) -> str:
+    """Return what became of a file; one may be in another work tree, or another's now."""
+    if refreshed.path is None:
+        return "no file of its own in this work tree"
+    return f"{refreshed.path} {refreshed.state}  {refreshed.digest[:16]}"

@@ -1,0 +1,139 @@
+"""`sprintlog verify`: whether log and files still say what was recorded."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+
+from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.log.envelope import Head
+from sprintlog.projections import progress_json
+from sprintlog.projections.health.verifying import Finding, Report, verify
+from sprintlog.projections.progress_yaml import render
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace, with_json
+from ..output import (
+    INTEGRITY,
+    coloured,
+    counted,
+    counting,
+    print_json,
+    print_styled,
+    visible,
+)
+
+ENVIRONMENTS = (
+    {"PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", "LC_ALL": "C"},
+    {"PYTHONHASHSEED": "7", "TZ": "America/St_Johns", "LC_ALL": "C.UTF-8"},
+)
+COLOURS = {"damage": "red", "drift": "yellow", "remark": None}
+
+
+@click.command(
+    "verify",
+    epilog="Examples: sprintlog verify --json\n\n"
+    "sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)",
+)
+@click.option(
+    "--full", is_flag=True, help="Also read the snapshots: every byte that they hold."
+)
+@click.option("--quick", is_flag=True, help="Only the newest events; trust checkpoints.")
+@click.option(
+    "--expect-head",
+    metavar="POSITION:HASH",
+    help="A head written down elsewhere, which the log must still hold.",
+)
+@click.option(
+    "--determinism",
+    is_flag=True,
+    help="Also compute the files in other processes, time zones and locales.",
+)
+@with_json
+def command(
+    full: bool,
+    quick: bool,
+    expect_head: str | None,
+    determinism: bool,
+    as_json: bool,
+) -> None:
+    """Check the hash chain, gaps, payloads, heads, checkpoints and state files.
+
+    Exit code 4 for damage or drift; what imported documents contradict is a remark.
+    """
+    expected = _parse_head(expect_head)
+    with open_workspace(check_head=False) as workspace:
+        report = verify(
+            workspace,
+            quick=quick,
+            full=full,
+            expected=expected,
+            progress=counting("events checked"),
+        )
+        if determinism:
+            report.findings.extend(_undetermined(workspace))
+    if as_json:
+        print_json(
+            {
+                "sound": report.is_sound,
+                "events": report.events,
+                "sprints": report.sprints,
+                "position": report.head.position,
+                "head": report.head.hash.hex(),
+                "findings": [finding._asdict() for finding in report.findings],
+            }
+        )
+    else:
+        print_styled("\n".join(_lines(report)))
+    if not report.is_sound:
+        sys.exit(INTEGRITY)
+
+
+def _lines(report: Report) -> list[str]:
+    lines = [
+        f"{coloured(f.severity, COLOURS[f.severity])}  {visible(f'{f.where}: {f.what}')}"
+        for f in report.findings
+    ]
+    verdict = "sound" if report.is_sound else "NOT sound"
+    lines.append(
+        f"{verdict}: {counted(report.events, 'event')}, "
+        f"{counted(report.sprints, 'sprint')}, head {report.head.hash.hex()[:16]}"
+    )
+    return lines
+
+
+def _parse_head(text: str | None) -> Head | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text, re.ASCII)
+    if not match or match[1].startswith("0"):
+        raise click.UsageError(
+            "--expect-head: give POSITION:HASH, 64 hexadecimal digits, as --json answers"
+        )
+    return Head(int(match[1]), bytes.fromhex(match[2]))
+
+
+def _undetermined(workspace: Workspace) -> Iterator[Finding]:
+    """Yield every stream whose file comes out differently in another environment."""
+    ours: dict[str, tuple[bytes, tuple[str, ...]]] = {
+        name: (render(workspace.reader.from_nothing(name)), ("progress", "--sprint", name))
+        for name in workspace.sprints()
+    }
+    if workspace.journal().exists:
+        document = workspace.documents.from_nothing(JOURNAL)
+        ours["the journal"] = progress_json.render(document), ("journal",)
+    for name, (content, shown) in ours.items():
+        for environment in ENVIRONMENTS:
+            theirs = subprocess.run(
+                # Not from the folder at hand: what lies there is not ours to run.
+                [sys.executable, "-P", "-m", "sprintlog.cli", "show", *shown],
+                env={**os.environ, **environment},
+                capture_output=True,
+                check=False,
+            ).stdout
+            if theirs != content:
+                said = " ".join(f"{key}={value}" for key, value in environment.items())
+                yield Finding("damage", name, f"its file is another one with {said}")

@@ -1,0 +1,293 @@
+"""`sprintlog append`: facts by their type, one, or a stream of JSON lines."""
+
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.events import (
+    Injection,
+    PhaseInjected,
+    RolledBack,
+    SprintCompiled,
+    SprintImported,
+)
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.wishes import BY_TAG, fulfil, observe, to_fact
+from sprintlog.projections.catalogue import CODEC, sprint_of
+from sprintlog.projections.workspace import Acted, Outcome, Workspace
+from sprintlog.projections.workspace_reading import JOURNAL
+
+from ..context import open_workspace, parse_expected, with_recording
+from ..intake.json_reader import load
+from ..output import error_answer, print_json, warn
+from ..record import (
+    Options,
+    act,
+    act_on_journal,
+    answer,
+    answer_and_refresh,
+    check_actor,
+    refresh_stream,
+    stream_of,
+)
+
+if TYPE_CHECKING:
+    from sprintlog.engine.journal.state.journal import Journal
+
+LINE_BYTES_MAX = 9 * 1024 * 1024
+IDLE_SECONDS = 0.05
+REFRESH_SECONDS = 1.0
+FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
+
+
+@click.command(
+    "append",
+    epilog='Examples: sprintlog append phase-started --data \'{"phase": "setup"}\'\n\n'
+    'echo \'{"type": "activity-seen"}\' | sprintlog append',
+)
+@click.argument("tag", metavar="[TYPE]", required=False)
+@click.option(
+    "--stream",
+    metavar="sprint/ID",
+    help="Which stream; the journal has its own facts. [the only sprint]",
+)
+@click.option("--data", metavar="JSON", default="{}", help="The fact's fields.")
+@click.option(
+    "--observed",
+    is_flag=True,
+    help="Another tool says it happened: record it even against our rules, marked.",
+)
+@with_recording
+def command(
+    tag: str | None, stream: str | None, data: str, observed: bool, **given: Any
+) -> None:
+    """Record a fact by calling the command that would have caused it.
+
+    Without TYPE every line of standard input is an object with `type`, `data` and, where
+    wanted, `stream`, `actor`, `at`, `key`, `expect`, `observed`; each is answered by one
+    line once it is durable, or by one with `error`. State files follow when the input
+    pauses, at the latest when it ends.
+    """
+    options = Options(given)
+    defaults = {"stream": stream, "observed": observed}
+    with open_workspace() as workspace:
+        if tag is None:
+            if not _append_lines(workspace, options, defaults):
+                sys.exit(1)
+            return
+        given_data = load(data.encode(errors="surrogateescape"), field="--data")
+        line = {"type": tag, "data": given_data, **defaults}
+        outcome = _append(workspace, line, options)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, Any]) -> bool:
+    """Append every line of standard input; tell whether all of them were recorded."""
+    stale: set[str] = set()
+    refreshed = time.monotonic()
+    all_recorded = True
+    number = 0
+    try:
+        for line in _lines(sys.stdin.fileno()):
+            number += line is not None
+            if line is not None and line.strip():
+                wish = _Line(number, line, defaults)
+                all_recorded &= _append_line(workspace, wish, options, stale)
+            elif stale and time.monotonic() - refreshed >= REFRESH_SECONDS:
+                _refresh_what_can(workspace, stale)
+                refreshed = time.monotonic()
+    except BaseException:
+        # What goes wrong is told once; the state files follow as far as they can.
+        _refresh_what_can(workspace, stale)
+        raise
+    for stream in sorted(stale):
+        refresh_stream(workspace, stream)
+    return all_recorded
+
+
+def _append_line(
+    workspace: Workspace, line: "_Line", options: Options, stale: set[str]
+) -> bool:
+    """Record one line and answer it; its stream's state file is stale from then on."""
+    try:
+        outcome = _append(workspace, line.fields(), options)
+    except SprintlogError as error:
+        print_json(error_answer(error))
+        return False
+    stale.add(stream_of(outcome.state))
+    answer(outcome, as_json=True)
+    return True
+
+
+def _append(
+    workspace: Workspace, line: dict[str, Any], options: Options
+) -> "Outcome | Acted[Journal]":
+    """Record one fact; values of the line go before the options."""
+    if not isinstance(line.get("type"), str):
+        raise RefusedError("type: is missing or not text", field="type")
+    if not isinstance(line["observed"], bool):
+        raise RefusedError("observed: must be true or false", field="observed")
+    # Asked of all facts only for one that is not a sprint's: the journal's are imported.
+    if line["type"] not in BY_TAG and line["type"] in CODEC.facts:
+        return _append_to_journal(workspace, line, options)
+    fact = to_fact(line["type"], line.get("data", {}))
+    if isinstance(fact, SprintCompiled | SprintImported):
+        _check_document(fact)
+    else:
+        if isinstance(fact, Injection):
+            _check_nodes(fact)
+        fact = msgspec.structs.replace(fact, **options.masked(msgspec.structs.asdict(fact)))
+    sprint_id = _sprint_id(workspace, line.get("stream"), fact, options)
+    chosen = _merged(options, line)
+    observed: bool = line["observed"]
+
+    def decide(sprint: Sprint, at: str) -> list[Fact]:
+        inside = isinstance(fact, RolledBack) and workspace.is_inside_append(
+            sprint.id, fact.to
+        )
+        rule = observe if observed else fulfil
+        return rule(sprint, fact, at, is_inside_append=inside)
+
+    arguments = {"type": fact.type, "data": msgspec.to_builtins(fact), "to": sprint_id}
+    outcome = act(
+        workspace, sprint_id, "append", decide, chosen, arguments, observed=observed
+    )
+    phase = getattr(fact, "phase", None)
+    # An empty one stands for the sprint itself, which is there.
+    if phase and outcome.sprint.plan.tree.find(phase) is None:
+        warn(f"{phase} is not in the plan of {sprint_id}: recorded, but without effect")
+    return outcome
+
+
+def _append_to_journal(
+    workspace: Workspace, line: dict[str, Any], options: Options
+) -> "Acted[Journal]":
+    from sprintlog.engine.journal.wishes import fulfil, to_fact
+
+    if line.get("stream") not in (None, JOURNAL):
+        raise RefusedError(f"stream: {line['type']} belongs to the journal", field="stream")
+    fact = to_fact(line["type"], line.get("data", {}))
+    fact = msgspec.structs.replace(fact, **options.masked(msgspec.structs.asdict(fact)))
+    return act_on_journal(
+        workspace,
+        "append",
+        lambda journal, at: fulfil(journal, fact, at),
+        _merged(options, line),
+        {"type": fact.type, "data": msgspec.to_builtins(fact), "to": JOURNAL},
+        observed=line["observed"],
+    )
+
+
+def _check_document(fact: SprintCompiled | SprintImported) -> None:
+    """Raise `InvalidInputError` for a document that could not be shown again."""
+    from sprintlog.projections.yaml.writer import dump
+
+    from ..intake.progress import check_plan, check_progress
+
+    document = fact.document or {}
+    check = check_plan if isinstance(fact, SprintCompiled) else check_progress
+    check(document, file="data.document")
+    dump(document)
+
+
+def _check_nodes(fact: Injection) -> None:
+    """Raise `InvalidInputError` for what could not be shown in a state file."""
+    from sprintlog.projections.yaml.writer import dump
+
+    from ..intake.progress import check_nodes
+
+    key = "phases" if isinstance(fact, PhaseInjected) else "steps"
+    check_nodes(fact.nodes, file="data.nodes", key=key)
+    dump({key: fact.nodes})
+
+
+def _sprint_id(workspace: Workspace, stream: object, fact: Fact, options: Options) -> str:
+    if stream is None:
+        if isinstance(fact, SprintCompiled | SprintImported) and fact.document:
+            return str(fact.document.get("sprint-id"))
+        return workspace.choose(options.sprint_id)
+    sprint_id = sprint_of(stream) if isinstance(stream, str) else None
+    if not sprint_id:
+        raise RefusedError(
+            f"stream {str(stream)[:60]!r} is not one of this log; give sprint/ID",
+            field="stream",
+        )
+    return sprint_id
+
+
+def _merged(options: Options, line: dict[str, Any]) -> Options:
+    """Return the options with a line's own values in their place."""
+    for name in ("actor", "at", "key"):
+        value = line.get(name)
+        if value is not None and not isinstance(value, str):
+            raise RefusedError(f"{name}: must be text", field=name)
+    expect = line.get("expect")
+    try:
+        return options.with_values(
+            actor=check_actor(line.get("actor") or options.actor),
+            at=line.get("at") or options.at,
+            key=line.get("key") or options.key,
+            expect=options.expect if expect is None else parse_expected(str(expect)),
+        )
+    except click.UsageError as error:
+        raise RefusedError(error.message) from error
+
+
+class _Line(NamedTuple):
+    """One line of standard input, and what holds where it says nothing."""
+
+    number: int
+    text: bytes
+    defaults: dict[str, Any]
+
+    def fields(self) -> dict[str, Any]:
+        """Return what the line says; raise `InvalidInputError` naming line and field."""
+        given = load(self.text, line=self.number)
+        if not isinstance(given, dict):
+            raise InvalidInputError(
+                "must be a JSON object with `type` and `data`", line=self.number
+            )
+        if extra := [name for name in given if name not in FIELDS]:
+            raise InvalidInputError(
+                f"there is no such field; allowed: {', '.join(FIELDS)}",
+                line=self.number,
+                field=str(extra[0])[:60],
+            )
+        return {**self.defaults, **given}
+
+
+def _lines(descriptor: int) -> Iterator[bytes | None]:
+    """Yield the lines of a descriptor as they come, and None whenever it is idle."""
+    pending = b""
+    while True:
+        ready, _, _ = select.select([descriptor], [], [], IDLE_SECONDS)
+        if not ready:
+            yield None
+            continue
+        chunk = os.read(descriptor, 1 << 16)
+        if not chunk:
+            break
+        pending += chunk
+        *lines, pending = pending.split(b"\n")
+        yield from lines
+        if len(pending) > LINE_BYTES_MAX:
+            raise InvalidInputError(f"a line is longer than {LINE_BYTES_MAX} bytes")
+    if pending:
+        yield pending
+
+
+def _refresh_what_can(workspace: Workspace, stale: set[str]) -> None:
+    """Bring state files up to date; those that cannot be are tried again at the end."""
+    for stream in sorted(stale):
+        with suppress(SprintlogError):
+            refresh_stream(workspace, stream)
+            stale.discard(stream)

@@ -1,0 +1,245 @@
+"""`sprintlog gate …`: run a phase's gate, hand in a result, show where gates stand."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.gates.checks import record_gate, run_of
+from sprintlog.engine.sprint.gates.gate import (
+    GateResult,
+    attempts_of,
+    find_gate,
+    is_due,
+    repair_prompt,
+)
+from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.engine.sprint.state.tree import Node, gate_status
+from sprintlog.projections.loop.gate_running import is_alive, run_gate
+
+from ..context import (
+    environment,
+    open_workspace,
+    with_json,
+    with_point,
+    with_recording,
+    with_sprint,
+)
+from ..output import print_json, print_text, table, warn
+from ..record import Options, act, key_digest, settle
+from .gate_answers import answer_gate
+
+PHASE = click.option(
+    "--phase", metavar="ADDRESS", help="Whose gate. [the one the pointer waits for]"
+)
+
+
+@click.group("gate")
+def command() -> None:
+    """Run a phase's gate, or record how it went elsewhere.
+
+    A gate checks work that is done: of a leaf in progress, or of a phase whose leaves are
+    all finished. The phase is not finished before its gate has passed.
+    """
+
+
+@command.command(epilog="Example: sprintlog gate run --phase build --timeout 300")
+@PHASE
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="How long the script may take. [what the plan says; 60]",
+)
+@click.option(
+    "--env",
+    "pass_on",
+    multiple=True,
+    metavar="NAME",
+    help="Pass on one more variable of the environment.",
+)
+@with_recording
+def run(
+    phase: str | None, timeout: float | None, pass_on: tuple[str, ...], **given: Any
+) -> None:
+    """Run a gate's script in the work tree and record how it ended.
+
+    When it fails the exit code is 6, and standard output is what an agent that repairs it
+    is to be told: the gate's on-fail prompt, and what the script printed.
+    """
+    options = Options(given)
+    wish = {"phase": phase, "timeout": timeout, "env": pass_on}
+    try:
+        with open_workspace() as workspace, Signals() as signals:
+            sprint_id = workspace.choose(options.sprint_id)
+            settle(workspace, sprint_id)
+            ran = run_gate(
+                workspace,
+                sprint_id,
+                environment=environment(),
+                phase=phase,
+                timeout_seconds=timeout,
+                pass_on=pass_on,
+                actor=options.actor,
+                at=options.at,
+                key=options.key,
+                key_digest=key_digest("gate run", wish) if options.key else None,
+                expect=options.expect,
+                correlation_id=options.correlation_id,
+                causation_id=options.causation_id,
+                masks=options.masks,
+                interruptible=signals.interruptible,
+            )
+            if ran.refreshed and ran.refreshed.problem:
+                warn(ran.refreshed.problem)
+            code = answer_gate(workspace, ran.outcome, as_json=options.as_json)
+    except InterruptedBySignal as signal:
+        code = 128 + signal.number
+    sys.exit(code)
+
+
+@command.command(
+    epilog="Example: sprintlog gate record --exit-code 1 --output-file ci.log --phase build"
+)
+@click.option("--exit-code", required=True, type=click.IntRange(0, 255), help="Its end.")
+@click.option(
+    "--output-file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="What it printed; - for standard input.",
+)
+@PHASE
+@click.option("--timed-out", is_flag=True, help="It was ended at its time limit.")
+@click.option(
+    "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="How long it took."
+)
+@click.option(
+    "--attempt", type=click.IntRange(1), help="Which attempt it was: recorded once. [next]"
+)
+@with_recording
+def record(
+    exit_code: int,
+    output_file: Path | None,
+    phase: str | None,
+    timed_out: bool,
+    duration: float | None,
+    attempt: int | None,
+    **given: Any,
+) -> None:
+    """Take in how a gate went elsewhere; the event is marked so.
+
+    The same rules hold, and the answer is that of `gate run`.
+    """
+    options = Options(given)
+    duration_ms = None if duration is None else round(1000 * duration)
+    result = GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
+    wish = {"phase": phase, "attempt": attempt, "result": result}
+
+    def decide(sprint: Sprint, at: str) -> list[Fact]:
+        return record_gate(
+            sprint, result=result, phase=phase, attempt=attempt, is_alive=is_alive
+        )
+
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        outcome = act(workspace, sprint_id, "gate record", decide, options, wish)
+        code = answer_gate(workspace, outcome, as_json=options.as_json)
+    sys.exit(code)
+
+
+@command.command(epilog="Example: sprintlog gate show --phase build --json")
+@PHASE
+@with_point
+@with_sprint
+@with_json
+def show(phase: str | None, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Show where gates stand: all in a line each, or one with its last output."""
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        check_exists(sprint)
+        if phase is not None:
+            nodes = [find_gate(sprint, phase)]
+        else:
+            every = dict.fromkeys(sprint.plan.tree.nodes.values())
+            nodes = [node for node in every if gate_status(node.data) is not None]
+        found = [_described(sprint, node) for node in nodes]
+    if as_json:
+        print_json(found if phase is None else found[0])
+    elif not found:
+        raise NotFoundError(f"no phase of sprint {sprint.id} has a gate")
+    elif phase is None:
+        print_text(*table([_row(gate) for gate in found]))
+    else:
+        print_text(*_lines(found[0]))
+
+
+def _printed(file: Path | None) -> dict[str, Any]:
+    """Return what a file says a script printed, kept as that of our own runs."""
+    if file is None:
+        return {}
+    from sprintlog.engine.adapters.processes.output import Output
+
+    output = Output()
+    try:
+        with click.open_file(str(file), "rb") as opened:
+            while chunk := opened.read(1 << 16):
+                output.feed(chunk)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{file}: there is no such file", file=str(file)) from error
+    return {
+        "output": output.text(),
+        "output_bytes": output.bytes,
+        "output_sha256": output.sha256,
+    }
+
+
+def _described(sprint: Sprint, node: Node) -> dict[str, Any]:
+    gate, tracking = gate_of(node), node.data.get("gate-tracking")
+    said = tracking if isinstance(tracking, dict) else {}
+    started = run_of(sprint.plan, node)
+    return {
+        "phase": node.address,
+        "status": gate_status(node.data),
+        "due": is_due(node),
+        "attempts": attempts_of(node),
+        "attempts_max": gate.attempts_max,
+        "timeout_seconds": gate.timeout_seconds,
+        "script": gate.script,
+        "on_fail_prompt": gate.on_fail_prompt,
+        "last_exit_code": said.get("last-exit-code"),
+        "last_output": said.get("last-output"),
+        "error": said.get("error"),
+        "pid": started.pid if started else None,
+        "lost": started is not None and not is_alive(started),
+        "repair_prompt": repair_prompt(sprint.plan, node),
+    }
+
+
+def _row(gate: dict[str, Any]) -> tuple[str, ...]:
+    word = gate["status"] + (" (lost)" if gate["lost"] else "")
+    return (
+        gate["phase"],
+        word,
+        f"{gate['attempts']} of {gate['attempts_max']}",
+        (gate["script"] or "").split("\n")[0],
+    )
+
+
+def _lines(gate: dict[str, Any]) -> list[str]:
+    lines = ["  ".join(_row(gate)[:3]) + f"  limit {gate['timeout_seconds']:g} s"]
+    if gate["pid"]:
+        gone = ", which is gone" if gate["lost"] else ""
+        lines.append(f"run by process {gate['pid']}{gone}")
+    for name in ("error", "script", "on_fail_prompt", "last_exit_code", "last_output"):
+        if gate[name] is not None:
+            lines += [f"{name.replace('_', ' ')}:", *_indented(str(gate[name]))]
+    return lines
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.rstrip("\n").split("\n")]

@@ -1,0 +1,191 @@
+"""What `phase inject` and `step inject` share: from their options to one injection."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.events import InjectionPosition
+from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS, parse_position
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import MODELS
+
+from ..context import open_workspace, with_recording
+from ..intake.files import read_bytes, read_text
+from ..output import print_problems, warn
+from ..places import source_of
+from ..record import Options, Rule, act, answer_and_refresh
+
+Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
+Chosen = Mapping[str, Any]
+"""What was said on the command line, by parameter."""
+
+ID_PREFIX = "injected"
+"""What ids are made from where nothing else is said."""
+WAYS = ("prompt", "prompt_file", "file", "workflow")
+"""The options that say what comes in."""
+OF_ONE_PROMPT = {"identity": "--id", "model": "--model", "breaks": "--break"}
+
+
+class Coming(NamedTuple):
+    """What comes in, and the files that it was read from."""
+
+    nodes: list[dict[str, Any]]
+    named: str | None = None
+    """The file or workflow whose fields errors name; None for options."""
+    read: Sequence[tuple[Path, bytes]] = ()
+
+
+def with_position(function: Function) -> Function:
+    """Add where in the plan something comes in."""
+    return click.option(
+        "--position",
+        default=AFTER_CURRENT,
+        metavar="WHERE",
+        callback=_position,
+        help="after-current, before:ADDRESS, after:ADDRESS, end-of-phase[:ADDRESS] or "
+        "end-of-workflow. [after-current]",
+    )(function)
+
+
+def with_workflow(function: Function) -> Function:
+    """Add a whole workflow, and where it is looked for."""
+    function = click.option(
+        "--workflows",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Where the workflows are. [the nearest .claude/workflows upwards]",
+    )(function)
+    name = click.option("--workflow", metavar="NAME", help="All phases of a workflow.")
+    return name(function)
+
+
+def with_injection(*more: Decorator) -> Decorator:
+    """Return what adds the options of an injection, some more among them."""
+    options: list[Decorator] = [
+        click.option("--prompt", metavar="TEXT", help="What is to be done."),
+        click.option(
+            "--prompt-file", metavar="FILE", help="A file with the prompt, - for stdin."
+        ),
+        click.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
+        click.option("--model", type=click.Choice(MODELS), help="The model to execute it."),
+        click.option(
+            "--file",
+            type=click.Path(path_type=Path),
+            help="Several at once, in the shape of a plan; YAML or JSON.",
+        ),
+        *more,
+        click.option(
+            "--prefix",
+            metavar="TEXT",
+            help=f"Make ids from it: TEXT-0, TEXT-1 …, never twice. [{ID_PREFIX}]",
+        ),
+        with_position,
+    ]
+
+    def decorate(function: Function) -> Function:
+        function = with_recording(function)
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def _position(
+    context: click.Context, parameter: click.Parameter, value: str
+) -> InjectionPosition:
+    if (position := parse_position(value)) is None:
+        raise click.BadParameter(f"{value[:60]!r} is none of {', '.join(POSITIONS)}")
+    return position
+
+
+def inject(command: str, given: Chosen, rule: Rule, *, key: str) -> None:
+    """Run an injection from its options to its answer; `key` is a file's for its list."""
+    options = Options(given)
+    _check_usage(given, key)
+    id_prefix: str | None = given["prefix"]
+    is_one = given["file"] is None and given.get("workflow") is None
+    if is_one and id_prefix is None and given["identity"] is None:
+        id_prefix = ID_PREFIX
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        coming = _coming(given, key, sprint_id)
+        wish = options.masked({"nodes": coming.nodes}) | {
+            "position": given["position"],
+            "id_prefix": id_prefix,
+        }
+        sources = tuple(source_of(workspace.location, *read) for read in coming.read)
+
+        def decide(sprint: Sprint, at: str) -> list[Fact]:
+            try:
+                return rule(sprint, **wish, sources=sources)
+            except RefusedError as error:
+                raise named(error, coming, key) from error
+
+        outcome = act(workspace, sprint_id, command, decide, options, wish)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+def _check_usage(given: Chosen, key: str) -> None:
+    """Raise `click.UsageError` where the options do not go together."""
+    chosen = [way for way in WAYS if given.get(way) is not None]
+    if len(chosen) != 1:
+        ways = "--prompt, --prompt-file, --file" + ", --workflow" * ("workflow" in given)
+        raise click.UsageError(f"give one of {ways}")
+    if given["prefix"] is not None and given["identity"] is not None:
+        raise click.UsageError("give --id or --prefix, not both")
+    if given.get("workflows") is not None and chosen != ["workflow"]:
+        raise click.UsageError("--workflows goes with --workflow")
+    said = [option for name, option in OF_ONE_PROMPT.items() if given.get(name)]
+    if said and chosen[0] in ("file", "workflow"):
+        raise click.UsageError(f"{said[0]} goes with one prompt, not with --{chosen[0]}")
+
+
+def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
+    """Return what comes in, read from wherever the options say."""
+    if (workflow := given.get("workflow")) is not None:
+        return of_workflow(workflow, given["workflows"], sprint_id)
+    if (file := given["file"]) is not None:
+        from ..intake.progress import read_nodes
+
+        content = read_bytes(file)
+        nodes, remarks = read_nodes(content, file=str(file), key=key)
+        for remark in remarks:
+            warn(f"{file}: {remark}")
+        return Coming(nodes, str(file), [(file, content)])
+    prompt = given["prompt"]
+    node = {
+        "id": given["identity"],
+        "prompt": prompt if prompt is not None else read_text(given["prompt_file"]),
+        "model": given["model"],
+        "break": given.get("breaks") or None,
+    }
+    said = {name: value for name, value in node.items() if value is not None}
+    return Coming([said])
+
+
+def of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
+    """Return the phases of a workflow; what is doubtful in it is told."""
+    from ..intake.definition import as_fields, compile_workflow
+
+    compiled = compile_workflow(workflow, sprint_id=sprint_id, workflows=folder)
+    print_problems([as_fields(problem) for problem in compiled.warnings])
+    return Coming(compiled.plan["phases"], workflow, compiled.read)
+
+
+def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
+    """Return a refusal that names the option or the file's field instead of a node."""
+    field = str(error.fields.get("field") or "")
+    if not field.startswith("nodes"):
+        return error
+    problem = error.message.removeprefix(f"{field}: ")
+    if coming.named is None:
+        field = f"--{field.partition('].')[2] or 'prompt'}"
+        return InvalidInputError(problem, field=field, hint=error.hint)
+    field = key + field.removeprefix("nodes")
+    return InvalidInputError(problem, file=coming.named, field=field, hint=error.hint)

@@ -1,0 +1,51 @@
+"""`sprintlog next`: what is to be done now, for loops in any language."""
+
+import click
+import msgspec
+
+from sprintlog.engine.sprint.agent.actions import ACTIONS, STOP, Action
+from sprintlog.engine.sprint.agent.next import next_action
+
+from ..context import open_workspace, with_json, with_point, with_sprint
+from ..named_sprint import told
+from ..output import print_json, print_text
+from ..stops import reason_lines
+
+
+@click.command(epilog="Example: sprintlog next --json | jq -r .do")
+@click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt alone.")
+@with_point
+@with_sprint
+@with_json
+def command(
+    only_prompt: bool, at: str | None, sprint_id: str | None, as_json: bool
+) -> None:
+    """Say what is to be done now, or what was to be done then.
+
+    The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
+    complete, stop and done; docs/reference/next.md says what a loop does with each.
+    Nothing is recorded.
+    """
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        action = told(next_action(sprint, now=workspace.moment(sprint, at)))
+    if as_json:
+        print_json({"sprint": sprint.id, **msgspec.to_builtins(action)})
+    elif only_prompt:
+        print_text(*(action.prompt or "").split("\n"))
+    else:
+        print_text(*_lines(action))
+
+
+def _lines(action: Action) -> list[str]:
+    iteration = f"iteration {action.iteration}" if action.iteration else None
+    first = " ".join(filter(None, (action.do, action.phase, iteration, action.until)))
+    lines = [first]
+    # A stop says itself what it is for.
+    if action.do != STOP:
+        lines.append(f"  {ACTIONS[action.do]}")
+    lines += [f"  {line}" for line in reason_lines(action)]
+    lines += [f"  {hook.id} → {hook.transcript}" for hook in action.hooks]
+    if action.prompt:
+        lines += ["", *action.prompt.split("\n")]
+    return lines

@@ -1,0 +1,19 @@
+"""`sprintlog note`: leave a remark in the log."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.phases.notes import add_note
+
+from ..context import with_recording
+from ..record import record
+
+
+@click.command("note", epilog="Example: sprintlog note 'retried by hand, flaky network'")
+@click.argument("text")
+@click.option("--phase", metavar="ADDRESS", help="What it is about. [the sprint]")
+@with_recording
+def command(text: str, phase: str | None, **given: Any) -> None:
+    """Leave a remark for whoever reads the log; it changes no state."""
+    record("note", given, add_note, {"text": text, "phase": phase})

@@ -1,0 +1,146 @@
+"""`sprintlog phase …`: record what happens to a leaf."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.phases.done_work import waits_to_go_on
+from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
+
+from ..context import with_recording
+from ..output import warn
+from ..record import record
+from .injection import inject, with_injection, with_workflow
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+REASON = click.option("--reason", metavar="TEXT", help="Why.")
+
+
+def with_phase(function: Function) -> Function:
+    """Add the address of a leaf; without it the pointer's leaf is meant."""
+    return click.argument("phase", required=False, metavar="[PHASE/STEP/SUB-PHASE]")(
+        with_recording(function)
+    )
+
+
+@click.group("phase")
+def command() -> None:
+    """Record what happens to a phase, step or sub-phase.
+
+    A leaf is named by ids, like `build/step-1/implement`; without a name the one that
+    the pointer stands on is meant. Parents get their status from their children; skip,
+    retry and reopen take them for all that is below them.
+    """
+
+
+@command.command(epilog="Example: sprintlog phase start build/step-0/implement")
+@with_phase
+@click.option("--model", type=click.Choice(MODELS), help="The model that executes it.")
+def start(phase: str | None, model: str | None, **given: Any) -> None:
+    """Begin to execute a leaf."""
+    record("phase start", given, leaves.start_phase, {"phase": phase, "model": model})
+
+
+@command.command(epilog="Example: sprintlog phase complete setup --summary 'branch made'")
+@with_phase
+@click.option("--summary", metavar="TEXT", help="What was done.")
+def complete(phase: str | None, summary: str | None, **given: Any) -> None:
+    """Finish a leaf successfully.
+
+    While the sprint is paused or stopped otherwise the work is kept as done; once it was
+    resumed the leaf is completed by the loop, or by this command again. A step or a phase
+    is finished by what is below it, and then takes a summary.
+    """
+    wish = {"phase": phase, "summary": summary}
+    sprint = record("phase complete", given, leaves.complete_phase, wish)
+    if waits_to_go_on(sprint.plan):
+        warn(
+            f"the sprint is {sprint.plan.status}: the work is kept as done, and "
+            "`sprintlog phase complete` ends it once the sprint was resumed"
+        )
+
+
+@command.command(
+    epilog="Example: sprintlog phase fail build --error '429' --category rate-limit"
+)
+@with_phase
+@click.option("--error", required=True, metavar="TEXT", help="What went wrong.")
+@click.option(
+    "--category",
+    type=click.Choice(FAILURE_CATEGORIES),
+    default="logic",
+    help="Decides whether it is tried again. [logic]",
+)
+def fail(phase: str | None, error: str, category: str, **given: Any) -> None:
+    """Say that a leaf's execution failed.
+
+    By policy another attempt is scheduled (next-retry-at), or the sprint blocks.
+    """
+    record(
+        "phase fail",
+        given,
+        leaves.fail_phase,
+        {"phase": phase, "error": error, "category": category},
+        takes_time=True,
+    )
+
+
+@command.command(epilog="Example: sprintlog phase block deploy --reason 'no access'")
+@with_phase
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
+def block(phase: str | None, reason: str, **given: Any) -> None:
+    """Declare a leaf stuck; the sprint blocks with it."""
+    record("phase block", given, leaves.block_phase, {"phase": phase, "reason": reason})
+
+
+@command.command(epilog="Example: sprintlog phase skip docs --reason 'nothing to write'")
+@with_phase
+@REASON
+def skip(phase: str | None, reason: str | None, **given: Any) -> None:
+    """Leave a leaf out on purpose, or all that is unfinished of a step or a phase."""
+    record("phase skip", given, leaves.skip_phase, {"phase": phase, "reason": reason})
+
+
+@command.command(epilog="Example: sprintlog phase retry build/step-0/implement")
+@with_phase
+@REASON
+def retry(phase: str | None, reason: str | None, **given: Any) -> None:
+    """Put a failed or blocked leaf back, or all such of a step or a phase.
+
+    By a person's word all of its retries may be used again, and all of its gate's.
+    """
+    record("phase retry", given, leaves.retry_phase, {"phase": phase, "reason": reason})
+
+
+@command.command(epilog="Example: sprintlog phase reopen setup --reason 'wrong branch'")
+@click.argument("phase", metavar="PHASE/STEP/SUB-PHASE")
+@REASON
+@with_recording
+def reopen(phase: str, reason: str | None, **given: Any) -> None:
+    """Put what is completed or skipped back: a leaf, or all of a step or a phase."""
+    record("phase reopen", given, leaves.reopen_phase, {"phase": phase, "reason": reason})
+
+
+@command.command(
+    "inject",
+    epilog="Examples: sprintlog phase inject --prompt 'Name the user in the log'\n\n"
+    "sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review\n\n"
+    "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
+)
+@with_injection(
+    click.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
+    with_workflow,
+)
+def inject_(**given: Any) -> None:
+    """Put phases into the plan while it is carried out; the pointer stays on its work.
+
+    Right after the work it stands on, without --position, and behind what came in there
+    before. With --json the answer also says the `addresses` of what came in. A file holds
+    `phases` as a plan has them, simple or with steps. What a file or a workflow has comes
+    in whole, or not at all.
+    """
+    inject("phase inject", given, inject_phases, key="phases")

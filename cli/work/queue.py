@@ -1,0 +1,303 @@
+"""`sprintlog queue …`: what was found on the way, and what becomes of it."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.sprint.events import InjectionPosition
+from sprintlog.engine.sprint.queue import decisions
+from sprintlog.engine.sprint.queue.requests import Asked, find_request, queue_requests
+from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, Ruling, decide_by_rules
+from sprintlog.engine.sprint.queue.view import takes_part
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.engine.sprint.state.words import (
+    DEFERRALS,
+    MODELS,
+    PRIORITIES,
+    REQUEST_STATUSES,
+    REQUEST_TYPES,
+)
+
+from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
+from ..output import print_json, print_text, table, warn
+from ..places import source_of
+from ..record import Options, act, answer_and_refresh, record
+from .injection import Coming, named, of_workflow, with_position, with_workflow
+from .queue_answers import (
+    answer_of,
+    history_of,
+    lines_of,
+    row_of,
+    ruling_answer,
+    ruling_row,
+)
+from .queue_input import name_request, read_asked
+
+REASONING = click.option(
+    "--reasoning", required=True, metavar="TEXT", help="Why it is decided so."
+)
+REQUEST = click.argument("request", metavar="ID")
+
+
+@click.group("queue")
+def command() -> None:
+    """Keep what was found on the way, and decide on it: the operator queue.
+
+    A request is pending until somebody approves, rejects or defers it or puts it into the
+    backlog. What is deferred comes back by itself.
+    """
+
+
+@command.command(
+    epilog="Examples: sprintlog queue add 'Crash without an address' --priority high "
+    "--type bug\n\nsprintlog queue add --file found.jsonl"
+)
+@click.argument("title", required=False, metavar="[TITLE]")
+@click.option("--description", metavar="TEXT", help="All that is known. [the title]")
+@click.option("--priority", type=click.Choice(PRIORITIES), help="How urgent it is.")
+@click.option("--type", type=click.Choice(REQUEST_TYPES), help="What it is.")
+@click.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")
+@click.option(
+    "--discovered-in",
+    metavar="PATH",
+    help="Where it was found, like 'build > login > check'. [the pointer]",
+)
+@click.option("--context", metavar="JSON", help="An object, kept as it is given.")
+@click.option(
+    "--file",
+    metavar="FILE",
+    help="Several at once: a JSON array, or one object a line; - for stdin.",
+)
+@with_recording
+def add(title: str | None, file: str | None, context: str | None, **given: Any) -> None:
+    """Put a request into the queue, or all of a file's, or none of them.
+
+    An object of a file has `title`, `priority` and `type`, and where wanted `id`,
+    `description`, `created-at`, `discovered-in` and `context`.
+    """
+    requests, where = read_asked(title, file=file, context=context, given=given)
+
+    def rule(sprint: Sprint, *, requests: list[Asked], at: str) -> list[Fact]:
+        try:
+            return queue_requests(sprint, requests=requests, at=at)
+        except RefusedError as error:
+            raise name_request(error, file, where) from error
+
+    record("queue add", given, rule, {"requests": requests}, takes_time=True)
+
+
+@command.command("list", epilog="Example: sprintlog queue list --status pending --json")
+@click.option(
+    "--status", multiple=True, type=click.Choice(REQUEST_STATUSES), help="Only these."
+)
+@click.option(
+    "--priority", multiple=True, type=click.Choice(PRIORITIES), help="Only these."
+)
+@click.option("--type", multiple=True, type=click.Choice(REQUEST_TYPES), help="Only these.")
+@with_point
+@with_sprint
+@with_json
+def list_(
+    at: str | None, sprint_id: str | None, as_json: bool, **wanted: tuple[str, ...]
+) -> None:
+    """List the requests in the order in which they were recorded."""
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        check_exists(sprint)
+        found = [
+            entry
+            for entry in sprint.queue
+            if takes_part(entry)
+            and all(entry.get(name) in words for name, words in wanted.items() if words)
+        ]
+        if as_json:
+            print_json([answer_of(sprint, entry) for entry in found])
+        else:
+            print_text(*table([row_of(entry) for entry in found]) or ["no requests"])
+
+
+@command.command(epilog="Example: sprintlog queue show req-1")
+@REQUEST
+@with_point
+@with_sprint
+@with_json
+def show(request: str, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Show a request, and who decided what of it and when."""
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        entry = find_request(sprint, request)
+        history = history_of(sprint, request, workspace.events(sprint.id))
+    if as_json:
+        print_json({**answer_of(sprint, entry), "history": history})
+    else:
+        print_text(*lines_of(answer_of(sprint, entry), history))
+
+
+@command.command(
+    epilog="Examples: sprintlog queue approve req-1 --reasoning 'people cannot log in'\n\n"
+    "sprintlog queue approve req-2 --reasoning 'small' --position end-of-phase"
+)
+@REQUEST
+@REASONING
+@click.option(
+    "--prompt", metavar="TEXT", help="What is to be done. [title and description]"
+)
+@click.option("--id-prefix", metavar="TEXT", help="Make ids from it. [fix-ID]")
+@click.option("--model", type=click.Choice(MODELS), help="The model to execute it.")
+@with_workflow
+@with_position
+@with_recording
+def approve(
+    request: str,
+    workflow: str | None,
+    workflows: Path | None,
+    position: InjectionPosition,
+    **given: Any,
+) -> None:
+    """Approve a request and inject what it asks for, right after the current work.
+
+    Decision and injection are one append: neither is there without the other, and a
+    rollback behind them takes back both.
+    """
+    said = {name: given.pop(name) for name in ("reasoning", "prompt", "id_prefix", "model")}
+    if workflow is not None and (said["prompt"] is not None or said["model"] is not None):
+        raise click.UsageError("--prompt and --model go with one prompt, not --workflow")
+    options = Options(given)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        coming = Coming([])
+        wish = {"request": request, "position": position, "workflow": workflow, **said}
+        if workflow is not None:
+            coming = of_workflow(workflow, workflows, sprint_id)
+            wish["nodes"] = coming.nodes
+        wish = options.masked(wish)
+        sources = tuple(source_of(workspace.location, *read) for read in coming.read)
+
+        def decide(sprint: Sprint, at: str) -> list[Fact]:
+            try:
+                return decisions.approve_request(sprint, **wish, sources=sources)
+            except RefusedError as error:
+                raise named(error, coming, "phases") from error
+
+        outcome = act(workspace, sprint_id, "queue approve", decide, options, wish)
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+
+
+@command.command(
+    epilog="Example: sprintlog queue reject req-3 --reasoning 'as the interface says'"
+)
+@REQUEST
+@REASONING
+@click.option("--reason", metavar="TEXT", help="Why it is rejected. [the reasoning]")
+@with_recording
+def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> None:
+    """Reject a request."""
+    wish = {"request": request, "reasoning": reasoning, "reason": reason}
+    record("queue reject", given, decisions.reject_request, wish)
+
+
+@command.command(
+    epilog="Example: sprintlog queue defer req-2 --until end-of-phase --reasoning 'not now'"
+)
+@REQUEST
+@REASONING
+@click.option(
+    "--until",
+    required=True,
+    type=click.Choice(DEFERRALS),
+    help="When it comes back by itself.",
+)
+@with_recording
+def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
+    """Put a request off; once what it waits for is reached it is pending again.
+
+    end-of-phase is the end of the top phase that the pointer is in now. end-of-sprint is
+    when nothing is left to do. next-sprint is the next sprint of this log that starts: it
+    takes the request over.
+    """
+    wish = {"request": request, "reasoning": reasoning, "until": until}
+    record("queue defer", given, decisions.defer_request, wish)
+
+
+@command.command(
+    epilog="Example: sprintlog queue backlog req-4 --reasoning 'nobody waits for it'"
+)
+@REQUEST
+@REASONING
+@with_recording
+def backlog(request: str, reasoning: str, **given: Any) -> None:
+    """Put a request into the backlog."""
+    wish = {"request": request, "reasoning": reasoning}
+    record("queue backlog", given, decisions.backlog_request, wish)
+
+
+@command.command(
+    epilog="Example: sprintlog queue reopen req-4 --reason 'people do wait for it'"
+)
+@REQUEST
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is decided anew.")
+@with_recording
+def reopen(request: str, reason: str, **given: Any) -> None:
+    """Take a decision back: the request is pending again, and nothing else changes.
+
+    What an approval put into the plan stays there; `phase skip` leaves it out.
+    """
+    wish = {"request": request, "reason": reason}
+    record("queue reopen", given, decisions.reopen_request, wish)
+
+
+@command.command(epilog="Example: sprintlog queue decide --auto --dry-run")
+@click.option("--auto", is_flag=True, help="Let rules decide; never without it.")
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path),
+    help="Other rules than sprintlog's own; YAML or JSON.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what they decide, record nothing.")
+@with_recording
+def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
+    """Let rules decide on every pending request, all in one append.
+
+    The first rule that fits decides. Without --rules: a critical or high bug or security
+    matter is approved after the current work, low docs go into the backlog, and
+    whatever else is deferred to the end of the phase.
+    """
+    if not auto:
+        raise click.UsageError("rules decide only when they are asked to: give --auto")
+    options = Options(given)
+    chosen = list(DEFAULT_RULES)
+    if rules is not None:
+        from ..intake.files import read_bytes
+        from ..intake.queue import read_rules
+
+        chosen = read_rules(read_bytes(rules), file=str(rules))
+    rulings: list[Ruling] = []
+
+    def rule(sprint: Sprint, at: str) -> list[Fact]:
+        check_exists(sprint)
+        rulings[:] = decide_by_rules(sprint, rules=chosen, at=at)
+        return [fact for ruling in rulings for fact in ruling.facts]
+
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        if dry_run:
+            rule(workspace.sprint(sprint_id), options.at or workspace.now())
+            if options.as_json:
+                print_json([ruling_answer(ruling) for ruling in rulings])
+            else:
+                print_text(
+                    *table([ruling_row(ruling) for ruling in rulings])
+                    or ["nothing is pending"]
+                )
+            return
+        wish = {"rules": msgspec.to_builtins(chosen)}
+        outcome = act(workspace, sprint_id, "queue decide", rule, options, wish)
+        for ruling in rulings:
+            if ruling.problem is not None:
+                warn(f"{ruling.request} stays pending: {ruling.problem}")
+        answer_and_refresh(workspace, outcome, as_json=options.as_json)

@@ -1,0 +1,205 @@
+"""`sprintlog status`: where a sprint stands."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.gates.checks import run_of
+from sprintlog.engine.sprint.gates.gate import attempts_of
+from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.goal.settings import max_iterations
+from sprintlog.engine.sprint.phases.lifecycle import is_stale, need_of
+from sprintlog.engine.sprint.queue.view import counts
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
+from sprintlog.projections.loop.gate_running import is_alive
+from sprintlog.projections.loop.holding import holder_of
+
+from ..context import open_workspace, with_json, with_point, with_sprint
+from ..named_sprint import told
+from ..output import coloured, print_json, print_styled, visible
+from ..stops import stopped_answer, stopped_lines
+from .goal_status import (
+    goal_answer,
+    goal_lines,
+    loop_answer,
+    loop_lines,
+    spent_answer,
+    spent_lines,
+)
+
+MARKS = {
+    "completed": ("✓", "green"),
+    "in-progress": ("▶", "yellow"),
+    "failed": ("✗", "red"),
+    "blocked": ("■", "red"),
+    "skipped": ("-", None),
+    "pending": ("·", None),
+}
+
+
+@click.command("status", epilog="Example: sprintlog status --json")
+@with_point
+@with_sprint
+@with_json
+def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+    """Show where a sprint stands: status, pointer, figures, phases, goal and steps.
+
+    Of one that does not go on it says first why, and what can be done. With it who runs
+    it now, and what all agents took so far: runs, tokens, cost.
+    """
+    with open_workspace() as workspace:
+        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        check_exists(sprint)
+        now, moved = from_milliseconds(workspace.clock()), workspace.moved_back(sprint)
+        stale = at is None and is_stale(sprint, now=now, moved=moved)
+        holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
+        action = told(next_action(sprint, now=workspace.moment(sprint, at)))
+    if as_json:
+        print_json({**_answer(sprint, stale, action), **loop_answer(holder)})
+        return
+    print_styled("\n".join([*_lines(sprint, stale, action), *loop_lines(holder)]))
+
+
+def _answer(sprint: Sprint, stale: bool, action: Action) -> dict[str, Any]:
+    document = sprint.document
+    pointed = sprint.plan.pointed()
+    return {
+        "sprint": sprint.id,
+        "version": sprint.version,
+        "status": document.get("status"),
+        "stale": stale,
+        **stopped_answer(action),
+        "pointer": pointed.address if pointed else None,
+        "current": document.get("current"),
+        "stats": document.get("stats"),
+        "last_activity": document.get("last-activity"),
+        **goal_answer(sprint),
+        **spent_answer(sprint),
+        "human_needed": _needs(sprint),
+        "queue": counts(sprint.queue),
+        "phases": [
+            {
+                "address": node.address,
+                "status": node.status,
+                "error": node.data.get("error"),
+                **_gate_answer(node),
+            }
+            for node in sprint.plan.tree.root.walk()
+        ],
+    }
+
+
+def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
+    document, plan = sprint.document, sprint.plan
+    stats = document.get("stats") or {}
+    status = str(document.get("status"))
+    silent = " (stale: silent for more than 15 minutes)" if stale else ""
+    lines = [visible(f"{sprint.id}  {status}{silent}  version {sprint.version}")]
+    lines.extend(map(visible, stopped_lines(action)))
+    pointed = plan.pointed()
+    at = f"  at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
+    lines.append(_figures(stats, max_iterations(document)) + at)
+    for phase in plan.tree.root.children:
+        lines.extend(_tree_lines(phase, pointed, "  "))
+    lines.extend(goal_lines(sprint))
+    lines.extend(spent_lines(sprint))
+    lines.extend(_lost_runs(sprint))
+    for needed in _needs(sprint):
+        if needed["phase"] is None:
+            continue
+        lines.append(visible(f"needs a person at {needed['phase']}: {needed['reason']}"))
+        if needed["details"]:
+            lines.append(visible(f"  {needed['details']}"))
+    if found := counts(sprint.queue):
+        said = ", ".join(f"{number} {word}" for word, number in found.items())
+        lines.append(f"queue: {said}  (`sprintlog queue list`)")
+    if action.do == COMPLETE:
+        lines.append("everything is finished: `sprintlog sprint complete` closes it")
+    return lines
+
+
+def _needs(sprint: Sprint) -> list[dict[str, Any]]:
+    """Return what persons are needed for; without a phase it is the goal."""
+    found = [
+        (leaf.address, needed, leaf.data.get("error"))
+        for leaf in sprint.plan.tree.leaves
+        if (needed := need_of(leaf)) is not None
+    ]
+    whole = sprint.plan.document.get("human-needed")
+    goal = [(None, whole, None)] if isinstance(whole, dict) else []
+    return [
+        {
+            "phase": phase,
+            "reason": needed.get("reason"),
+            "details": needed.get("details"),
+            "error": error,
+        }
+        for phase, needed, error in [*found, *goal]
+    ]
+
+
+def _gate_answer(node: Node) -> dict[str, Any]:
+    word = gate_status(node.data)
+    if word is None:
+        return {}
+    attempts = {"attempts": attempts_of(node), "attempts_max": gate_of(node).attempts_max}
+    return {"gate": {"status": word, **attempts}}
+
+
+def _lost_runs(sprint: Sprint) -> Iterator[str]:
+    """Yield a line for each gate whose run was killed: nobody will record its end."""
+    for node in dict.fromkeys(sprint.plan.tree.nodes.values()):
+        started = run_of(sprint.plan, node)
+        if started is not None and not is_alive(started):
+            yield visible(
+                f"the gate of {node.address} was being run by process {started.pid}, "
+                "which is gone: `sprintlog gate run` runs it again"
+            )
+
+
+def _figures(stats: dict[str, Any], most: int | None) -> str:
+    # An imported document need not have all of them, or says that they are unknown.
+    said = {key: "?" if stats.get(key) is None else stats[key] for key in _FIGURES}
+    text = f"phases {said['completed-phases']}/{said['total-phases']}"
+    if "total-steps" in stats:
+        text += f"  steps {said['completed-steps']}/{said['total-steps']}"
+    if stats.get("current-iteration") is not None:
+        text += f"  iteration {stats['current-iteration']}"
+        text += f" of {most}" if most is not None else ""
+    if stats.get("elapsed"):
+        text += f"  elapsed {stats['elapsed']}"
+    return visible(text)
+
+
+_FIGURES = ("completed-phases", "total-phases", "completed-steps", "total-steps")
+
+
+def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
+    mark, colour = MARKS[node.status]
+    text = node.address.rsplit("/", 1)[-1]
+    stuck = ("failed", "blocked")
+    # What a parent has from what is below it is told there.
+    is_own = not any(child.status in stuck for child in node.children)
+    if node.status in stuck and is_own and node.data.get("error"):
+        text += f": {str(node.data['error'])[:80]}"
+    if node.data.get("next-retry-at"):
+        text += f" (retry due {node.data['next-retry-at']})"
+    if gate_is_open(node.data) and node.status != "skipped":
+        text += f" (gate {gate_status(node.data)}"
+        tried = attempts_of(node)
+        text += f", {tried} of {gate_of(node).attempts_max} attempts)" if tried else ")"
+    finished = node.status in ("completed", "skipped")
+    here = "  ◀" if node is pointed and not finished else ""
+    lines = [f"{indent}{coloured(mark, colour)} {visible(text)}{here}"]
+    # What is finished or not begun is one line; what is under way is shown whole.
+    holds_pointer = pointed is not None and pointed.address.startswith(f"{node.address}/")
+    if holds_pointer or not (finished or node.status == "pending"):
+        for child in node.children:
+            lines.extend(_tree_lines(child, pointed, indent + "  "))
+    return lines

@@ -1,0 +1,61 @@
+"""`sprintlog step …`: add steps to the plan, and record those towards a goal."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.goal.dynamic_steps import add_step, update_step
+from sprintlog.engine.sprint.plan.injection import inject_steps
+from sprintlog.engine.sprint.state.words import COMPLETED, DYNAMIC_STEP_STATUSES
+
+from ..context import with_recording
+from ..record import record
+from .injection import inject, with_injection
+
+
+@click.group("step")
+def command() -> None:
+    """Add steps to a phase that has steps; record the steps towards a goal."""
+
+
+@command.command(
+    "inject",
+    epilog="Examples: sprintlog step inject --prompt 'Let people log out' --id logout\n\n"
+    "sprintlog step inject --file steps.yaml --position end-of-phase:build",
+)
+@with_injection()
+def inject_(**given: Any) -> None:
+    """Put steps into a for-each phase, whatever it is at; the pointer stays on its work.
+
+    After the current step without --position. A file holds `steps`, each with an id, a
+    prompt and, where it has any, its `phases`.
+    """
+    inject("step inject", given, inject_steps, key="steps")
+
+
+@command.command(epilog="Example: sprintlog step add --prompt 'Let people log out'")
+@click.option("--prompt", required=True, metavar="TEXT", help="What is to be done.")
+@click.option("--id", "step", metavar="ID", help="Its id. [step-N, never given before]")
+@with_recording
+def add(prompt: str, step: str | None, **given: Any) -> None:
+    """Add a step towards the goal of a sprint in Ralph mode."""
+    record("step add", given, add_step, {"prompt": prompt, "step": step})
+
+
+@command.command(epilog="Example: sprintlog step update step-1 --status in-progress")
+@click.argument("step", metavar="ID")
+@click.option("--status", type=click.Choice(DYNAMIC_STEP_STATUSES), help="Where it stands.")
+@click.option("--prompt", metavar="TEXT", help="What is to be done, said anew.")
+@with_recording
+def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
+    """Give a step towards the goal another status, another prompt, or both."""
+    wish = {"step": step, "status": status, "prompt": prompt}
+    record("step update", given, update_step, wish)
+
+
+@command.command(epilog="Example: sprintlog step complete step-1")
+@click.argument("step", metavar="ID")
+@with_recording
+def complete(step: str, **given: Any) -> None:
+    """Say that a step towards the goal is done."""
+    record("step complete", given, update_step, {"step": step, "status": COMPLETED})

@@ -1,0 +1,94 @@
+"""What the items of a run come to: its last words, its error, its figures."""
+
+from typing import Any
+
+from ...iterations.events import Usage
+from ...sprint.agent.answers import Answer
+from .items import Called, Ended, Item, Said, Session, Span, Used
+from .values import together
+
+TEXT_CHARS_MAX = 4 * 1024 * 1024
+"""Of longer words the end is kept."""
+
+
+class Gathering:
+    """Takes items as they come."""
+
+    def __init__(self) -> None:
+        self._session = ""
+        self._words: list[str] = []
+        self._chars = 0
+        self._last: Item | None = None
+        self._ended: Ended | None = None
+        self._error = ""
+        self._works = True
+        """Whether it went on to work after its last words."""
+        self._used: dict[tuple[Span, str, int | None], Usage] = {}
+
+    def take(self, *items: Item) -> None:
+        """Take the next items."""
+        for item in items:
+            self._take(item)
+
+    def _take(self, item: Item) -> None:
+        match item:
+            case Session():
+                self._session = item.id
+            case Said():
+                self._hear(item)
+            case Called():
+                self._works, self._ended = True, None
+            case Used():
+                self._count(item)
+            case Ended():
+                self._ended = item
+                self._error = item.error or (self._error if item.failed else "")
+        if not isinstance(item, Used | Session):
+            self._last = item
+
+    def answer(self, *, unknown: int = 0) -> Answer:
+        """Return what all of it comes to."""
+        ended, said = self._ended, "".join(self._words)[-TEXT_CHARS_MAX:]
+        usage = self._usage()
+        if ended is None:
+            return Answer(said, usage=usage, is_cut=self._works, unknown=unknown)
+        final = said if ended.text is None else ended.text
+        error = None
+        if ended.failed:
+            error = self._error or "the agent gave no reason"
+        return Answer(final, error=error, usage=usage, unknown=unknown)
+
+    def _hear(self, said: Said) -> None:
+        self._works = False
+        if not (said.goes_on and isinstance(self._last, Said)):
+            self._words, self._chars, self._ended = [], 0, None
+        self._words.append(said.text)
+        self._chars += len(said.text)
+        if self._chars > 2 * TEXT_CHARS_MAX:
+            self._words = ["".join(self._words)[-TEXT_CHARS_MAX:]]
+            self._chars = TEXT_CHARS_MAX
+
+    def _count(self, used: Used) -> None:
+        key = used.key
+        if key is None:
+            is_total = used.span is Span.SESSION
+            key = self._session if is_total else f"#{len(self._used)}"
+        self._used[used.span, key, used.part] = used.usage
+
+    def _usage(self) -> Usage | None:
+        """Return the figures: each from the widest span that states it."""
+        found: dict[str, Any] = {}
+        for span in sorted(Span):
+            total = together(
+                one
+                for (of, key, part), one in self._used.items()
+                if of is span and (part is None or self._has_all_before(key))
+            )
+            stated = {name: getattr(total, name) for name in Usage.__struct_fields__}
+            found |= {name: value for name, value in stated.items() if value is not None}
+        return Usage(**found) if found else None
+
+    def _has_all_before(self, key: str) -> bool:
+        """Tell whether no turn of a session is missing."""
+        parts = {part for of, one, part in self._used if of is Span.TURN and one == key}
+        return parts == set(range(len(parts)))

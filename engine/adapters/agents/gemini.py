@@ -1,0 +1,74 @@
+"""Gemini CLI: one object with `--output-format json`, or with `stream-json` many lines."""
+
+from ...iterations.events import Usage
+from ...sprint.state.tree import Data
+from .items import Called, Ended, Items, Said, Session, Span, Used
+from .values import added, count, less, mapping, objects, text, together
+
+
+def read(message: Data) -> Items | None:
+    """Return what an object or a line says; None when it is none of Gemini CLI."""
+    kind = message.get("type")
+    if kind is None:
+        return _whole(message)
+    if kind == "init" and text(message.get("session_id")):
+        return (Session(text(message.get("session_id"))),)
+    if kind == "message" and "role" in message:
+        said = text(message.get("content"))
+        if message.get("role") != "assistant" or not said:
+            # The prompt is printed, too.
+            return ()
+        return (Said(said, goes_on=message.get("delta") is True),)
+    if kind == "tool_use" and "tool_id" in message:
+        return (Called(),)
+    if kind == "tool_result" and "tool_id" in message:
+        return ()
+    if kind == "error" and "severity" in message:
+        error = text(message.get("message"))
+        is_fatal = message.get("severity") == "error"
+        return (Ended(failed=True, error=error or None),) if is_fatal else ()
+    if kind == "result" and {"stats", "error", "timestamp"} & message.keys():
+        return _result(message) if text(message.get("status")) else None
+    return None
+
+
+def _whole(message: Data) -> Items | None:
+    if not {"stats", "session_id"} & message.keys():
+        return None
+    error = message.get("error")
+    if isinstance(error, dict):
+        return (Ended(failed=True, error=text(error.get("message")) or None),)
+    if "response" not in message:
+        return None
+    models = objects(list(mapping(mapping(message.get("stats")).get("models")).values()))
+    used = together(_of_model(mapping(model.get("tokens"))) for model in models)
+    session = text(message.get("session_id"))
+    return (Used(used, Span.SESSION, session), Ended(text(message.get("response"))))
+
+
+def _result(message: Data) -> Items:
+    stats = mapping(message.get("stats"))
+    given, written = count(stats.get("input_tokens")), count(stats.get("output_tokens"))
+    cached, total = count(stats.get("cached")), count(stats.get("total_tokens"))
+    used = Usage(
+        input_tokens=less(given, cached),
+        # What is neither prompt nor answer are thoughts, which the model wrote, too.
+        output_tokens=written if None in (given, total) else less(total, given),
+        cache_read_tokens=cached,
+        duration_ms=count(stats.get("duration_ms")),
+    )
+    if message.get("status") == "success":
+        return (Used(used, Span.SESSION), Ended())
+    error = text(mapping(message.get("error")).get("message"))
+    return (Used(used, Span.SESSION), Ended(failed=True, error=error or None))
+
+
+def _of_model(tokens: Data) -> Usage:
+    cached, given = count(tokens.get("cached")), count(tokens.get("input"))
+    if given is None:
+        given = less(count(tokens.get("prompt")), cached)
+    return Usage(
+        input_tokens=given,
+        output_tokens=added(count(tokens.get(name)) for name in ("candidates", "thoughts")),
+        cache_read_tokens=cached,
+    )

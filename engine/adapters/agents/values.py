@@ -1,0 +1,111 @@
+"""Reads a stranger's JSON: nothing in it is relied on, and what is not there is absent."""
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ...iterations.events import Usage
+from ...sprint.state.tree import Data
+
+_COUNT_MAX = 2**63
+_LITERAL_CHARS = 6
+"""How far before the end of a cut text its reader may stop: `fals`, or half an escape."""
+_BEGIN = re.compile(r'[{\[]\s*(?:["{\[]|\Z)')
+
+
+def parse(content: bytes) -> object:
+    """Return the JSON value that the bytes are; None when they are none."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        # It is strict about halves of surrogate pairs, which cut texts have, and bytes.
+        if content.isascii() and b"\\u" not in content:
+            return None
+        try:
+            return json.loads(content.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+
+
+def is_cut(content: bytes) -> bool:
+    """Tell whether the bytes are a JSON object or list without its end."""
+    text = content.decode("utf-8", "replace").strip()
+    if not _BEGIN.match(text):
+        return False
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        ends = error.pos >= len(text) - _LITERAL_CHARS and error.msg != "Extra data"
+        return ends or error.msg.startswith("Unterminated")
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+def count(value: object) -> int | None:
+    """Return a count, None for anything else."""
+    return value if type(value) is int and 0 <= value < _COUNT_MAX else None
+
+
+def amount(value: object) -> float | None:
+    """Return an amount of money, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def text(value: object) -> str:
+    """Return a text in which every character can be written; empty for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def mapping(value: object) -> Data:
+    """Return an object of JSON; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> list[Data]:
+    """Return the objects in a list."""
+    return [one for one in _list(value) if isinstance(one, dict)]
+
+
+def texts(value: object) -> list[str]:
+    """Return the texts in a list."""
+    return [text(one) for one in _list(value) if text(one)]
+
+
+def less(whole: int | None, part: int | None) -> int | None:
+    """Return a count without a part of it; None where that makes no sense."""
+    if whole is None or part is None:
+        return whole
+    return whole - part if part <= whole else None
+
+
+def added(values: Iterable[int | None]) -> int | None:
+    """Return the sum of the counts that are known; None when none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def together(usages: Iterable[Usage]) -> Usage:
+    """Return what several things cost together, as far as they say."""
+    sums: dict[str, Any] = {}
+    for usage in usages:
+        for name, value in msgspec.structs.asdict(usage).items():
+            if value is not None:
+                sums[name] = sums.get(name, 0) + value
+    return Usage(**sums)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

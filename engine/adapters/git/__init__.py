@@ -1,0 +1,1 @@
+"""How git is called, and repositories of others are read."""

@@ -1,0 +1,172 @@
+"""How git is called: with nothing of a tree's or a caller's own settings.
+
+The git directory is one of ours: the store of snapshots, or one that borrows what a
+repository holds (`borrowed.py`). So no hook, filter, attribute, monitor, remote or
+setting that a tree brings along is ever looked at, and nothing is fetched.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...errors import RefusedError, SprintlogError
+
+SECONDS_MAX = 600.0
+"""How long one call of git may take."""
+
+_SETTINGS = (
+    "core.bare=true",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.alternateRefsCommand=",
+    "core.fsync=all",
+    "core.fsyncMethod=fsync",
+    "core.logAllRefUpdates=false",
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+    "fastimport.unpackLimit=1",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "pack.compression=1",
+    "pack.threads=1",
+    "safe.bareRepository=explicit",
+    "safe.directory=*",
+)
+_KEPT = ("HOME", "XDG_CONFIG_HOME", "TMPDIR")
+"""What git may know of the caller: where the person's own list of ignored files is."""
+
+
+class Git:
+    """Calls git on one git directory."""
+
+    place = "the store of snapshots"
+    wish = "snapshots need git"
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.environment = environment
+
+    @cached_property
+    def program(self) -> str:
+        """Return the program; raise `RefusedError` where there is none.
+
+        Only whole paths are looked through: a tree must not bring its own git along.
+        """
+        places = self.environment.get("PATH", os.defpath).split(os.pathsep)
+        whole = os.pathsep.join(place for place in places if os.path.isabs(place))
+        found = shutil.which("git", path=whole)
+        if found is None:
+            raise RefusedError(
+                f"{self.wish}, and there is none on this machine's PATH",
+                hint="install git; everything else works without it",
+            )
+        return found
+
+    def settings(self, **more: str | None) -> dict[str, str]:
+        """Return the environment of a call; `more` are variables for this one alone.
+
+        One that is None is left out.
+        """
+        kept = {n: self.environment[n] for n in _KEPT if n in self.environment}
+        made = {
+            **kept,
+            "PATH": self.environment.get("PATH", os.defpath),
+            "LC_ALL": "C",
+            "GIT_DIR": str(self.folder),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_ALLOW_PROTOCOL": "none",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            **more,
+        }
+        return {name: value for name, value in made.items() if value is not None}
+
+    def command(self, *arguments: str, settings: Sequence[str] = ()) -> list[str]:
+        """Return the command line of a call."""
+        given = [part for one in (*_SETTINGS, *settings) for part in ("-c", one)]
+        return [self.program, *given, "--no-pager", *arguments]
+
+    def start(
+        self, *arguments: str, stderr: int = subprocess.PIPE
+    ) -> "subprocess.Popen[bytes]":
+        """Start a call that is talked to; what it writes is its owner's alone."""
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.folder,
+            env=self.settings(),
+            umask=0o077,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+        )
+
+    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+        """Return what a call answers; raise `GitError` when it fails."""
+        return self.run_in(self.folder, *arguments, given=given)
+
+    def run_in(
+        self,
+        folder: Path,
+        *arguments: str,
+        given: bytes = b"",
+        settings: Sequence[str] = (),
+        variables: Mapping[str, str | None] | None = None,
+        umask: int = 0o077,
+        seconds: float = SECONDS_MAX,
+    ) -> bytes:
+        """Return what a call answers that stands in another folder, or is set otherwise."""
+        environment = self.settings(**(variables or {}))
+        command = self.command(*arguments, settings=settings)
+        return self._run(command, folder, environment, given, umask=umask, seconds=seconds)
+
+    def _run(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        given: bytes,
+        *,
+        umask: int,
+        seconds: float,
+    ) -> bytes:
+        fed: dict[str, Any] = {"input": given} if given else {"stdin": subprocess.DEVNULL}
+        try:
+            done: subprocess.CompletedProcess[bytes] = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment,
+                umask=umask,
+                **fed,
+                capture_output=True,
+                check=False,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired as late:
+            raise GitError(f"it took more than {seconds:.0f} s", self.place) from late
+        # Where objects are missing some commands complain and go on without them.
+        if done.returncode or b"error: " in done.stderr:
+            raise GitError(said_by(done.stderr, done.returncode), self.place)
+        return done.stdout
+
+
+class GitError(SprintlogError):
+    """Git did not do what was asked of it."""
+
+    def __init__(self, said: str, place: str = Git.place) -> None:
+        super().__init__(f"git failed in {place}: {said}")
+
+
+def said_by(stderr: bytes, code: int) -> str:
+    """Return what git said about its end, in one line."""
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return next(iter(fatal or lines), f"exit code {code}")

@@ -1,0 +1,84 @@
+"""Where git keeps things: looked up as git itself would, and nothing is run for that."""
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from ...log.stores.descriptors import read_whole
+
+_POINTER_BYTES_MAX = 4096
+_CONFIG_BYTES_MAX = 1 << 20
+
+
+class Repository(NamedTuple):
+    """A work tree's root, its git directory, and the one that its work trees share."""
+
+    top: Path
+    directory: Path
+    common: Path
+
+
+def repository_around(folder: Path) -> Repository | None:
+    """Return the repository that a folder is in, if it is in one."""
+    for top in (folder, *folder.parents):
+        directory = git_directory(top / ".git")
+        if directory is not None:
+            return Repository(top, directory, common_directory(directory))
+    return None
+
+
+def git_directory(git: Path) -> Path | None:
+    """Return the git directory that a `.git` folder or file stands for, if it is one."""
+    try:
+        if git.is_file():
+            text = read_whole(git, at_most=_POINTER_BYTES_MAX)
+            said = text.decode(errors="surrogateescape")
+            if not said.startswith("gitdir:"):
+                return None
+            git = git.parent / said.removeprefix("gitdir:").strip()
+        is_one = (git / "HEAD").exists() or (git / "HEAD").is_symlink()
+        common = common_directory(git)
+        whole = is_one and (common / "objects").is_dir() and (common / "refs").is_dir()
+    except (OSError, ValueError):
+        return None
+    return git if whole else None
+
+
+def common_directory(directory: Path) -> Path:
+    """Return the git directory that a linked work tree's own one belongs to."""
+    pointer = directory / "commondir"
+    if not pointer.is_file():
+        return directory
+    named = read_whole(pointer, at_most=_POINTER_BYTES_MAX)
+    return directory / named.decode(errors="surrogateescape").strip()
+
+
+def linked_directory(git: Path) -> Path | None:
+    """Return the git directory that a `.git` file names, if that knows of this tree.
+
+    A linked work tree's names the file, a submodule's the tree: another one's was not
+    made for it, whoever wrote the file.
+    """
+    found = git_directory(git)
+    if found is None:
+        return None
+    directory, common = found.resolve(), common_directory(found).resolve()
+    if directory != common:
+        is_ones = directory.parent == common / "worktrees"
+        back = _path_in(directory / "gitdir", directory)
+        return directory if is_ones and back == git.resolve() else None
+    said = re.search(
+        rb'(?mi)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$', _content(directory / "config")
+    )
+    tree = said and (directory / os.fsdecode(said[1])).resolve()
+    return directory if tree == git.parent.resolve() else None
+
+
+def _path_in(file: Path, start: Path) -> Path | None:
+    said = os.fsdecode(_content(file)).strip()
+    return (start / said).resolve() if said else None
+
+
+def _content(file: Path) -> bytes:
+    return read_whole(file, at_most=_CONFIG_BYTES_MAX) if file.is_file() else b""

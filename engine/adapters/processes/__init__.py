@@ -1,0 +1,1 @@
+"""Programs of others, run within a time and to their end."""

@@ -1,0 +1,100 @@
+"""Runs what a hook says: a shell command, its output in a file, nothing of it left over."""
+
+import os
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack, suppress
+from errno import EINVAL
+from pathlib import Path
+
+from ..folders import may_take_files, opened, opened_below
+from .output import Output, note
+from .supervised import run_kept
+
+TRANSCRIPT_BYTES_MAX = 64 * 1024 * 1024
+"""What a hook prints beyond this is read and not kept."""
+
+
+class Transcript(Output):
+    """Output that is kept in a file, up to a bound."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._room = TRANSCRIPT_BYTES_MAX
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        super().feed(chunk)
+        if self._descriptor is None or self._room < 0:
+            return
+        self._write(chunk[: self._room])
+        self._room -= len(chunk)
+        if self._room < 0:
+            self._write(f"\n{note('the rest is left out')}\n".encode())
+
+    def _write(self, chunk: bytes) -> None:
+        assert self._descriptor is not None
+        while chunk:
+            chunk = chunk[os.write(self._descriptor, chunk) :]
+
+
+def run_hook_command(
+    command: str,
+    *,
+    prompt: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    transcript: Path | None,
+    held: Collection[int] = (),
+    stop: int | None = None,
+    started: Callable[[int], None] = lambda pid: None,
+) -> str | None:
+    """Run a command with a shell in a folder; return how it failed, once all of it ended.
+
+    Both of its outputs go to the transcript, a new file in the place of one that is
+    there. What reads the descriptor `stop` ends it.
+    """
+    try:
+        with ExitStack() as opened:
+            output = Transcript(_open(transcript, folder, opened) if transcript else None)
+            given = opened.enter_context(tempfile.TemporaryFile())
+            given.write(prompt.encode("utf-8", "surrogateescape"))
+            given.flush()
+            given.seek(0)
+            ended = run_kept(
+                ["/bin/sh", "-c", command],
+                folder=folder,
+                environment=environment,
+                timeout_seconds=timeout_seconds,
+                output=output,
+                given=given.fileno(),
+                held=held,
+                stop=stop,
+                started=started,
+            )
+    except OSError as error:
+        return f"{error.filename or 'its transcript'}: {error.strerror}"
+    if ended is None:
+        return "it was ended before its time"
+    if ended.timed_out:
+        return f"ended at its time limit of {timeout_seconds:g} s"
+    if ended.exit < 0:
+        return f"ended by signal {-ended.exit}"
+    return f"exit code {ended.exit}" if ended.exit else None
+
+
+def _open(path: Path, folder: Path, kept: ExitStack) -> int:
+    """Make a file below a folder, over no link and in no folder of git's or a log."""
+    parts = path.relative_to(folder).parts
+    if not may_take_files("/".join(parts)):
+        raise OSError(EINVAL, "no place for a transcript", str(path))
+    with opened(folder) as root, opened_below(root, "/".join(parts[:-1]), make=True) as at:
+        # What somebody put there may be a link or a pipe; it is not written to.
+        with suppress(FileNotFoundError):
+            os.unlink(parts[-1], dir_fd=at)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = os.open(parts[-1], flags, 0o600, dir_fd=at)
+    kept.callback(os.close, descriptor)
+    return descriptor

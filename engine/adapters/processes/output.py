@@ -1,0 +1,83 @@
+"""Output of any length, kept within a bound: its head, its tail, and what all of it was."""
+
+from hashlib import sha256
+
+from ...masking import masked_spans
+
+HEAD_BYTES = 8 * 1024
+TAIL_BYTES = 24 * 1024
+MARGIN_BYTES = 8 * 1024
+"""Kept beside each cut, so that a token which the cut would split is seen whole."""
+
+_TAIL_KEPT = TAIL_BYTES + MARGIN_BYTES
+
+
+class Output:
+    """Bytes as they come, of which no more is held than will be shown."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        """How many came."""
+        self._digest = sha256()
+        self._head = bytearray()
+        self._tail = bytearray()
+
+    @property
+    def sha256(self) -> str:
+        """Return the digest of all that came, in hexadecimal."""
+        return self._digest.hexdigest()
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        self.bytes += len(chunk)
+        self._digest.update(chunk)
+        room = HEAD_BYTES + MARGIN_BYTES - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > 8 * _TAIL_KEPT:
+            del self._tail[:-_TAIL_KEPT]
+
+    def text(self) -> str:
+        """Return what came as text; of long output head and tail, and how much is between.
+
+        Bytes that are not UTF-8 become U+FFFD. No cut goes through a token that would
+        be masked: one at a cut is left out whole.
+        """
+        head, tail = bytes(self._head), bytes(self._tail[-_TAIL_KEPT:])
+        if len(head) + len(tail) == self.bytes:
+            return _shown(_decoded(head + tail))
+        first = _cut_before(_decoded(head), len(_decoded(head[:HEAD_BYTES])))
+        last = _cut_after(_decoded(tail), len(_decoded(tail[-TAIL_BYTES:])))
+        out = self.bytes - len(_encoded(first)) - len(_encoded(last))
+        return f"{_shown(first)}\n{note(f'{out} bytes left out')}\n{_shown(last)}"
+
+
+def note(text: str) -> str:
+    """Return a remark of ours as it stands within output."""
+    return f"[sprintlog: {text}]"
+
+
+def _cut_before(text: str, end: int) -> str:
+    for first, last in sorted(masked_spans(text), reverse=True):
+        end = first if first < end < last else end
+    return text[:end]
+
+
+def _cut_after(text: str, length: int) -> str:
+    begin = len(text) - length
+    for first, last in sorted(masked_spans(text), key=lambda span: span[1]):
+        begin = last if first < begin < last else begin
+    return text[begin:]
+
+
+def _decoded(content: bytes) -> str:
+    # Each byte that is no UTF-8 is one character here, so that bytes can be counted.
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _shown(text: str) -> str:
+    return _encoded(text).decode("utf-8", "replace")

@@ -1,0 +1,195 @@
+"""Runs a program within a time limit, reads what it prints, and leaves nothing of it.
+
+A supervisor process starts the program and ends what it leaves (see `supervisor.py`); here its
+output is read while it runs.
+"""
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .orphans import Orphans
+from .output import Output
+
+LINGER_SECONDS = 0.5
+"""How long what a program left behind may take to end by itself."""
+GRACE_SECONDS = 2.0
+"""How long after SIGTERM what is left is killed."""
+PATIENCE_SECONDS = 15.0
+"""How long after the limit a supervisor that does not answer is given up."""
+
+_SUPERVISOR = [sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py"))]
+_PIPE_BYTES_MAX = 1024 * 1024
+TICK_SECONDS = 60.0
+
+
+class Ended(NamedTuple):
+    """How a program ended."""
+
+    exit: int
+    """Its exit code, or minus the number of the signal that ended it."""
+    timed_out: bool
+    seconds: float
+    left_behind: int
+    """How many processes it left running; they were ended."""
+    unkillable: int
+
+
+def run_kept(
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    output: Output,
+    errors: Output | None = None,
+    given: int | None = None,
+    held: Collection[int] = (),
+    tick: Callable[[], None] = lambda: None,
+    stop: int | None = None,
+    started: Callable[[int], None] = lambda pid: None,
+) -> Ended | None:
+    """Run a program; return once it and all it started ended, None if nobody knows how.
+
+    It reads the descriptor `given`, nothing without one. What it prints goes to
+    `output`, and on standard error to `errors`, or there as well. The descriptors `held`
+    stay open until all is over. `tick` is called every `TICK_SECONDS`, `started` with the
+    number of the process that runs it. Whatever ends this early ends the program too, and
+    so does the end of what the descriptor `stop` reads.
+    """
+    with ExitStack() as opened:
+        reading, writing = _pipe(opened)
+        feeds, ends = {reading: output}, [writing, writing]
+        if errors is not None:
+            reading, ends[1] = _pipe(opened)
+            feeds[reading] = errors
+        wish = {
+            "arguments": list(arguments),
+            "folder": str(folder),
+            "environment": dict(environment),
+            "given": given,
+            "output": ends[0].fileno(),
+            "errors": ends[1].fileno(),
+            "held": list(held),
+            "seconds": timeout_seconds,
+            "linger": LINGER_SECONDS,
+            "grace": GRACE_SECONDS,
+        }
+        ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
+        orphans = opened.enter_context(Orphans())
+        supervisor = orphans.start(
+            _SUPERVISOR,
+            stdin=theirs,
+            stdout=theirs,
+            pass_fds={
+                *(end.fileno() for end in ends),
+                *held,
+                *([] if given is None else [given]),
+            },
+            start_new_session=True,
+        )
+        try:
+            _say(ours, wish)
+            theirs.close()
+            for end in ends:
+                end.close()
+            started(supervisor.pid)
+            until = time.monotonic() + timeout_seconds + PATIENCE_SECONDS
+            answer = _listen(ours, feeds, until=until, tick=tick, stop=stop)
+        finally:
+            _leave(supervisor, ours)
+            if supervisor.returncode:
+                orphans.end()
+    return Ended(**json.loads(answer)) if answer else None
+
+
+def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:
+    reading, writing = os.pipe()
+    ends = FileIO(reading, "rb"), FileIO(writing, "wb")
+    for end in ends:
+        opened.enter_context(end)
+    return ends
+
+
+def _say(ours: socket.socket, wish: dict[str, Any]) -> None:
+    # Where it is gone already, that it answers nothing says so.
+    with suppress(ConnectionError):
+        ours.sendall(json.dumps(wish).encode() + b"\n")
+
+
+def _listen(
+    ours: socket.socket,
+    feeds: Mapping[FileIO, Output],
+    *,
+    until: float,
+    tick: Callable[[], None],
+    stop: int | None,
+) -> bytes:
+    """Read what a program prints as it comes, until its supervisor has answered."""
+    answer, ticked = b"", time.monotonic()
+    with selectors.DefaultSelector() as selector:
+        for reading, feed in feeds.items():
+            selector.register(reading, selectors.EVENT_READ, feed)
+        selector.register(ours, selectors.EVENT_READ)
+        if stop is not None:
+            selector.register(stop, selectors.EVENT_READ)
+        while (left := until - time.monotonic()) > 0:
+            for key, _ in selector.select(min(left, TICK_SECONDS)):
+                if key.fd == stop:
+                    return b""
+                chunk = _read(key.fd)
+                if key.data is not None:
+                    key.data.feed(chunk)
+                    if not chunk:
+                        selector.unregister(key.fileobj)
+                elif chunk:
+                    answer += chunk
+                else:
+                    _drain(feeds)
+                    return answer
+            if time.monotonic() - ticked >= TICK_SECONDS:
+                ticked = time.monotonic()
+                tick()
+    return b""
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 1 << 16)
+    except ConnectionResetError:
+        # It was killed before it read what it was told.
+        return b""
+
+
+def _drain(feeds: Mapping[FileIO, Output]) -> None:
+    """Read what is left in the pipes, and no more than a pipe can hold."""
+    for reading, feed in feeds.items():
+        os.set_blocking(reading.fileno(), False)
+        room = _PIPE_BYTES_MAX
+        # None stands for an empty pipe that somebody could still write into.
+        while room > 0 and (chunk := reading.read(1 << 16)):
+            feed.feed(chunk)
+            room -= len(chunk)
+
+
+def _leave(supervisor: "subprocess.Popen[bytes]", ours: socket.socket) -> None:
+    """Let the supervisor go; when it is still at work it ends everything first."""
+    with suppress(OSError):
+        ours.shutdown(socket.SHUT_WR)
+    # A program may have stopped it.
+    supervisor.send_signal(signal.SIGCONT)
+    try:
+        supervisor.wait(timeout=PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        supervisor.kill()
+        supervisor.wait()

@@ -1,0 +1,230 @@
+"""Runs one program and ends whatever it started: a process of its own, one for each run.
+
+`kept.py` starts it and tells it in one line of JSON what to run; the answer is one line,
+too. Both go over one socket, its standard input and output, which no other process can
+open by its number, as it could a pipe. On Linux it adopts the processes that the program
+leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's process
+group. When the socket's other end is closed, whoever started it is gone, and it ends all
+at once. It is run with the standard library alone.
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+Wish = dict[str, Any]
+"""The arguments and descriptors that `kept.run_kept` says."""
+
+CONTROL, ANSWER = 0, 1
+NOT_STARTED = 126
+"""The exit code of a program that could not be started, as shells have it."""
+KILL_SECONDS = 5.0
+"""How long to go on killing; what is left then cannot be killed by us."""
+REAPED_AT_ONCE = 1000
+"""So that a program which forks without end cannot keep us from its time limit."""
+
+SET_CHILD_SUBREAPER, _SET_DUMPABLE, _SET_PDEATHSIG = 36, 4, 1
+
+
+class Supervisor:
+    """The program, and every process that became our child since."""
+
+    def __init__(self) -> None:
+        self.program = 0
+        self.exit: int | None = None
+        """The program's exit code, or minus the signal that ended it."""
+        self.abandoned = False
+        """Whether whoever started us is gone, or we are told to end."""
+        self._reaped = 0
+        self._adopts = prctl(SET_CHILD_SUBREAPER, 1)
+        # Nothing that we hold or remember is for the program to look into.
+        prctl(_SET_DUMPABLE, 0)
+        self._wake, wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._abandon)
+
+    def start(self, wish: Wish) -> None:
+        """Start the program, in a session of its own."""
+        self.program = os.fork()
+        if self.program == 0:
+            try:
+                _become(wish)
+            except OSError as error:
+                os.write(2, f"the program could not be started: {error}\n".encode())
+            finally:
+                os._exit(NOT_STARTED)
+
+    def wait(self, until: float, is_over: Callable[[], bool]) -> bool:
+        """Sleep until something is so; tell whether it was so before the time came."""
+        while True:
+            if is_over():
+                return True
+            left = until - time.monotonic()
+            if left <= 0 or self.abandoned:
+                return False
+            ready, _, _ = select.select([self._wake, CONTROL], [], [], min(left, 1.0))
+            if self._wake in ready:
+                os.read(self._wake, 4096)
+            # Nothing more is ever said there: what can be read is its end.
+            self.abandoned |= CONTROL in ready
+
+    def has_ended(self) -> bool:
+        """Tell whether the program has ended."""
+        self._reap()
+        return self.exit is not None
+
+    def is_alone(self) -> bool:
+        """Tell whether nothing that the program started is left."""
+        if self._reap():
+            return False
+        return self._adopts or not self._signal_group(0)
+
+    def end(self, grace: float) -> int:
+        """End all that is left, politely, then by force; return how many that were."""
+        if self.is_alone():
+            return 0
+        before = self._reaped
+        self._tell(signal.SIGTERM if grace else signal.SIGKILL)
+        self.wait(time.monotonic() + grace, self.is_alone)
+        last = time.monotonic() + KILL_SECONDS
+        while not self.is_alone() and time.monotonic() < last:
+            self._tell(signal.SIGKILL)
+            select.select([self._wake], [], [], 0.01)
+            with suppress(BlockingIOError):
+                os.read(self._wake, 4096)
+        return max(self._reaped - before, 1)
+
+    def left(self) -> list[int]:
+        """Return our children: nobody else can reap them, so the numbers stay theirs.
+
+        What is below them becomes our child when they end.
+        """
+        return children() if self._adopts else []
+
+    def _tell(self, number: signal.Signals) -> None:
+        """Send a signal to the program's group and to all that was adopted."""
+        told = [self.program] if self._signal_group(number) else []
+        for pid in self.left():
+            if pid not in told:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+
+    def _signal_group(self, number: int) -> bool:
+        # Once the program is reaped its number may be given to somebody else.
+        if self.exit is not None and self._adopts:
+            return False
+        try:
+            os.killpg(self.program, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def _reap(self) -> bool:
+        """Take leave of the children that ended; tell whether there are others."""
+        for _ in range(REAPED_AT_ONCE):
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            self._reaped += 1
+            if pid == self.program:
+                self.exit = os.waitstatus_to_exitcode(status)
+        return True
+
+    def _abandon(self, *_: object) -> None:
+        self.abandoned = True
+
+
+def keep(wish: Wish) -> dict[str, Any] | None:
+    """Run a program within a time limit and end what it leaves; return how it went.
+
+    None when it was ended before its time, so that nobody can say how it would have gone.
+    """
+    supervisor = Supervisor()
+    began = time.monotonic()
+    supervisor.start(wish)
+    for descriptor in {wish["output"], wish["errors"]}:
+        os.close(descriptor)
+    ended = supervisor.wait(began + wish["seconds"], supervisor.has_ended)
+    duration = time.monotonic() - began
+    if ended:
+        # What writes the last of the output may be about to end by itself.
+        supervisor.wait(time.monotonic() + wish["linger"], supervisor.is_alone)
+    told = supervisor.end(0 if supervisor.abandoned else wish["grace"])
+    if supervisor.abandoned:
+        return None
+    return {
+        "exit": supervisor.exit if supervisor.exit is not None else -signal.SIGKILL,
+        "timed_out": not ended,
+        "seconds": duration,
+        "left_behind": told if ended else 0,
+        "unkillable": len(supervisor.left()),
+    }
+
+
+def _become(wish: Wish) -> None:
+    """Turn this process into the program."""
+    os.setsid()
+    # Should the supervisor be killed, at least the program goes with it.
+    prctl(_SET_PDEATHSIG, signal.SIGKILL)
+    # Python ignores these; a program expects them to do what they do.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    given, output, errors = wish["given"], wish["output"], wish["errors"]
+    os.dup2(os.open(os.devnull, os.O_RDONLY) if given is None else given, 0)
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
+    os.closerange(3, max(output, errors, given or 0, *wish["held"], 2) + 1)
+    os.chdir(wish["folder"])
+    arguments = wish["arguments"]
+    os.execvpe(arguments[0], arguments, wish["environment"])
+
+
+def children() -> list[int]:
+    """Return the numbers of this process's children, where the system tells them."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
+            # Number, name, which may hold anything, state, parent.
+            parent = stat.read().rpartition(b")")[2].split()[1]
+            if int(parent) == os.getpid():
+                found.append(int(name))
+    return found
+
+
+def prctl(option: int, value: int) -> bool:
+    """Set an attribute of this process; tell whether this system can."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        import ctypes
+    except ImportError:
+        return False
+    return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+
+
+def main() -> None:
+    """Read what to run, run it, answer."""
+    with os.fdopen(os.dup(CONTROL), "rb") as asked:
+        wish = asked.readline()
+    if not wish:
+        return
+    if (answer := keep(json.loads(wish))) is not None:
+        with suppress(ConnectionError):
+            os.write(ANSWER, json.dumps(answer).encode())
+
+
+if __name__ == "__main__":
+    main()

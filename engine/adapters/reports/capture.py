@@ -1,0 +1,159 @@
+"""Measures a work tree: runs what writes reports, reads them, and has sources counted."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import NotFoundError, RefusedError, SprintlogError
+from ...iterations.events import Origin
+from ...sprint.gates.gate import GateResult
+from ..processes.gate_script import ScriptLostError, run_script
+from .complexity import measure_sources
+from .measurement import Measured, Stamp, Wanted, read_reports, stamps, wanted
+
+TIMEOUT_SECONDS = 600.0
+"""How long each command may take, unless it is said."""
+
+
+class Asked(NamedTuple):
+    """What is to be measured."""
+
+    reports: Sequence[str] = ()
+    """Files, patterns of files, each perhaps with its format before: `junit=a.xml`."""
+    sources: Sequence[str] = ()
+    """Files and folders whose size and complexity are measured."""
+    runs: Sequence[str] = ()
+    """Commands that write the reports, run first."""
+    builds: Sequence[str] = ()
+    """Commands that succeed when the work can be built."""
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+
+class Ran(NamedTuple):
+    """A command that was run, and how it ended."""
+
+    command: str
+    result: GateResult
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether it ended with a failure."""
+        return self.result.timed_out or self.result.exit_code != 0
+
+
+class Capture:
+    """One measuring of a work tree; it knows what was run, also when it fails.
+
+    Commands run in `root`; names of files belong to `folder`.
+    """
+
+    def __init__(
+        self, asked: Asked, *, folder: Path, root: Path, environment: Mapping[str, str]
+    ) -> None:
+        self.asked = asked
+        self._folder = folder
+        self._root = root
+        self._environment = environment
+        self._ran: list[Ran] = []
+
+    @property
+    def culprit(self) -> Ran | None:
+        """Return the last command that failed, else the last one; None without any."""
+        found = [one for one in self._ran if one.failed] or self._ran
+        return found[-1] if found else None
+
+    def measure(self) -> Measured:
+        """Return what was measured; raise `SprintlogError` unless all of it could be."""
+        asked, folder = self.asked, self._folder
+        before = stamps(_there(asked, folder)) if asked.runs else {}
+        notes = self._run_all()
+        built, failures = self._build()
+        parts = [built, self._read(before, notes[-1] if notes else None)]
+        if asked.sources:
+            parts.append(
+                measure_sources(
+                    [Path(path) for path in asked.sources],
+                    folder=folder,
+                    environment=self._environment,
+                    timeout_seconds=asked.timeout_seconds,
+                )
+            )
+        return Measured(
+            {name: value for part in parts for name, value in part.metrics.items()},
+            [origin for part in parts for origin in part.origins],
+            parts[1].usage,
+            (*notes, *failures, *(note for part in parts for note in part.notes)),
+        )
+
+    def _run_all(self) -> list[str]:
+        """Run what writes the reports; return what failed."""
+        notes: list[str] = []
+        for command in self.asked.runs:
+            result = self._run(command)
+            if result.timed_out:
+                raise RefusedError(
+                    f"{command}: ended at its time limit of "
+                    f"{self.asked.timeout_seconds:g} s",
+                    hint="--timeout gives it more",
+                )
+            if result.exit_code:
+                notes.append(f"{command}: exit code {result.exit_code}")
+        return notes
+
+    def _read(self, before: Mapping[Path, Stamp], failure: str | None) -> Measured:
+        """Return what the reports say; one that is not there is missing for a reason."""
+        try:
+            reports = [
+                one
+                for text in self.asked.reports
+                for one in wanted(text, folder=self._folder)
+            ]
+            return read_reports(reports, folder=self._root, before=before, failure=failure)
+        except NotFoundError as error:
+            if failure is None:
+                raise
+            problem = f"{error.message}, and the run failed: {failure}"
+            raise NotFoundError(problem, **error.fields) from error
+
+    def _build(self) -> tuple[Measured, list[str]]:
+        """Return the status of the build: a success where every command ends with 0."""
+        failures = []
+        for command in self.asked.builds:
+            result = self._run(command)
+            if result.timed_out or result.exit_code:
+                code = f"exit code {result.exit_code}"
+                how = "its time limit" if result.timed_out else code
+                failures.append(f"{command}: the build failed: {how}")
+        if not self.asked.builds:
+            return Measured({}, []), []
+        status = "failed" if failures else "success"
+        named = " && ".join(self.asked.builds)
+        origin = Origin(named, "build", None, ("build_status",))
+        return Measured({"build_status": status}, [origin]), failures
+
+    def _run(self, command: str) -> GateResult:
+        try:
+            result = run_script(
+                command,
+                folder=self._root,
+                environment=self._environment,
+                timeout_seconds=self.asked.timeout_seconds,
+            )
+        except ScriptLostError as error:
+            raise SprintlogError(
+                f"{command}: the process that kept it ended or hung: how it ended is not "
+                "known",
+                hint="nothing was recorded; run it again",
+            ) from error
+        self._ran.append(Ran(command, result))
+        return result
+
+
+def _there(asked: Asked, folder: Path) -> list[Wanted]:
+    """Return the reports that are there before anything is run."""
+    found: list[Wanted] = []
+    for text in asked.reports:
+        with suppress(NotFoundError):
+            found += wanted(text, folder=folder)
+    return found

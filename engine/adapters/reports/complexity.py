@@ -1,0 +1,91 @@
+"""Size and complexity of source files, by lizard: the extra `sprintlog[complexity]`."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...iterations.events import Origin
+from ..processes.output import Output
+from ..processes.supervised import run_kept
+from .lizard_worker import MISSING
+from .measurement import Measured
+
+_PYTHON = [sys.executable, "-I"]
+_WORKER = str(Path(__file__).with_name("lizard_worker.py"))
+
+
+class _Answer(msgspec.Struct):
+    files: int
+    lines: int
+    functions: int
+    complexity: int
+    unread: int
+
+
+def measure_sources(
+    paths: Sequence[Path],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+) -> Measured:
+    """Return how many files and lines of code there are, and their mean complexity.
+
+    The complexity is the cyclomatic one, averaged over functions; without a function it
+    is missing. Raise `NotFoundError` for a path that is not there, `RefusedError` where
+    lizard is not installed, fails, or takes too long.
+    """
+    for path in paths:
+        if not (folder / path).exists():
+            raise NotFoundError(f"{path}: there is no such file or folder", file=str(path))
+    named = ", ".join(map(str, paths))
+    answer = _ask(
+        [str(folder / path) for path in paths], named, folder, environment, timeout_seconds
+    )
+    if not answer.files:
+        raise InvalidInputError("holds no source file that lizard knows", file=named)
+    metrics: dict[str, int | float | str] = {
+        "file_count": answer.files,
+        "loc_total": answer.lines,
+    }
+    if answer.functions:
+        metrics["complexity_score"] = answer.complexity / answer.functions
+    unread = f"{named}: lizard could not read {answer.unread} of {answer.files} files whole"
+    return Measured(
+        metrics,
+        [Origin(named, "source", "lizard", tuple(metrics))],
+        notes=(unread,) if answer.unread else (),
+    )
+
+
+def _ask(
+    paths: Sequence[str],
+    named: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+) -> _Answer:
+    output, errors = Output(), Output()
+    ended = run_kept(
+        [*_PYTHON, _WORKER, *paths],
+        folder=folder,
+        environment=environment,
+        timeout_seconds=timeout_seconds,
+        output=output,
+        errors=errors,
+    )
+    if ended is not None and ended.timed_out:
+        raise RefusedError(f"{named}: lizard did not end within {timeout_seconds:g} s")
+    if ended is not None and ended.exit == MISSING:
+        raise RefusedError(
+            f"{named}: lizard, which measures source files, is not installed",
+            hint="pip install 'sprintlog[complexity]'",
+        )
+    try:
+        return msgspec.json.decode(output.text(), type=_Answer)
+    except msgspec.DecodeError as error:
+        said = errors.text().strip().rpartition("\n")[2]
+        raise RefusedError(f"{named}: lizard failed: {said[:200]}") from error

@@ -1,0 +1,210 @@
+"""What several reports say together."""
+
+import glob
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ...errors import InvalidInputError, NotFoundError
+from ...iterations.events import Origin, Usage
+from ...masking import mask
+from .formats import READERS, format_of
+from .report import COUNT_MAX, Coverage, Found, open_report
+
+FILES_MAX = 10_000
+"""How many reports may be read at once."""
+TOOL_CHARS_MAX = 128
+_PATTERN_MARKS = ("*", "?", "[")
+
+Stamp = tuple[int, ...]
+
+
+class Wanted(NamedTuple):
+    """A report that is to be read."""
+
+    file: str
+    """Its name."""
+    path: Path
+    format: str | None = None
+    """The name of its format; told from its content without one."""
+    pattern: str | None = None
+    """The pattern of files that named it, where one did."""
+
+
+class Measured(NamedTuple):
+    """What reports say together; what none of them has is not there."""
+
+    metrics: dict[str, int | float | str]
+    origins: list[Origin]
+    usage: Usage | None = None
+    notes: tuple[str, ...] = ()
+    """What a person should know, each with its file."""
+
+
+class _Read(NamedTuple):
+    wanted: Wanted
+    origin: Origin
+    found: Found
+
+
+def wanted(text: str, *, folder: Path) -> list[Wanted]:
+    """Return what `FORMAT=FILE`, `FILE` or a pattern of files names in a folder.
+
+    Raise `NotFoundError` when no file is like the pattern.
+    """
+    name, separator, rest = text.partition("=")
+    named = bool(separator) and name in READERS
+    format_, file = (name, rest) if named else (None, text)
+    if os.path.lexists(folder / file) or not any(mark in file for mark in _PATTERN_MARKS):
+        return [Wanted(file, folder / file, format_)]
+    files = sorted(glob.glob(file, root_dir=folder, recursive=True))
+    if not files:
+        raise NotFoundError(f"{file}: no file is like this", file=file)
+    if len(files) > FILES_MAX:
+        raise InvalidInputError(f"more than {FILES_MAX} files are like this", file=file)
+    return [Wanted(one, folder / one, format_, file) for one in files]
+
+
+def stamps(reports: Iterable[Wanted]) -> dict[Path, Stamp]:
+    """Return by what each file is known to be the same as before, where it is there."""
+    found: dict[Path, Stamp] = {}
+    for report in reports:
+        try:
+            it = os.stat(report.path, follow_symlinks=False)
+        except (OSError, ValueError):
+            continue
+        found[report.path] = (
+            it.st_dev,
+            it.st_ino,
+            it.st_size,
+            it.st_mtime_ns,
+            it.st_ctime_ns,
+        )
+    return found
+
+
+def read_reports(
+    reports: Sequence[Wanted],
+    *,
+    folder: Path,
+    before: Mapping[Path, Stamp] | None = None,
+    failure: str | None = None,
+) -> Measured:
+    """Return what the reports say; raise `NotFoundError` or `InvalidInputError`.
+
+    `folder` is where the tools ran. `before` has the stamps from before a run that should
+    have written the reports: one that is still the same is refused, if it is not an
+    agent's. All of them are read, or none counts.
+    """
+    if len(reports) > FILES_MAX:
+        raise InvalidInputError(f"{len(reports)} reports: at most {FILES_MAX} are read")
+    _refuse_twice(reports)
+    after = stamps(reports) if before else {}
+    read = []
+    for one in reports:
+        report = open_report(one.path, file=one.file, folder=folder)
+        name = one.format or format_of(report)
+        if before and name != "agent" and after.get(one.path) == before.get(one.path):
+            if failure is not None:
+                raise report.bad(f"is as it was before the run, which failed: {failure}")
+            raise report.bad(
+                "is as it was before the run: it says nothing of it",
+                hint="name what the run writes, or read the report without the run",
+            )
+        found = READERS[name](report)
+        tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
+        origin = Origin(one.pattern or one.file, name, tool, _names(found))
+        read.append(_Read(one, origin, found))
+    return _together(read)
+
+
+def _refuse_twice(reports: Sequence[Wanted]) -> None:
+    seen: dict[str, str] = {}
+    for report in reports:
+        path = os.path.realpath(report.path)
+        if path in seen:
+            raise InvalidInputError(f"is the same report as {seen[path]}", file=report.file)
+        seen[path] = report.file
+
+
+def _names(found: Found) -> tuple[str, ...]:
+    return (*found.counts, *_of_coverage(found.coverage))
+
+
+def _together(read: Sequence[_Read]) -> Measured:
+    counts: dict[str, int] = {}
+    for wanted_, _, found in read:
+        for name, count in found.counts.items():
+            counts[name] = counts.get(name, 0) + count
+            if counts[name] > COUNT_MAX:
+                raise InvalidInputError(
+                    "is too large together with the other reports",
+                    file=wanted_.file,
+                    field=name,
+                )
+    metrics = {**counts, **_of_coverage(_coverage(read))}
+    notes = tuple(f"{one.wanted.file}: {note}" for one in read for note in one.found.notes)
+    usages = [one.found.usage for one in read if one.found.usage is not None]
+    return Measured(metrics, _origins(read), _sum(usages), notes)
+
+
+def _origins(read: Sequence[_Read]) -> list[Origin]:
+    """Return where it came from; reports of one pattern, format and tool together."""
+    together: dict[Origin, int] = {}
+    for one in read:
+        together[one.origin] = together.get(one.origin, 0) + 1
+    replace = msgspec.structs.replace
+    return [replace(origin, files=count) for origin, count in together.items()]
+
+
+def _of_coverage(coverage: Coverage | None) -> dict[str, int | float | str]:
+    if coverage is None:
+        return {}
+    stated = {
+        "coverage_percentage": coverage.percentage,
+        "coverage_lines_covered": coverage.covered,
+        "coverage_lines_total": coverage.total,
+    }
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _coverage(read: Sequence[_Read]) -> Coverage | None:
+    """Return the coverage of all lines; a percentage of several is that of their lines."""
+    parts = [(one.wanted.file, one.found.coverage) for one in read if one.found.coverage]
+    if len(parts) < 2:
+        return parts[0][1] if parts else None
+    covered = total = 0
+    owners: dict[str, str] = {}
+    for file, part in parts:
+        if part.covered is None or part.total is None:
+            other = next(name for name, _ in parts if name != file)
+            raise InvalidInputError(
+                f"has a rate and no counts of lines: it cannot be added to {other}",
+                file=file,
+            )
+        for source in part.sources:
+            if (other := owners.setdefault(source, file)) != file:
+                raise InvalidInputError(
+                    f"measures {source[:200]}, as {other} does",
+                    file=file,
+                    hint="give one of them, or combine them with the tool that wrote them",
+                )
+        covered, total = covered + part.covered, total + part.total
+    return Coverage(covered, total, 100 * covered / total if total else None)
+
+
+def _sum(usages: Sequence[Usage]) -> Usage | None:
+    """Return what runs cost together, as far as they say."""
+    if len(usages) < 2:
+        return usages[0] if usages else None
+    stated = [msgspec.structs.asdict(usage) for usage in usages]
+    return Usage(
+        **{
+            name: sum(values) if values else None
+            for name in Usage.__struct_fields__
+            for values in [[one[name] for one in stated if one[name] is not None]]
+        }
+    )

@@ -1,0 +1,185 @@
+"""A snapshot's files as a new branch of the person's own repository.
+
+Nothing there but the branch and what it needs is written: objects go in as one pack, the
+branch is made only where there is none, and no work tree, index or hook has a part in it.
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from ...errors import NotFoundError, RefusedError
+from ..git.borrowed import borrowed
+from ..git.command import Git, GitError, said_by
+from ..git.repositories import Repository, common_directory, git_directory
+from .entries import LeftOut, Snapshot
+from .head_entries import HeadEntry, entries_kept
+from .objects import blobs_of
+from .store import FILES, Store
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+
+def make_branch(
+    store: Store,
+    snapshot: Snapshot,
+    root: Path,
+    name: str,
+    *,
+    message: str,
+    own: Collection[str],
+) -> tuple[str, list[LeftOut]]:
+    """Make a branch whose newest commit holds a snapshot's files.
+
+    Return that commit, and what it does not hold as it was. It follows the commit that
+    is checked out, where there is one, and has its entry for what the snapshot left out
+    and for `own` paths, of which none speaks. Raise `RefusedError` for a name that is
+    taken or no name, and without a repository.
+    """
+    directory = git_directory(root / ".git")
+    if directory is None:
+        raise NotFoundError(
+            f"{root} is no git repository",
+            hint="without --branch the files come into a new folder",
+        )
+    directory = (root / directory).resolve()
+    theirs = Git(directory, store.git.environment)
+    ref = f"refs/heads/{name}"
+    try:
+        named = store.git.run("check-ref-format", "--branch", name)
+    except GitError:
+        named = b""
+    if named.rstrip(b"\n") != os.fsencode(name):
+        raise RefusedError(f"{name[:80]!r} cannot be a branch's name")
+    if theirs.run("rev-parse", "--show-object-format").strip() != b"sha1":
+        raise RefusedError(f"{root}: only repositories with SHA-1 can take a branch")
+    if theirs.run("for-each-ref", "--format=x", ref):
+        raise RefusedError(f"there is a branch {name} already", branch=name)
+    head = _head(theirs)
+    repository = Repository(root, directory, common_directory(directory))
+    with borrowed(repository, theirs.environment) as git:
+        entries = _entries(git, head)
+        with store.blobs() as ours, blobs_of(git) as blob:
+
+            def theirs_or_nothing(oid: str) -> bytes:
+                # A partial clone does not have all, and nothing is fetched for this.
+                try:
+                    return blob(oid)
+                except GitError:
+                    return b""
+
+            kept, left = entries_kept(
+                snapshot, entries, own=own, their_blob=theirs_or_nothing, our_blob=ours
+            )
+    objects = repository.common / "objects"
+    tree = _tree_of(store, snapshot.commit)
+    if kept:
+        tree = _tree_with(store, tree, kept, objects)
+    _hand_over(store, tree, head, objects)
+    parents = ["-p", head] if head else []
+    made = theirs.run_in(
+        directory,
+        "commit-tree",
+        tree,
+        *parents,
+        given=message.encode(),
+        variables=dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "sprintlog")
+        | dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "sprintlog@localhost"),
+        umask=-1,
+    )
+    new = made.decode().strip()
+    theirs.run_in(directory, "update-ref", ref, new, "0" * 40, umask=-1)
+    return new, left
+
+
+def _tree_of(store: Store, commit: str) -> str:
+    listed = store.git.run("ls-tree", "-d", "--format=%(objectname)", commit, FILES)
+    return listed.decode().strip() or EMPTY_TREE
+
+
+def _head(theirs: Git) -> str:
+    """Return the commit that is checked out; nothing before the first one."""
+    try:
+        return theirs.run("rev-parse", "--verify", "-q", "HEAD^{commit}").decode().strip()
+    except GitError:
+        return ""
+
+
+def _entries(theirs: Git, head: str) -> dict[str, HeadEntry]:
+    """Return all paths of a commit."""
+    found = {}
+    listed = theirs.run("ls-tree", "-r", "-z", "--full-tree", head) if head else b""
+    for line in filter(None, listed.split(b"\0")):
+        about, _, path = line.partition(b"\t")
+        mode, _, oid = about.split()
+        found[os.fsdecode(path)] = HeadEntry(int(mode, 8), oid.decode())
+    return found
+
+
+def _tree_with(
+    store: Store, tree: str, entries: Mapping[str, HeadEntry], objects: Path
+) -> str:
+    """Make a tree with other entries in it, among another repository's objects."""
+    lines = b"".join(
+        b"%o %s\t%s\0" % (mode, oid.encode(), os.fsencode(path))
+        for path, (mode, oid) in entries.items()
+    )
+    with tempfile.TemporaryDirectory(dir=store.folder) as folder:
+        own = {
+            "GIT_INDEX_FILE": f"{folder}/index",
+            "GIT_OBJECT_DIRECTORY": str(objects),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _listed(store.git.folder / "objects"),
+        }
+
+        def call(*arguments: str, given: bytes = b"") -> bytes:
+            return store.git.run_in(
+                store.git.folder, *arguments, given=given, variables=own, umask=-1
+            )
+
+        call("read-tree", tree)
+        call("update-index", "-z", "--index-info", given=lines)
+        return call("write-tree", "--missing-ok").decode().strip()
+
+
+def _listed(folder: Path) -> str:
+    """Return a folder as it stands in a list of them: a colon in it is no end."""
+    quoted = str(folder).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{quoted}"'
+
+
+def _hand_over(store: Store, tree: str, head: str, objects: Path) -> None:
+    """Put a tree and what of it is not there yet into another repository, as one pack.
+
+    The other one's settings are not read for that.
+    """
+    meant = f"{tree}\n^{head}" if head else tree
+    call = ["pack-objects", "--revs", "--stdout", "-q"]
+    with tempfile.TemporaryFile(dir=store.folder) as pack:
+        _pipe(store.git, call, meant, pack.fileno(), objects)
+        pack.seek(0)
+        done = subprocess.run(
+            store.git.command("index-pack", "--stdin", "--fix-thin"),
+            cwd=store.git.folder,
+            env=store.git.settings(GIT_OBJECT_DIRECTORY=str(objects)),
+            stdin=pack,
+            capture_output=True,
+            check=False,
+        )
+    if done.returncode:
+        raise GitError(said_by(done.stderr, done.returncode))
+
+
+def _pipe(git: Git, arguments: list[str], given: str, out: int, objects: Path) -> None:
+    done = subprocess.run(
+        git.command(*arguments),
+        cwd=git.folder,
+        env=git.settings(GIT_ALTERNATE_OBJECT_DIRECTORIES=_listed(objects)),
+        input=f"{given}\n".encode(),
+        stdout=out,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode:
+        raise GitError(said_by(done.stderr, done.returncode))

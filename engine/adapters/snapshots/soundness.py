@@ -1,0 +1,211 @@
+"""Whether the store's files are what was written, and what is done when they are not.
+
+Each pack ends with a checksum of itself, so that a bit that turned over is found without
+unpacking anything. Mending gets all that is whole out of a damaged pack, and sets the pack
+aside: what is missing then is stored again when a tree still has it.
+"""
+
+import os
+import random
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EIO
+from hashlib import sha1
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from ..folders import opened
+from ..git.command import Git, GitError
+from .objects import DamagedError, Objects, object_id
+
+CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+HEAD = b"ref: refs/heads/master\n"
+FIXED = {"config": CONFIG, "HEAD": HEAD}
+"""What never changes, so that it can be written anew."""
+_SUM = 20
+_CHUNK = 1 << 20
+_REF = re.compile(rb"[0-9a-f]{40}\n")
+
+
+class Unsound(NamedTuple):
+    """A file of the store that is not what was written."""
+
+    path: Path
+    what: str
+
+
+def unsound(folder: Path, *, bytes_max: int | None = None) -> list[Unsound]:
+    """Return what of a store is damaged; files that are gone by then are not.
+
+    With `bytes_max` some packs are looked at, by chance, where there is more than that.
+    """
+    found = [*_small(folder)]
+    packs = sorted((folder / "objects" / "pack").glob("*.pack"))
+    if bytes_max is not None:
+        random.shuffle(packs)
+    room = bytes_max
+    for pack in packs:
+        try:
+            size = pack.stat().st_size
+            if room is not None and size > room:
+                continue
+            room = None if room is None else room - size
+            what = _problem_of(pack)
+        except FileNotFoundError:
+            continue  # Packs were put together in the meantime.
+        if what is not None:
+            found.append(Unsound(pack, what))
+    return found
+
+
+def mend(git: Git, aside: Path) -> None:
+    """Save what is whole from damaged files, and set these aside; the lock must be held."""
+    objects = Objects(git)
+    try:
+        for path, _ in unsound(git.folder):
+            if path.name in FIXED:
+                _write(path, FIXED[path.name])
+            elif path.suffix != ".pack":
+                _set_aside([path], aside)
+            elif not _is_whole(path) or not _index_anew(git, path):
+                for oid, content in _whole_objects(git, objects, path):
+                    _write(git.folder / "objects" / oid[:2] / oid[2:], content)
+                _set_aside([*path.parent.glob(f"{path.stem}.*")], aside)
+    finally:
+        objects.close()
+
+
+def _small(folder: Path) -> Iterator[Unsound]:
+    """Yield what is damaged but for packs."""
+    for name, content in FIXED.items():
+        if _read(folder / name) != content:
+            yield Unsound(folder / name, "is not as it was made")
+    for ref in (folder / "refs" / "snapshots").glob("[0-9a-f]*"):
+        named = None if ref.suffix == ".lock" else _read(ref)
+        if named is not None and not _REF.fullmatch(named):
+            yield Unsound(ref, "names no snapshot")
+    for loose in (folder / "objects").glob("[0-9a-f][0-9a-f]/*"):
+        if not loose.name.startswith("tmp_") and not _is_object(loose):
+            yield Unsound(loose, "is not the object that it is named for")
+
+
+def _problem_of(pack: Path) -> str | None:
+    if not _is_whole(pack):
+        return "is not what was written"
+    index = pack.with_suffix(".idx")
+    if not index.exists():
+        return "has lost its index"
+    is_its_own = _tail(index, 2 * _SUM)[:_SUM] == _tail(pack, _SUM)
+    if not is_its_own or not _is_whole(index):
+        return "has an index that is not what was written"
+    return None
+
+
+def _is_whole(path: Path) -> bool:
+    """Tell whether a file ends with the checksum of what comes before."""
+    with _reading(path) as file:
+        left = os.fstat(file.fileno()).st_size - _SUM
+        counted = sha1(usedforsecurity=False)
+        while left > 0:
+            content = file.read(min(left, _CHUNK))
+            if not content:
+                return False
+            counted.update(content)
+            left -= len(content)
+        return counted.digest() == file.read()
+    return False
+
+
+def _tail(path: Path, length: int) -> bytes:
+    with _reading(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(size - length, 0))
+        return file.read()
+    return b""
+
+
+def _is_object(loose: Path) -> bool:
+    content = _read(loose)
+    if content is None:
+        return True
+    try:
+        head, _, body = zlib.decompress(content).partition(b"\0")
+    except zlib.error:
+        return False
+    kind = head.split(b" ")[0].decode(errors="replace")
+    return object_id(kind, body) == loose.parent.name + loose.name
+
+
+def _index_anew(git: Git, pack: Path) -> bool:
+    """Make a pack's index from the pack; tell whether that could be done."""
+    pack.with_suffix(".rev").unlink(missing_ok=True)
+    pack.with_suffix(".idx").unlink(missing_ok=True)
+    try:
+        git.run("index-pack", str(pack))
+    except GitError:
+        return False
+    return True
+
+
+def _whole_objects(git: Git, objects: Objects, pack: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what of a pack is whole, as it is stored by itself."""
+    listed = b""
+    if (index := _read(pack.with_suffix(".idx"))) is not None:
+        try:
+            listed = git.run("show-index", given=index)
+        except GitError:
+            listed = b""
+    for line in listed.splitlines():
+        oid = line.split()[1].decode()
+        try:
+            kind, content = objects.read(oid)
+        except DamagedError:
+            continue
+        yield oid, zlib.compress(b"%s %d\0" % (kind.encode(), len(content)) + content, 1)
+
+
+def _set_aside(paths: list[Path], aside: Path) -> None:
+    aside.mkdir(mode=0o700, exist_ok=True)
+    for path in paths:
+        os.replace(path, aside / path.name)
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    draft = path.with_name(f"tmp_{path.name}")
+    descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+    os.replace(draft, path)
+    with opened(path.parent) as folder:
+        os.fsync(folder)
+
+
+def _read(path: Path) -> bytes | None:
+    """Return a file's bytes, none of one that the disk has lost; None without a file."""
+    try:
+        with _reading(path) as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    return b""
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[IO[bytes]]:
+    """Hold a file open; what is in the block ends where a disk does not give it back.
+
+    Any other error may be over in a moment: nothing is set aside for that.
+    """
+    try:
+        with open(path, "rb") as file:
+            yield file
+    except OSError as error:
+        if error.errno != EIO:
+            # Where it was only read, it does not know what.
+            error.filename = error.filename or os.fspath(path)
+            raise

@@ -1,0 +1,271 @@
+"""The store of snapshots: a bare git repository, in which each stands alone."""
+
+import os
+import re
+import shutil
+import stat
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from ...errors import (
+    NotFoundError,
+    RefusedError,
+    SprintlogError,
+    UnreadableError,
+)
+from ...log.stores.descriptors import give_back
+from ...log.stores.waiting import Wait, take
+from ..folders import is_sound, opened
+from ..git.command import Git, GitError
+from .entries import Snapshot, assemble, decode
+from .objects import DamagedError, Objects, blobs_of
+from .soundness import FIXED, Unsound, mend, unsound
+
+FILES, MANIFEST = "files", "manifest"
+"""What a commit's tree holds: the work tree's files, and what a git tree cannot say."""
+REFS = "refs/snapshots/"
+STORE = "store.git"
+ASIDE = "damaged"
+"""The folder, beside the store, of files that are not what was written."""
+SEE = "`sprintlog verify --full` tells what of the snapshots is damaged"
+PACKS_MAX = 40
+"""More packs than this are put together."""
+_WAIT = Wait()
+_held: set[tuple[int, Path]] = set()
+"""The locks of this process, by thread: whoever holds one may take it again."""
+_ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
+
+
+class Store:
+    """Keeps snapshots in a folder; nothing of it is ever inside of a snapshot."""
+
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], wait: Wait = _WAIT
+    ) -> None:
+        self.folder = folder
+        self._wait = wait
+        self.git = Git(folder / STORE, environment)
+
+    @property
+    def exists(self) -> bool:
+        """Tell whether a snapshot was ever taken."""
+        return self.git.folder.is_dir()
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the one lock under which snapshots are made, dropped and brought back."""
+        own = threading.get_ident(), self.folder
+        if own in _held:
+            yield
+            return
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(
+            self.folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
+        )
+        try:
+            place = self.folder / "lock"
+            try:
+                take(descriptor, place, self._wait)
+            except OSError as error:
+                raise RefusedError(f"{place}: no lock: {error.strerror}") from error
+            _held.add(own)
+            yield
+        finally:
+            _held.discard(own)
+            give_back(descriptor)
+
+    def make(self) -> None:
+        """Make the store where there is none; the lock must be held."""
+        if self.exists:
+            return
+        draft = Git(self.folder / "store.new", self.git.environment)
+        shutil.rmtree(draft.folder, ignore_errors=True)
+        draft.folder.mkdir(mode=0o700)
+        draft.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
+        for name, content in FIXED.items():
+            (draft.folder / name).write_bytes(content)
+        draft.folder.rename(self.git.folder)
+        sync_folder(self.folder)
+
+    def sync(self) -> None:
+        """Make the names of what git wrote durable; it sees to the bytes itself."""
+        for name in ("refs", "refs/snapshots", "objects/pack"):
+            sync_folder(self.git.folder / name)
+
+    def snapshots(self) -> dict[str, str]:
+        """Return every snapshot's commit with the name of its ref."""
+        if not self.exists:
+            return {}
+        listed = self.git.run("for-each-ref", "--format=%(objectname) %(refname)", REFS)
+        return dict(line.split(" ", 1) for line in listed.decode().splitlines())
+
+    def read(self, commit: str) -> Snapshot:
+        """Return a snapshot; raise `NotFoundError` when the store does not hold it."""
+        if not _ID.fullmatch(commit) or not self.exists:
+            raise _missing(commit)
+        try:
+            listed = self.git.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
+        except GitError as error:
+            raise _missing(commit) from error
+        files = []
+        manifest = ""
+        for line in filter(None, listed.split(b"\0")):
+            about, _, name = line.partition(b"\t")
+            mode, _, oid, length = about.split()
+            # Of an object that is missing git tells no size.
+            size = int(length) if length.isdigit() else 0
+            path = os.fsdecode(name)
+            if path == MANIFEST:
+                manifest = oid.decode()
+            elif path.startswith(f"{FILES}/") and is_sound(path):
+                files.append((path[6:], int(mode, 8), oid.decode(), size))
+            else:
+                raise UnreadableError(
+                    f"snapshot {commit}: {path!r} cannot be a file's path"
+                )
+        try:
+            with self.blobs() as blob:
+                stored = decode(blob(manifest))
+        except DamagedError as error:
+            raise UnreadableError(f"snapshot {commit[:12]} is damaged", hint=SEE) from error
+        return assemble(commit, files, stored)
+
+    def unsound(self, *, bytes_max: int | None = None) -> list[Unsound]:
+        """Return which of the store's files are not what was written."""
+        return unsound(self.git.folder, bytes_max=bytes_max) if self.exists else []
+
+    def damaged(self, oids: Iterable[str]) -> set[str]:
+        """Return which of these files' bytes are missing or damaged; all are read."""
+        found = set()
+        objects = Objects(self.git)
+        try:
+            for oid in sorted(set(oids)):
+                try:
+                    objects.read(oid)
+                except DamagedError:
+                    found.add(oid)
+        finally:
+            objects.close()
+        return found
+
+    def mend(self) -> None:
+        """Set damaged files aside and save what is whole of them; the lock must be held.
+
+        The next snapshot reads all of its tree, and so stores again what was lost of it.
+        """
+        for known in self.folder.glob("known-*"):
+            known.unlink(missing_ok=True)
+        mend(self.git, self.folder / ASIDE)
+
+    def hold(self, commits: Iterable[str]) -> None:
+        """Give a name again to snapshots that lost theirs; the lock must be held."""
+        listed = self.snapshots()
+        lost = sorted({commit for commit in commits if commit not in listed})
+        objects = Objects(self.git)
+        try:
+            for commit in lost:
+                with suppress(DamagedError):
+                    objects.read(commit)
+                    self.git.run("update-ref", f"{REFS}{uuid4().hex}", commit)
+        finally:
+            objects.close()
+
+    @contextmanager
+    def blobs(self) -> Iterator[Callable[[str], bytes]]:
+        """Give a function from ids to bytes, for as long as this is held."""
+        with blobs_of(self.git) as blob:
+            yield blob
+
+    def diff(
+        self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()
+    ) -> bytes:
+        """Return the lines in which the files of two snapshots differ."""
+        call = ["diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-renames"]
+        call += ["--no-color", "--src-prefix=", "--dst-prefix="]
+        meant = [f":(literal){FILES}/{path}" for path in paths or [""]]
+        meant += [f":(literal,exclude){FILES}/{path}" for path in sorted(without)]
+        return self.git.run(*call, one, other, "--", *meant)
+
+    def drop(self, commits: Sequence[str]) -> None:
+        """Forget snapshots; the lock must be held."""
+        known = self.snapshots()
+        self._unlock()
+        wish = "".join(f"delete {known[c]}\0{c}\0" for c in commits if c in known)
+        if wish:
+            self.git.run("update-ref", "-z", "--stdin", given=wish.encode())
+
+    def tidy(self) -> None:
+        """Give back the room of what was dropped; the lock must be held."""
+        for left in (self.git.folder / "objects" / "pack").glob("tmp_*"):
+            left.unlink(missing_ok=True)
+        try:
+            self.git.run("repack", "-a", "-d", "-q", "--no-write-bitmap-index")
+        except GitError:
+            self._repack_what_is_there()
+        self.git.run("prune", "--expire=now")
+
+    def _repack_what_is_there(self) -> None:
+        """Put all into one pack, although something is missing."""
+        self.drop([commit for commit in self.snapshots() if not self._can_be_read(commit)])
+        call = ("rev-list", "--objects", "--missing=print", "--all")
+        listed = self.git.run(*call).splitlines()
+        oids = [line.split()[0] for line in listed if not line.startswith(b"?")]
+        folder = self.git.folder / "objects" / "pack"
+        old = {path.stem for path in folder.glob("*.pack")}
+        given = b"".join(oid + b"\n" for oid in oids)
+        made = self.git.run("pack-objects", "-q", str(folder / "pack"), given=given)
+        for name in old - {f"pack-{name}" for name in made.decode().split()}:
+            for path in sorted(folder.glob(f"{name}.*")):
+                path.unlink()
+
+    def _can_be_read(self, commit: str) -> bool:
+        try:
+            self.read(commit)
+        except SprintlogError:
+            return False
+        return True
+
+    def _unlock(self) -> None:
+        """Remove locks of a git that was killed: whoever holds ours is alone here."""
+        for left in (
+            *self.git.folder.glob("*.lock"),
+            *self.git.folder.glob("refs/**/*.lock"),
+        ):
+            left.unlink(missing_ok=True)
+
+    def gather(self) -> None:
+        """Put packs together when there are many; the lock must be held."""
+        packs = list((self.git.folder / "objects" / "pack").glob("*.pack"))
+        if len(packs) > PACKS_MAX:
+            self.git.run("repack", "--geometric=2", "-d", "-q")
+
+    def bytes_used(self) -> int:
+        """Return how much room the store takes."""
+        return sum(
+            status.st_size
+            for path in self.git.folder.rglob("*")
+            if stat.S_ISREG((status := path.lstat()).st_mode)
+        )
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    with opened(folder) as descriptor:
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            # It only knows a number.
+            error.filename = os.fspath(folder)
+            raise
+
+
+def _missing(commit: str) -> NotFoundError:
+    return NotFoundError(
+        f"the store holds no snapshot {commit[:40]}",
+        hint="it was pruned, taken on another machine, or the store is damaged, which "
+        "`sprintlog verify --full` tells",
+        snapshot=commit,
+    )

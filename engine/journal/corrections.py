@@ -1,0 +1,113 @@
+"""What somebody put right in progress.json by hand, as facts: each part by itself.
+
+It is what they changed since the version they had, so what happened here meanwhile stays.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from ..log.fact import Fact
+from . import events as f
+from .document import Document
+from .intake.foreign import shape_of, take_document
+from .state.shapes import Entry, Learning, Pattern
+
+Part = TypeVar("Part", Entry, Learning, Pattern)
+
+
+class Correction(NamedTuple):
+    """What an edit comes to."""
+
+    facts: list[Fact]
+    adopted: tuple[str, ...]
+    """The parts that are as they were edited now."""
+    left: tuple[str, ...]
+    """What is not, each with the reason."""
+
+
+def correct(ours: Document, base: Document, theirs: dict[str, Any]) -> Correction:
+    """Return what an edited and checked file makes true; `base` is what was edited."""
+    left: list[str] = []
+    # Its words on parts that differ are of an import, which changes none.
+    new = take_document(ours, theirs).facts
+    entries = _changed(Entry, "entries", ours.entries, base.entries, theirs, left)
+    learnings = _changed(
+        Learning, "learnings", ours.learnings, base.learnings, theirs, left
+    )
+    patterns = _changed(Pattern, "patterns", ours.patterns, base.patterns, theirs, left)
+    for field, recorded in (
+        ("created_at", base.created_at),
+        ("project_name", base.project_name),
+    ):
+        if theirs.get(field, "") != recorded:
+            left.append(f"{field}: it was said when the journal began")
+    moved = [x for x in entries if _is_another(x, ours)]
+    left += [f"{x.id}: its PRD and its iteration are what its id says" for x in moved]
+    fact = f.JournalCorrected(
+        tuple(x for x in entries if x not in moved), tuple(learnings), tuple(patterns)
+    )
+    corrected: list[Entry | Learning | Pattern] = [
+        *fact.entries,
+        *fact.learnings,
+        *fact.patterns,
+    ]
+    # What is put right says all of a learning: its uses, and whether it holds.
+    counted = {x.id for x in fact.learnings}
+    about = [getattr(x, "learning_id", None) for x in new]
+    new = [x for x, id_ in zip(new, about, strict=True) if id_ not in counted]
+    adopted = (*(x.id for x in corrected), *(x.type for x in new))
+    return Correction([*new, *([fact] if corrected else [])], adopted, tuple(left))
+
+
+def _changed(
+    kind: type[Part],
+    name: str,
+    ours: Sequence[Part],
+    base: Sequence[Part],
+    theirs: dict[str, Any],
+    left: list[str],
+) -> list[Part]:
+    """Return the parts that were edited and can be put right; tell of the others."""
+    now: dict[str, Part] = {part.id: part for part in reversed(ours)}
+    then: dict[str, Part] = {part.id: part for part in reversed(base)}
+    changed: list[Part] = []
+    seen: set[str] = set()
+    for index, data in enumerate(theirs.get(name, ())):
+        part = shape_of(kind, data, field=f"{name}[{index}]")
+        before, current = then.get(part.id), now.get(part.id)
+        if part.id in seen or before is None or current is None or part == before:
+            seen.add(part.id)
+            continue
+        seen.add(part.id)
+        if current == part:
+            continue
+        if _without_uses(current) != _without_uses(before):
+            left.append(f"{part.id}: it was changed here since then as well")
+        else:
+            changed.append(_with_uses(part, before, current))
+    left += [
+        f"{id_}: nothing that was recorded is taken out" for id_ in then if id_ not in seen
+    ]
+    return changed
+
+
+def _is_another(entry: Entry, ours: Document) -> bool:
+    recorded = ours.entry(entry.id)
+    said = (entry.prd_id, entry.iteration)
+    return recorded is None or said != (recorded.prd_id, recorded.iteration)
+
+
+def _without_uses(part: Part) -> Part:
+    return replace(part, times_referenced=0) if isinstance(part, Learning) else part
+
+
+def _with_uses(part: Part, before: Part, now: Part) -> Part:
+    """Return a learning with the uses that were counted since it was edited."""
+    if isinstance(part, Learning):
+        assert isinstance(before, Learning)
+        assert isinstance(now, Learning)
+        since = now.times_referenced - before.times_referenced
+        return replace(part, times_referenced=part.times_referenced + since)
+    return part

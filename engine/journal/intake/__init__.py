@@ -1,0 +1,1 @@
+"""What others left behind as a journal."""

@@ -1,0 +1,205 @@
+"""Taking in a progress.json of another tool: what of it is new, and what is wrong with it.
+
+Entries, learnings and patterns are matched by their ids; the second of the same id is
+matched with the second. So the same file again brings nothing new.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec.structs import asdict
+
+from ...errors import RefusedError
+from ...log.fact import Fact, converted
+from .. import events as f
+from ..document import Document
+from ..state.checks import check_entry, check_learning, check_pattern, event_time
+from ..state.ids import entry_id
+from ..state.shapes import Context, Entry, Learning, Observation, Pattern, Shape
+
+FIRST_SCHEMA = (1, 0)
+_SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
+
+Data = dict[str, Any]
+Kind = TypeVar("Kind", bound=Shape)
+Part = TypeVar("Part", Entry, Learning, Pattern)
+
+_CHECKS: dict[type[Shape], tuple[str, Any]] = {
+    Entry: ("entries", check_entry),
+    Learning: ("learnings", check_learning),
+    Pattern: ("patterns", check_pattern),
+}
+_COUNTED = {"times_referenced", "still_valid"}
+"""What later facts say of a learning."""
+
+
+class Taken(NamedTuple):
+    """What a document brings."""
+
+    facts: list[Fact]
+    problems: list[str]
+    """What of it differs from what was recorded, and is not taken."""
+
+
+def schema_version(text: str) -> tuple[int, int]:
+    """Return the version of a schema; raise `RefusedError` unless it is 1.x (P21)."""
+    match = _SCHEMA.fullmatch(text)
+    version = (int(match[1]), int(match[2])) if match else (0, 0)
+    if version >= (2, 0):
+        raise RefusedError(
+            f"version: progress.json version {text} is too new", field="version"
+        )
+    if version < FIRST_SCHEMA:
+        problem = "1.0 is the first" if match else "must be two numbers, like 1.0"
+        raise RefusedError(f"version: {text[:40]!r}: {problem}", field="version")
+    return version
+
+
+def shape_of(kind: type[Kind], data: object, *, field: str) -> Kind:
+    """Return an object of progress.json; the fields that no shape has are its extra."""
+    return converted(_gathered(kind, data), kind, field=field)
+
+
+def _gathered(kind: type[Shape], data: Any) -> Any:
+    if not isinstance(data, dict):
+        return data
+    known = set(kind.__struct_fields__) - {"extra"}
+    given: Data = {
+        # The schema takes 1.0 for a whole number.
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in data.items()
+        if name in known
+    }
+    if extra := {name: value for name, value in data.items() if name not in known}:
+        given["extra"] = extra
+    if kind is Entry:
+        found = given.setdefault("observations", [])
+        if isinstance(found, list):
+            given["observations"] = [_gathered(Observation, one) for one in found]
+        if "context" in given:
+            given["context"] = _gathered(Context, given["context"])
+    if kind is Learning:
+        given.setdefault("still_valid", True)
+    return given
+
+
+def take_document(ours: Document, theirs: Data) -> Taken:
+    """Return what a checked document has beyond ours, as facts with their own times."""
+    problems: list[str] = []
+    facts = [*_of_the_file(ours, theirs, problems)]
+    for entry, index, recorded in _matched(Entry, theirs, ours.entries):
+        if recorded is None:
+            facts.append(f.EntryRecorded(entry))
+        else:
+            problems += _differences("entries", index, entry, recorded)
+    for learning, index, learned in _matched(Learning, theirs, ours.learnings):
+        if learned is None:
+            facts.append(f.LearningAdded(learning))
+        else:
+            facts += _of_learning(ours, learning, learned)
+            problems += _differences("learnings", index, learning, learned)
+            problems += _counted_less(index, learning, learned)
+    for pattern, index, discovered in _matched(Pattern, theirs, ours.patterns):
+        if discovered is None:
+            facts.append(f.PatternDiscovered(pattern))
+        else:
+            problems += _differences("patterns", index, pattern, discovered)
+    return Taken(facts, problems)
+
+
+def remarks(document: Document) -> Iterator[str]:
+    """Yield what documents of other tools have and our commands refuse."""
+    for list_name in ("entries", "learnings", "patterns"):
+        seen: set[str] = set()
+        for index, part in enumerate(getattr(document, list_name)):
+            if part.id in seen:
+                yield f"{list_name}[{index}].id: {part.id} was there before"
+            seen.add(part.id)
+    for index, entry in enumerate(document.entries):
+        if entry.id != (due := entry_id(entry.prd_id, entry.iteration)):
+            yield f"entries[{index}].id: {entry.id} would be {due} by PRD and iteration"
+        for number, observation in enumerate(entry.observations):
+            named = observation.related_learning_id
+            if named and document.learning(named) is None:
+                where = f"entries[{index}].observations[{number}]"
+                yield f"{where}.related_learning_id: there is no learning {named}"
+    for index, learning in enumerate(document.learnings):
+        named = learning.source_entry_id
+        if named and document.entry(named) is None:
+            yield f"learnings[{index}].source_entry_id: there is no entry {named}"
+
+
+def _of_the_file(ours: Document, theirs: Data, problems: list[str]) -> Iterator[Fact]:
+    """Yield what is new about the file itself."""
+    version, created_at = theirs["version"], theirs["created_at"]
+    name = theirs.get("project_name", "")
+    own = {"version", "created_at", "project_name", "entries", "learnings", "patterns"}
+    extra = {key: value for key, value in theirs.items() if key not in own}
+    raised = schema_version(version)
+    event_time(created_at, field="created_at")
+    if not ours.version:
+        yield f.JournalOpened(created_at, name, version, extra=extra)
+        return
+    for field, said, recorded in (
+        ("created_at", created_at, ours.created_at),
+        ("project_name", name, ours.project_name),
+    ):
+        if said != recorded:
+            problems.append(f"{field}: {recorded or 'nothing'} was recorded and stays")
+    merged = {**ours.extra, **extra}
+    if raised > schema_version(ours.schema):
+        yield f.JournalRaised(version, merged)
+    elif merged != ours.extra:
+        yield f.JournalRaised(ours.schema, merged)
+
+
+def _matched(
+    kind: type[Part], theirs: Data, ours: Iterable[Part]
+) -> Iterator[tuple[Part, int, Part | None]]:
+    """Yield what a list of theirs holds, with its index and what we have of it."""
+    name, check = _CHECKS[kind]
+    known: dict[str, list[Part]] = defaultdict(list)
+    for part in ours:
+        known[part.id].append(part)
+    seen: dict[str, int] = defaultdict(int)
+    for index, data in enumerate(theirs.get(name, ())):
+        part = shape_of(kind, data, field=f"{name}[{index}]")
+        try:
+            check(part)
+        except RefusedError as error:
+            problem = error.message.partition(": ")[2]
+            path = str(error.fields["field"]).partition(".")[2]
+            field = f"{name}[{index}].{path}"
+            raise RefusedError(f"{field}: {problem}", field=field) from error
+        same = known[part.id]
+        number = seen[part.id]
+        seen[part.id] += 1
+        yield part, index, same[number] if number < len(same) else None
+
+
+def _differences(name: str, index: int, theirs: Part, ours: Part) -> Iterator[str]:
+    before, after = asdict(ours), asdict(theirs)
+    for field in before:
+        if before[field] != after[field] and field not in _COUNTED:
+            yield f"{name}[{index}].{field}: differs from what was recorded, which stays"
+
+
+def _counted_less(index: int, theirs: Learning, ours: Learning) -> Iterator[str]:
+    if theirs.times_referenced < ours.times_referenced:
+        counted = ours.times_referenced
+        yield f"learnings[{index}].times_referenced: {counted} were counted"
+    if theirs.still_valid and not ours.still_valid:
+        yield f"learnings[{index}].still_valid: it was retired and stays so"
+
+
+def _of_learning(document: Document, theirs: Learning, ours: Learning) -> Iterator[Fact]:
+    """Yield what happened to a learning since; of several of an id to the first."""
+    if document.learning(ours.id) is not ours:
+        return
+    more = theirs.times_referenced - ours.times_referenced
+    if more > 0:
+        yield f.LearningReferenced(ours.id, times=more)
+    if ours.still_valid and not theirs.still_valid:
+        yield f.LearningRetired(ours.id)

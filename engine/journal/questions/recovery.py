@@ -1,0 +1,133 @@
+"""What to do after a failure: try again with what helped before, or ask a person.
+
+It proposes nothing else; other ways are recorded when somebody chose them (P22).
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from ..document import Document
+from ..similarity import ALIKE, similarity
+from ..state import words
+from ..state.shapes import Entry, Observation
+from .queries import entries_of, last_entry, learnings_of_type
+
+FAILURES_MAX = 3
+"""After so many unsuccessful entries a person has to look."""
+NOTHING_FOUND = "No automated recovery found"
+
+
+class Recovery(NamedTuple):
+    """What is proposed, and by what."""
+
+    action: str
+    """`retry` or `manual`."""
+    guidance: str
+    failures: int
+    """Unsuccessful entries since the last one that was completed."""
+    entry: str = ""
+    """The entry whose blocker was alike and was resolved later."""
+    learning: str = ""
+    """The learning that says what to do."""
+    similarity: Fraction = Fraction(0)
+
+
+def recover(document: Document, prd_id: str, *, failure: str) -> Recovery:
+    """Return what to do about a failure of a PRD."""
+    failures = unsuccessful(document, prd_id)
+    if failures >= FAILURES_MAX:
+        said = f"PRD {prd_id} has failed {failures} times - needs human review"
+        return Recovery(words.MANUAL, said, failures)
+    found = [
+        *_by_blocker(document, failure, failures),
+        *_by_learning(document, failure, failures),
+    ]
+    # Of several alike the later one: what was learned last is likely to hold still.
+    for kind in ("entry", "learning"):
+        alike = [recovery for recovery in found if getattr(recovery, kind)]
+        if alike:
+            best = max(recovery.similarity for recovery in alike)
+            return [recovery for recovery in alike if recovery.similarity == best][-1]
+    return Recovery(words.MANUAL, NOTHING_FOUND, failures)
+
+
+def unsuccessful(document: Document, prd_id: str) -> int:
+    """Return how many entries of a PRD followed the last one that was completed."""
+    count = 0
+    for entry in entries_of(document, prd_id):
+        count = 0 if entry.status == words.COMPLETED else count + 1
+    return count
+
+
+def failure_of(document: Document, prd_id: str) -> str:
+    """Return what the last entry of a PRD says of its failure; empty for a success."""
+    last = last_entry(document, prd_id)
+    if last is None or last.status == words.COMPLETED:
+        return ""
+    blocked = [o.title for o in last.observations if o.type == words.BLOCKER]
+    return "\n".join([last.summary, *blocked])
+
+
+def _by_blocker(document: Document, failure: str, failures: int) -> Iterator[Recovery]:
+    for index, entry in enumerate(document.entries):
+        for observation in entry.observations:
+            if observation.type != words.BLOCKER:
+                continue
+            alike = similarity(observation.title, failure)
+            if alike < ALIKE:
+                continue
+            guidance = _workaround(document, index, observation)
+            if guidance:
+                yield Recovery(
+                    words.RETRY, guidance, failures, entry=entry.id, similarity=alike
+                )
+
+
+def _workaround(document: Document, index: int, blocker: Observation) -> str:
+    """Return what resolved a blocker: its PRD was completed later on.
+
+    In this order: the learning it names, the guidance of the entry that was completed, a
+    learning of that entry, its summary.
+    """
+    prd_id = document.entries[index].prd_id
+    resolved = next(
+        (
+            entry
+            for entry in document.entries[index + 1 :]
+            if entry.prd_id == prd_id and entry.status == words.COMPLETED
+        ),
+        None,
+    )
+    if resolved is None:
+        return ""
+    named = document.learning(blocker.related_learning_id)
+    if named is not None and named.still_valid:
+        return named.content
+    if resolved.context is not None and resolved.context.recovery_guidance:
+        return resolved.context.recovery_guidance
+    return _learned(document, resolved) or resolved.summary
+
+
+def _learned(document: Document, entry: Entry) -> str:
+    return next(
+        (
+            learning.content
+            for learning in document.learnings
+            if learning.source_entry_id == entry.id and learning.still_valid
+        ),
+        "",
+    )
+
+
+def _by_learning(document: Document, failure: str, failures: int) -> Iterator[Recovery]:
+    for learning in learnings_of_type(document, words.ERROR_WORKAROUND):
+        alike = similarity(f"{learning.content}\n{learning.context}", failure)
+        if alike >= ALIKE:
+            yield Recovery(
+                words.RETRY,
+                learning.content,
+                failures,
+                learning=learning.id,
+                similarity=alike,
+            )

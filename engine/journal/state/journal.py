@@ -1,0 +1,93 @@
+"""What the rules must know of a journal: its ids and counts, none of its texts.
+
+So that recording costs the same, however much was written down before. Whoever wants the
+texts folds the `Document`.
+"""
+
+import msgspec
+
+from ...errors import NotFoundError
+from ...saved import sealed, shape_of, unsealed
+from .ids import next_id
+
+MEANING = 1
+"""Raised when what is saved says something else in the same fields; a test tells."""
+JOURNAL = "journal"
+
+
+class Journal(msgspec.Struct):
+    """The journal at a version of its stream."""
+
+    version: int = 0
+    created_at: str = ""
+    """Empty until it was opened."""
+    project_name: str = ""
+    schema: str = ""
+    """The version of the schema that its file is written by."""
+    worktree: str = ""
+    place: str = ""
+    """Where its file is, below the root of the work tree."""
+    entries: dict[str, int] = {}
+    """The id of every entry, and how many observations it has."""
+    attempts: dict[str, int] = {}
+    """How many entries each PRD has."""
+    iterations: dict[str, int] = {}
+    """The highest iteration of each PRD."""
+    linked: dict[str, list[int]] = {}
+    """By entry the observations, from 1, that name a learning."""
+    learnings: dict[str, bool] = {}
+    """The id of every learning, and whether it still holds."""
+    learning_max: int = -1
+    """The highest number ever given to a learning."""
+    pattern_max: int = -1
+    """The highest number ever given to a pattern."""
+
+    @property
+    def id(self) -> str:
+        """Return what it goes by: there is one in a log."""
+        return JOURNAL
+
+    @property
+    def exists(self) -> bool:
+        """Tell whether anything was ever recorded."""
+        return self.version > 0
+
+    def next_iteration(self, prd_id: str) -> int:
+        """Return the next iteration of a PRD: after the highest, whatever lacks before."""
+        return self.iterations.get(prd_id, 0) + 1
+
+    @property
+    def next_learning_id(self) -> str | None:
+        """Return the id of the next learning (R231); None after the last one."""
+        return next_id("learning", highest=self.learning_max)
+
+    @property
+    def next_pattern_id(self) -> str | None:
+        """Return the id of the next pattern (R232); None after the last one."""
+        return next_id("pattern", highest=self.pattern_max)
+
+    def check_learning(self, learning_id: str, *, field: str = "learning") -> None:
+        """Raise `NotFoundError` unless there is such a learning."""
+        if learning_id not in self.learnings:
+            raise NotFoundError(
+                f"{field}: there is no learning {learning_id[:60]}",
+                hint="`sprintlog learning list` lists them",
+                field=field,
+            )
+
+
+JOURNAL_FORMAT = shape_of(Journal, meaning=MEANING)
+"""A state that was saved in another format is not read again."""
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Journal)
+
+
+def pack(journal: Journal) -> bytes:
+    """Return the state as bytes that `unpack` reads again."""
+    return sealed(_encoder.encode(journal))
+
+
+def unpack(saved: bytes) -> Journal:
+    """Return the state saved by `pack`; raise `msgspec.DecodeError` for anything else."""
+    return _decoder.decode(unsealed(saved))

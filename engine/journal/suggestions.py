@@ -1,0 +1,60 @@
+"""Which learnings an entry suggests, by the specification's rule (R241 to R244, P24)."""
+
+from ..log.fact import Fact
+from .fold import fold
+from .rules import add_learning
+from .state.journal import Journal, pack, unpack
+from .state.shapes import Entry, Learning, Observation
+from .state.words import CODEBASE_PATTERN, ERROR_WORKAROUND
+
+ARCHITECTURE = "architecture"
+TYPES = {
+    "api-issue": "api-convention",
+    "test-failure": "test-pattern",
+    "tooling-friction": "tool-usage",
+    "dependency": "dependency-quirk",
+    ARCHITECTURE: "architecture-constraint",
+}
+"""The type of a learning by the category of its observation."""
+
+Proposal = tuple[int, Learning]
+"""The number of an observation, from 1, and what would be learned from it."""
+
+
+def extract(entry: Entry) -> list[Proposal]:
+    """Return what an entry suggests; observations that name a learning suggest none."""
+    return [
+        (number, _learning(entry, observation))
+        for number, observation in enumerate(entry.observations, 1)
+        if _suggests(observation)
+    ]
+
+
+def add_extracted(journal: Journal, *, proposals: list[Proposal], at: str) -> list[Fact]:
+    """Add what was extracted; each learning gets an id of its own."""
+    ahead = unpack(pack(journal))
+    facts: list[Fact] = []
+    for observation, learning in proposals:
+        added = add_learning(ahead, learning=learning, at=at, observation=observation)
+        fold(ahead, [(ahead.version + 1, at, fact) for fact in added])
+        facts += added
+    return facts
+
+
+def _suggests(observation: Observation) -> bool:
+    return not observation.related_learning_id and (
+        observation.action_taken == "documented" or observation.category == ARCHITECTURE
+    )
+
+
+def _learning(entry: Entry, observation: Observation) -> Learning:
+    fixed = observation.action_taken == "fixed"
+    otherwise = ERROR_WORKAROUND if fixed else CODEBASE_PATTERN
+    return Learning(
+        type=TYPES.get(observation.category, otherwise),
+        content=observation.description or observation.title,
+        context=f"Discovered while working on {entry.prd_id}",
+        source_prd_id=entry.prd_id,
+        source_entry_id=entry.id,
+        still_valid=True,
+    )

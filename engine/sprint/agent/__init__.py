@@ -1,0 +1,1 @@
+"""What an agent is to do now, and what its run means."""

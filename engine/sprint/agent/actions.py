@@ -1,0 +1,108 @@
+"""The answers to what is to be done now: words, and what comes with each."""
+
+import msgspec
+
+from ...errors import InvalidInputError
+from ..state.times import parse
+
+START = "start"
+WORK = "work"
+ITERATE = "iterate"
+HOOKS = "hooks"
+GATE = "gate"
+END = "end"
+RETRY = "retry"
+WAIT = "wait"
+RESUME = "resume"
+COMPLETE = "complete"
+STOP = "stop"
+DONE = "done"
+
+ACTIONS = {
+    START: "the sprint has not begun: `sprint start`",
+    WORK: "`phase start`, hand the prompt to an agent, record how it ended",
+    ITERATE: "`iteration start`, hand the prompt to an agent, record what it did, "
+    "`iteration end`",
+    HOOKS: "run them: `hook-task spawned`, then `hook-task completed` or `failed`",
+    GATE: "hand the prompt to an agent if there is one, then `gate run`",
+    END: "the work is done, and its gate, if it has one, has passed: `phase complete`",
+    RETRY: "the wait after a failure is over: `phase retry`",
+    WAIT: "nothing before `until`",
+    RESUME: "the loop was stopped from outside: `sprint resume`",
+    COMPLETE: "everything is done: `sprint complete`",
+    STOP: "a person is asked for; `why` and `hint` say what for",
+    DONE: "the sprint is completed",
+}
+"""Every answer, and what a loop does with it."""
+
+LIMIT = "limit"
+BREAKPOINT = "breakpoint"
+PAUSED = "paused"
+BLOCKED = "blocked"
+PERSON = "person"
+BUDGET = "budget"
+JUDGE = "judge"
+
+STOPS = {
+    LIMIT: "the iterations that the sprint may take are used up",
+    BREAKPOINT: "a phase with `break: true` was completed",
+    PAUSED: "somebody paused the sprint",
+    BLOCKED: "the sprint cannot go on",
+    PERSON: "a person is needed",
+    BUDGET: "what the loop may spend is spent",
+    JUDGE: "what was measured says that it is to stop",
+}
+"""What a stop can be because of."""
+
+
+class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A hook that is to be run for an iteration."""
+
+    id: str
+    transcript: str
+    """Where its output is kept, seen from the sprint's directory."""
+    workflow: str | None = None
+    prompt: str | None = None
+    command: str | None = None
+    parallel: bool = False
+    """Whether the next iteration may begin while it runs."""
+
+
+class Action(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing to do; what means nothing for it is left out."""
+
+    do: str
+    """A word of `ACTIONS`."""
+    phase: str | None = None
+    """Address of the leaf, or of the phase whose gate is meant."""
+    prompt: str | None = None
+    model: str | None = None
+    attempt: int | None = None
+    """1 for the first time that a leaf is worked on or a gate is run."""
+    resumed: bool = False
+    """The leaf was begun before, and nothing says how that ended."""
+    gated: bool = False
+    """`gate run` comes after this work, before `phase complete`."""
+    until: str | None = None
+    because: str | None = None
+    """Of a stop: a word of `STOPS`."""
+    why: str | None = None
+    hint: str | None = None
+    details: str | None = None
+    """What helps a person to decide."""
+    error: str | None = None
+    """What led to a person being needed, where that is said beside the reason."""
+    iteration: int | None = None
+    """In Ralph mode: the number of the iteration that is meant."""
+    reflection: bool = False
+    """The iteration reflects: nothing moved for as long as the threshold says."""
+    hooks: tuple[HookRun, ...] = ()
+
+
+def is_over(due: str, now: str) -> bool:
+    """Tell whether a time that was waited for has come."""
+    try:
+        return parse(now) >= parse(due)
+    except InvalidInputError:
+        # Another tool wrote it; a wait that nobody can read is none.
+        return True

@@ -1,0 +1,154 @@
+"""What is to be done now: a pure answer from the state of a sprint and the time.
+
+A loop in any language asks, does what the answer says, records what came of it, and
+asks again. What it must know from one question to the next is in the log.
+"""
+
+from ..gates.gate import find_gate, is_due, next_attempt, repair_prompt
+from ..gates.policy import gate_of
+from ..goal.next import run_hooks, work_on_goal
+from ..iterations.loop import is_begun_for
+from ..phases.done_work import done_work
+from ..phases.lifecycle import need_of
+from ..state import words
+from ..state.sprint import Plan, Sprint
+from ..state.transitions import check_exists
+from ..state.tree import Node, gate_is_open, gate_status
+from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
+from .actions import (
+    BLOCKED,
+    COMPLETE,
+    DONE,
+    END,
+    GATE,
+    PERSON,
+    RESUME,
+    RETRY,
+    START,
+    STOP,
+    WAIT,
+    WORK,
+    Action,
+    is_over,
+)
+from .stops import GO_ON, decide_first, leads_on, still, stop_of, text_said, used_up
+
+
+def next_action(sprint: Sprint, *, now: str) -> Action:
+    """Return what is to be done at this time; raise `NotFoundError` without a plan."""
+    check_exists(sprint)
+    plan = sprint.plan
+    # The hooks of an iteration come before anything else, also after the last one.
+    if plan.status in (IN_PROGRESS, COMPLETED) and (hooks := run_hooks(plan)):
+        return hooks
+    if plan.status != IN_PROGRESS:
+        return _of_sprint(plan)
+    leaf = plan.tree.open_leaf()
+    if leaf is None and plan.is_ralph:
+        return work_on_goal(sprint, now)
+    if leaf is None:
+        return decide_first(sprint) or Action(COMPLETE)
+    if leaf.status in FINISHED:
+        return _gate(plan, find_gate(sprint, None))
+    if leaf.is_empty and leaf.status in (PENDING, IN_PROGRESS):
+        is_held = gate_is_open(leaf.data)
+        return _gate(plan, leaf) if is_held else Action(END, phase=leaf.address)
+    if leaf.status == PENDING:
+        goes_on = is_begun_for(plan, leaf.address)
+        return (None if goes_on else used_up(sprint)) or _work(leaf)
+    if leaf.status == BLOCKED and is_due(leaf):
+        return _gate(plan, leaf)
+    if leaf.status != IN_PROGRESS:
+        return _after_failure(leaf, now)
+    return _in_progress(sprint, leaf)
+
+
+def _in_progress(sprint: Sprint, leaf: Node) -> Action:
+    word, is_done = gate_status(leaf.data), done_work(sprint.plan, leaf.address) is not None
+    if word == PASSED or (word is None and is_done):
+        return Action(END, phase=leaf.address)
+    # A gate that was run once knows of work that was done, whoever recorded it.
+    if word is not None and (is_done or word != PENDING):
+        return _gate(sprint.plan, leaf)
+    return _work(leaf)
+
+
+def _of_sprint(plan: Plan) -> Action:
+    """Return what a status other than in-progress asks for."""
+    match plan.status:
+        case words.NOT_STARTED:
+            return Action(START)
+        case words.INTERRUPTED:
+            return Action(RESUME, why=still(plan), hint=GO_ON)
+        case words.COMPLETED:
+            return Action(DONE)
+        case _:
+            return stop_of(plan)
+
+
+def _work(leaf: Node) -> Action:
+    prompt, model = text_said(leaf.data.get("prompt")), _model(leaf)
+    if prompt is None:
+        return Action(
+            STOP,
+            because=PERSON,
+            phase=leaf.address,
+            why=f"phase {leaf.address} has no prompt",
+            hint="skip it, or record by hand what is done",
+        )
+    count = leaf.data.get("retry-count")
+    return Action(
+        WORK,
+        phase=leaf.address,
+        prompt=prompt,
+        model=model,
+        attempt=1 + (count if type(count) is int and count > 0 else 0),
+        resumed=leaf.status == IN_PROGRESS,
+        gated=gate_is_open(leaf.data),
+    )
+
+
+def _gate(plan: Plan, node: Node) -> Action:
+    if gate_of(node).script is None:
+        return Action(
+            STOP,
+            because=PERSON,
+            phase=node.address,
+            why=f"the gate of phase {node.address} has no script",
+            hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
+        )
+    return Action(
+        GATE,
+        phase=node.address,
+        prompt=repair_prompt(plan, node),
+        model=_model(node),
+        attempt=next_attempt(plan, node),
+    )
+
+
+def _after_failure(leaf: Node, now: str) -> Action:
+    due = leaf.data.get("next-retry-at")
+    if isinstance(due, str):
+        is_due = is_over(due, now)
+        return Action(
+            RETRY if is_due else WAIT,
+            phase=leaf.address,
+            until=None if is_due else due,
+            why=text_said(leaf.data.get("error")),
+        )
+    return Action(
+        STOP,
+        because=PERSON if need_of(leaf) else BLOCKED,
+        phase=leaf.address,
+        why=text_said(leaf.data.get("error")) or f"phase {leaf.address} is {leaf.status}",
+        hint=leads_on(leaf),
+    )
+
+
+def _model(node: Node | None) -> str | None:
+    """Return the nearest model named upwards."""
+    while node is not None:
+        if model := text_said(node.data.get("model")):
+            return model
+        node = node.parent
+    return None

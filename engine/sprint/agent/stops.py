@@ -1,0 +1,184 @@
+"""Why a sprint stands still, and what a person can do about it; pure readings."""
+
+from ..events import SprintBlocked, SprintInterrupted, SprintPaused
+from ..goal.settings import max_iterations, min_iterations
+from ..iterations.loop import is_used_up, more_allowed
+from ..phases.lifecycle import leaf_in_need
+from ..queue.requests import listed, undecided_at_end, urgent
+from ..state.sprint import Plan, Sprint
+from ..state.tree import Data, Node, gate_status
+from ..state.words import (
+    BLOCKED,
+    FAILED,
+    INTERRUPTED,
+    NEEDS_HUMAN,
+    PAUSED,
+    PAUSED_AT_BREAKPOINT,
+)
+from . import actions
+from .actions import STOP, Action
+
+_SAYS = {
+    PAUSED: SprintPaused.type,
+    BLOCKED: SprintBlocked.type,
+    INTERRUPTED: SprintInterrupted.type,
+}
+"""Which fact says why the sprint has a status."""
+_BECAUSE = {
+    PAUSED: actions.PAUSED,
+    PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
+    BLOCKED: actions.BLOCKED,
+    NEEDS_HUMAN: actions.PERSON,
+}
+
+
+GO_ON = "`sprintlog sprint resume`; `sprintlog run -- COMMAND` does that itself"
+"""What leads on from a loop that was stopped from outside."""
+
+
+def stop_of(plan: Plan) -> Action:
+    """Return why a sprint that is paused, blocked or waits for a person stands still."""
+    status = plan.status
+    leaf = None if plan.is_at_goal else plan.pointed()
+    why, details, error = still(plan), None, None
+    if status == NEEDS_HUMAN:
+        leaf = leaf_in_need(plan) or leaf
+        data: Data = plan.document if leaf is None else leaf.data
+        needed = data.get("human-needed")
+        needed = needed if isinstance(needed, dict) else {}
+        error = text_said(plan.turns.error if leaf is None else data.get("error"))
+        why = text_said(needed.get("reason")) or error or why
+        details = text_said(needed.get("details"))
+    gate = blocked_gate(leaf) if leaf is not None and status == BLOCKED else None
+    node = gate or leaf
+    return Action(
+        STOP,
+        because=_BECAUSE.get(status, actions.PERSON),
+        phase=node.address if node else None,
+        why=why,
+        details=details,
+        error=error if error != why else None,
+        hint=_hint(status, leaf, gate),
+    )
+
+
+def used_up(sprint: Sprint) -> Action | None:
+    """Return a stop when all iterations that may begin have begun."""
+    if not is_used_up(sprint):
+        return None
+    begun, most = sprint.record.iteration_max, max_iterations(sprint.plan.document)
+    return Action(
+        STOP,
+        because=actions.LIMIT,
+        why=f"iteration {begun} of at most {most} is over",
+        hint=more_allowed(begun),
+    )
+
+
+def decide_first(sprint: Sprint) -> Action | None:
+    """Return a stop before the sprint is finished, for requests to be looked at."""
+    waiting = undecided_at_end(sprint)
+    if not waiting:
+        return None
+    # What is urgent keeps the sprint from being closed, the rest only from closing itself.
+    close = "" if urgent(sprint) else "; `sprintlog sprint complete` leaves them pending"
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"everything is finished; for a decision: {listed(waiting)}",
+        hint=f"`sprintlog queue list --status pending`, decide, then go on{close}",
+    )
+
+
+def decide_at_goal(sprint: Sprint) -> Action | None:
+    """Return a stop where the goal was said to be reached and urgent requests wait."""
+    plan = sprint.plan
+    number = plan.iteration
+    if plan.turns.claimed != number or number < max(1, min_iterations(plan.document)):
+        return None
+    waiting = urgent(sprint)
+    if not waiting:
+        return None
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"the goal is said to be reached; for a decision: {listed(waiting)}",
+        hint="`sprintlog queue list --status pending`, decide, then `sprintlog goal "
+        "complete`, or let the loop look again",
+        iteration=number,
+    )
+
+
+def on_request(sprint: Sprint, *, priority: str) -> Action | None:
+    """Return a stop for requests of this priority or a higher one, before all else."""
+    waiting = urgent(sprint, priority=priority)
+    if not waiting:
+        return None
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"for a decision at once: {listed(waiting)}",
+        hint="`sprintlog queue list --status pending`, and decide",
+    )
+
+
+def still(plan: Plan) -> str:
+    """Return that a sprint stands still, with the reason that was given.
+
+    A document that came in gives none; then it is the error at the pointer.
+    """
+    status = plan.status
+    said = plan.last_said("")
+    reason = None
+    if said is not None and said[0] == _SAYS.get(status):
+        reason = text_said(said[1].get("reason"))
+    elif status == BLOCKED:
+        leaf = None if plan.is_at_goal else plan.pointed()
+        reason = text_said(_error_at(leaf)) if leaf else plan.turns.error
+    return f"the sprint is {status}" + (f": {reason}" if reason else "")
+
+
+def leads_on(leaf: Node) -> str:
+    """Return what leads on from a leaf that failed or is blocked."""
+    return f"`sprintlog phase retry {leaf.address}` or `phase skip {leaf.address}`"
+
+
+def is_stuck(leaf: Node | None) -> bool:
+    """Tell whether a leaf waits for a person's word after a failure."""
+    return leaf is not None and leaf.status in (FAILED, BLOCKED)
+
+
+def blocked_gate(leaf: Node) -> Node | None:
+    """Return the node whose gate has blocked at a leaf, from there upwards."""
+    nodes = (leaf, *leaf.above())
+    return next((node for node in nodes if gate_status(node.data) == BLOCKED), None)
+
+
+def _error_at(leaf: Node) -> object:
+    gate = blocked_gate(leaf)
+    if gate is None:
+        return leaf.data.get("error")
+    tracking = gate.data.get("gate-tracking")
+    error = tracking.get("error") if isinstance(tracking, dict) else None
+    return f"phase {gate.address}: {error}" if text_said(error) else leaf.data.get("error")
+
+
+def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
+    if status == PAUSED:
+        return "`sprintlog sprint resume`"
+    if status == PAUSED_AT_BREAKPOINT:
+        return "look at what was done, then `sprintlog sprint resume`"
+    hint = "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
+    if gate is not None:
+        hint = f"{hint}, and `sprintlog gate run`"
+        if gate is leaf and is_stuck(leaf):
+            hint += f" or, to have its work done anew, `phase retry {leaf.address}`"
+        return hint
+    if leaf is not None and is_stuck(leaf):
+        return f"{hint}, and {leads_on(leaf)}"
+    return hint
+
+
+def text_said(value: object) -> str | None:
+    """Return a text that says something; None for anything else."""
+    return value if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,1 @@
+"""Documents as others have them: fields, patches, shapes, and edits that become events."""

@@ -1,0 +1,251 @@
+"""An edit that somebody made in the state file becomes facts, as far as it can.
+
+Statuses go through the commands that lead there and new nodes are injected, so the same
+rules hold as for everybody. What no command says comes in as an imported patch, derived
+fields not at all. What changed here since the edit stays as it is here.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
+from ..fold import fold
+from ..gates.policy import check_gate, check_gates
+from ..phases import leaves, lifecycle
+from ..plan.create import patch_to
+from ..plan.injection import inject_phases, inject_steps
+from ..state.sprint import Sprint, pack, unpack
+from ..state.transitions import PHASE_FROM, SPRINT_FROM
+from ..state.tree import Data
+from ..state.words import (
+    BLOCKED,
+    COMPLETED,
+    FAILED,
+    IN_PROGRESS,
+    INTERRUPTED,
+    PAUSED,
+    PENDING,
+    SKIPPED,
+)
+from .edit_changes import Change, Changes, changes_of, set_field
+from .patch import apply, diff
+from .shape import check_shape
+
+_PHASE_TO = {
+    "start": IN_PROGRESS,
+    "complete": COMPLETED,
+    "skip": SKIPPED,
+    "block": BLOCKED,
+    "fail": FAILED,
+    "retry": PENDING,
+    "reopen": PENDING,
+}
+_SPRINT_TO = {
+    "start": IN_PROGRESS,
+    "resume": IN_PROGRESS,
+    "reopen": IN_PROGRESS,
+    "pause": PAUSED,
+    "block": BLOCKED,
+    "interrupt": INTERRUPTED,
+    "complete": COMPLETED,
+}
+"""Where each command leads."""
+
+_ON_THE_WAY = {"start", "resume", "retry", "reopen"}
+"""What may be done only to get on: nobody said that it failed or was skipped before."""
+
+Step = Callable[[Sprint], list[Fact]]
+
+
+def adopt_edit(
+    sprint: Sprint, *, edit: int, observed: EditObserved, base: Data, by: str, at: str
+) -> list[Fact]:
+    """Make facts of an edit; `base` is the document that was edited.
+
+    Raise `RefusedError` where nothing of it can become one, naming each reason.
+    """
+    if observed.changes is None:
+        raise RefusedError(
+            f"the edit of {observed.path} cannot be read: {observed.problem}",
+            hint=f"their bytes are kept as edits/{observed.kept} in the log's folder",
+            wish="adopt",
+        )
+    try:
+        theirs = apply(deepcopy(base), observed.changes)
+    except (LookupError, TypeError, ValueError):
+        theirs = None
+    if not isinstance(theirs, dict):
+        raise RefusedError(
+            f"the recorded changes of {observed.path} do not fit the version they are of",
+            wish="adopt",
+        )
+    adopting = _Adopting(sprint, f"adopted from an edit of {observed.path}", by, at)
+    found = changes_of(base, theirs, sprint.document)
+    adopting.left += found.left
+    adopting.take_fields(found, observed.path)
+    for change in found.new:
+        adopting.take_node(change)
+    adopting.take_statuses(found)
+    if not adopting.facts and not adopting.left:
+        return []
+    if not adopting.facts:
+        raise RefusedError(
+            f"nothing of the edit of {observed.path} can be adopted: "
+            + "; ".join(adopting.left),
+            hint="`sprintlog show event N` shows it; `import progress FILE` takes over "
+            "a document",
+            wish="adopt",
+        )
+    adopted = EditAdopted(
+        observed.path, edit, observed.digest, tuple(adopting.done), tuple(adopting.left)
+    )
+    return [*adopting.facts, adopted]
+
+
+class _Adopting:
+    """An edit on its way into facts, with the state that they lead to."""
+
+    def __init__(self, sprint: Sprint, reason: str, by: str, at: str) -> None:
+        self.facts: list[Fact] = []
+        self.done: list[str] = []
+        self.left: list[str] = []
+        self._state = unpack(pack(sprint))
+        self._reason, self._by, self._at = reason, by, at
+
+    def take_fields(self, found: Changes, path: str) -> None:
+        """Take what no command says, as a patch of our document."""
+        ours = self._state.document
+        wanted = deepcopy(ours)
+        for change in found.fields:
+            if (problem := _problem_of(change)) is not None:
+                self.left.append(f"{change.path}: {problem}")
+                continue
+            set_field(wanted, change)
+            self.done.append(change.path)
+        if diff(ours, wanted):
+            operations = patch_to(self._state, wanted)
+            self._happen([SprintImported(f"edit of {path}", patch=operations)])
+
+    def take_node(self, change: Change) -> None:
+        """Inject a node that is new."""
+        inject = inject_steps if change.level == 2 else inject_phases
+        kind, ref = change.spot
+        spot = InjectionPosition(kind, ref)
+
+        def checked(sprint: Sprint) -> list[Fact]:
+            check_shape(change.value, level=change.level)
+            check_gates([change.value], "nodes", level=change.level)
+            return inject(sprint, nodes=[change.value], position=spot)
+
+        self._try(change.path, [checked])
+
+    def take_statuses(self, found: Changes) -> None:
+        """Go to each status by the commands that lead there; what stops comes last."""
+        whole = [c for c in found.statuses if not c.address]
+        for change in [c for c in whole if c.value == IN_PROGRESS]:
+            self._try(change.path, self._sprint_steps(change))
+        for change in [c for c in found.statuses if c.address]:
+            self._try(change.path, self._phase_steps(change))
+        for change in [c for c in whole if c.value != IN_PROGRESS]:
+            self._try(change.path, self._sprint_steps(change))
+        for change in [c for c in whole if c.value == IN_PROGRESS]:
+            # A leaf that failed by the same edit has stopped the sprint again.
+            if change.path in self.done and self._state.plan.status != change.value:
+                self.done.remove(change.path)
+                self._try(change.path, self._sprint_steps(change))
+
+    def _phase_steps(self, change: Change) -> list[Step]:
+        said: dict[str, Data] = {
+            "complete": {"summary": change.node.get("summary")},
+            "skip": {"reason": self._reason},
+            "block": {"reason": change.node.get("error") or self._reason},
+            "fail": {"error": change.node.get("error") or self._reason, "at": self._at},
+            "retry": {"reason": self._reason},
+            "reopen": {"reason": self._reason},
+        }
+        node = self._state.plan.tree.find(change.address)
+        way = _way(PHASE_FROM, _PHASE_TO, node.status if node else "", change.value)
+        return [
+            _step(
+                getattr(leaves, f"{wish}_phase"), phase=change.address, **said.get(wish, {})
+            )
+            for wish in way or ()
+        ]
+
+    def _sprint_steps(self, change: Change) -> list[Step]:
+        said: dict[str, Data] = {
+            "resume": {"by": self._by, "why": self._reason},
+            "pause": {"reason": self._reason},
+            "block": {"reason": self._reason},
+            "interrupt": {"reason": self._reason},
+            "reopen": {"reason": self._reason},
+        }
+        way = _way(SPRINT_FROM, _SPRINT_TO, self._state.plan.status, change.value)
+        return [
+            _step(getattr(lifecycle, f"{wish}_sprint"), **said.get(wish, {}))
+            for wish in way or ()
+        ]
+
+    def _try(self, path: str, steps: list[Step]) -> None:
+        """Do all steps or none; say why where one is refused."""
+        if not steps:
+            self.left.append(f"{path}: no command leads there")
+            return
+        before, facts = pack(self._state), len(self.facts)
+        try:
+            for step in steps:
+                self._happen(step(self._state))
+        except RefusedError as error:
+            self._state = unpack(before)
+            del self.facts[facts:]
+            self.left.append(f"{path}: {error.message}")
+            return
+        self.done.append(path)
+
+    def _happen(self, facts: list[Fact]) -> None:
+        first = self._state.version + 1
+        # A fold changes what it takes in, and these are still to be recorded.
+        news = enumerate(deepcopy(facts), first)
+        fold(self._state, [(version, self._at, fact) for version, fact in news])
+        self.facts += facts
+
+
+def _problem_of(change: Change) -> str | None:
+    """Return why a field cannot be that: what no other way into the plan would take."""
+    *parents, field = change.key.split("\0")
+    # What is taken away is missing, like in any plan.
+    data: Data = {} if change.is_gone else {field: change.value}
+    for parent in parents:
+        data = {parent: data}
+    try:
+        check_shape(data, level=change.level)
+        if field == "gate" and not change.is_gone and change.value is not None:
+            check_gate(change.value, field)
+    except RefusedError as error:
+        return error.message
+    return None
+
+
+def _step(command: Callable[..., list[Fact]], **said: Any) -> Step:
+    return lambda sprint: command(sprint, **said)
+
+
+def _way(
+    allowed: dict[str, tuple[str, ...]], leads: dict[str, str], start: str, end: str
+) -> list[str] | None:
+    """Return the fewest commands that lead from one status to another."""
+    ways: list[tuple[str, list[str]]] = [(start, [])]
+    seen: set[str] = set()
+    for status, way in ways:
+        if status == end:
+            return way
+        if way and way[-1] not in _ON_THE_WAY:
+            continue
+        for wish, to in leads.items():
+            if status in allowed[wish] and (to == end or wish in _ON_THE_WAY - seen):
+                seen.add(wish)
+                ways.append((to, [*way, wish]))
+    return None

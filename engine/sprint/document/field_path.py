@@ -1,0 +1,124 @@
+"""Names of fields in a document: `phases[build].steps[1].status`, or a JSON Pointer.
+
+A name in brackets is the id of an item of a list, a number its index. What holds other
+characters is written as a JSON string: `phases["a.b]"]`, `stats["odd key"]`.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from ...errors import InvalidInputError
+from ..state.missing import MISSING as MISSING
+from .patch import segments
+
+Step = str | int
+"""A key or an id, or the index of an item."""
+Path = tuple[Step, ...]
+
+
+FORMS = "phases[ID].status, phases[0].steps[1].prompt, stats.elapsed, or /phases/0/status"
+
+_NUMBER = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)
+_PIECE = re.compile(
+    r'(?:^|\.)(?P<name>[^.\[\]"]+)|\[(?P<inside>[^\[\]"]+)\]|\[(?P<text>"(?:[^"\\]|\\.)*")\]'
+)
+_PLAIN_NAME = re.compile(r"[\w-][\w -]*")
+_PLAIN_ID = re.compile(r'[^\[\]"]+')
+
+
+def parse_path(text: str) -> Path:
+    """Return the steps that a text names; raise `InvalidInputError` for any other text."""
+    if text.startswith("/"):
+        return tuple(_step(segment) for segment in segments(text))
+    steps: list[Step] = []
+    at = 0
+    while at < len(text):
+        piece = _PIECE.match(text, at)
+        # A path begins with a key: brackets are about what came before them.
+        if piece is None or (at == 0 and piece["name"] is None and piece["text"] is None):
+            raise _unknown(text)
+        if (quoted := piece["text"]) is not None:
+            steps.append(_unquoted(quoted, text))
+        elif (inside := piece["inside"]) is not None:
+            steps.append(_step(inside))
+        else:
+            steps.append(piece["name"])
+        at = piece.end()
+    if not steps:
+        raise _unknown(text)
+    return tuple(steps)
+
+
+def find(document: Any, path: Path) -> Any:
+    """Return what stands at a path, `MISSING` where nothing does."""
+    for step in path:
+        document = _inside(document, step)
+        if document is MISSING:
+            break
+    return document
+
+
+def index_of(items: list[Any], identity: str) -> int:
+    """Return the index of the first item with an id; -1 without one."""
+    for index, item in enumerate(items):
+        if isinstance(item, dict) and item.get("id") == identity:
+            return index
+    return -1
+
+
+@lru_cache(maxsize=8192)
+def under_key(prefix: str, key: str) -> str:
+    """Return the name of a mapping's field."""
+    if _PLAIN_NAME.fullmatch(key):
+        return f"{prefix}.{key}" if prefix else key
+    return f"{prefix}[{_quoted(key)}]"
+
+
+def under_item(prefix: str, item: Any, index: int, *, ids: set[Any]) -> str:
+    """Return the name of an item: by its id, unless another one before it has the same.
+
+    `ids` are those met before, and takes in this one.
+    """
+    identity = item.get("id") if isinstance(item, dict) else None
+    if not isinstance(identity, str) or identity in ids:
+        return f"{prefix}[{index}]"
+    ids.add(identity)
+    if _NUMBER.fullmatch(identity) or not (
+        _PLAIN_ID.fullmatch(identity) and identity.isprintable()
+    ):
+        return f"{prefix}[{_quoted(identity)}]"
+    return f"{prefix}[{identity}]"
+
+
+def _inside(holder: Any, step: Step) -> Any:
+    if isinstance(holder, dict):
+        return holder.get(step if isinstance(step, str) else str(step), MISSING)
+    if not isinstance(holder, list):
+        return MISSING
+    index = step if isinstance(step, int) else index_of(holder, step)
+    return holder[index] if 0 <= index < len(holder) else MISSING
+
+
+def _step(text: str) -> Step:
+    return int(text) if _NUMBER.fullmatch(text) else text
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
+
+
+def _unquoted(quoted: str, text: str) -> str:
+    try:
+        return msgspec.json.decode(quoted, type=str)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise _unknown(text) from error
+
+
+def _unknown(text: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{text[:80]!r} does not name a field",
+        hint=f"give {FORMS}; what holds . [ ] or quotes in brackets and double quotes",
+    )

@@ -1,0 +1,234 @@
+"""The shape of a PROGRESS.yaml: which type and which words its known fields take.
+
+What is adopted from an edit is held to it; what is handed in is checked against the same
+where it is read. Unknown fields may hold anything.
+"""
+
+import re
+from typing import Annotated, Any
+
+import msgspec
+
+from ...errors import RefusedError
+from ..state.words import (
+    DECISIONS,
+    DEFERRALS,
+    GATE_STATUSES,
+    HOOK_TASK_STATUSES,
+    MODELS,
+    MODES,
+    PHASE_STATUSES,
+    PRIORITIES,
+    REQUEST_STATUSES,
+    REQUEST_TYPES,
+    SPRINT_STATUSES,
+)
+
+
+def _one_of(*words: str) -> msgspec.Meta:
+    return msgspec.Meta(pattern=f"^({'|'.join(words)})$")
+
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Identity = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+Model = Annotated[str, _one_of(*MODELS)]
+PhaseStatus = Annotated[str, _one_of(*PHASE_STATUSES)]
+
+
+class Shape(msgspec.Struct, rename="kebab"):
+    """A mapping; what it does not name is not looked at."""
+
+
+class Gate(Shape):
+    """The check of a phase; its numbers are held to more where a plan is made."""
+
+    script: str
+    on_fail_prompt: str | None = None
+    on_fail: dict[str, Any] | None = None
+    max_retries: Count = 0
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | str = 0.0
+
+
+class GateTracking(Shape):
+    """How far a gate is."""
+
+    attempts: Count | None = None
+    status: Annotated[str, _one_of(*GATE_STATUSES)] | None = None
+    last_output: str | None = None
+    last_exit_code: int | None = None
+    error: str | None = None
+
+
+class HumanNeeded(Shape):
+    """What a person has to resolve."""
+
+    reason: str
+    details: str | None = None
+
+
+class Node(Shape):
+    """What phases, steps and sub-phases share."""
+
+    id: Identity | None = None
+    status: PhaseStatus | None = None
+    prompt: str | None = None
+    model: Model | None = None
+    started_at: str | None = None
+    completed_at: str | None = None
+    elapsed: str | None = None
+    summary: str | None = None
+    error: str | None = None
+    retry_count: Count | None = None
+    next_retry_at: str | None = None
+    injected: bool | None = None
+    injected_at: str | None = None
+    human_needed: HumanNeeded | None = None
+    gate: Gate | None = None
+    gate_tracking: GateTracking | None = None
+
+
+class Step(Node):
+    """A step."""
+
+    phases: list[Node] | None = None
+
+
+class TopPhase(Node):
+    """A top phase."""
+
+    steps: list[Step] | None = None
+    break_: bool | None = msgspec.field(default=None, name="break")
+
+
+class Pointer(Shape):
+    """Where the sprint is."""
+
+    phase: Count
+    step: Count | None = None
+    sub_phase: Count | None = None
+
+
+class Stats(Shape):
+    """The figures."""
+
+    started_at: str | None = None
+    completed_at: str | None = None
+    total_phases: Count | None = None
+    completed_phases: Count | None = None
+    total_steps: Count | None = None
+    completed_steps: Count | None = None
+    elapsed: str | None = None
+    current_iteration: Count | None = None
+    max_iterations: Count | None = None
+
+
+class Decision(msgspec.Struct):
+    """What was decided of a request; its keys are camel case."""
+
+    decision: Annotated[str, _one_of(*DECISIONS)]
+    reasoning: str
+    injection: dict[str, Any] | None = None
+    deferredUntil: str | None = None  # noqa: N815
+    rejectionReason: str | None = None  # noqa: N815
+
+
+class Request(Shape):
+    """A request of the operator queue."""
+
+    id: Identity
+    title: str
+    priority: Annotated[str, _one_of(*PRIORITIES)]
+    type: Annotated[str, _one_of(*REQUEST_TYPES)]
+    status: Annotated[str, _one_of(*REQUEST_STATUSES)]
+    description: str | None = None
+    created_at: str | None = None
+    discovered_in: str | None = None
+    decided_at: str | None = None
+    decision: Decision | None = None
+    rejection_reason: str | None = None
+    deferred_until: Annotated[str, _one_of(*DEFERRALS)] | None = None
+    context: dict[str, Any] | None = None
+
+
+class Ralph(Shape):
+    """Settings of Ralph mode."""
+
+    idle_threshold: Count = 3
+    min_iterations: Count | None = None
+
+
+class Hook(Shape):
+    """What runs after each iteration."""
+
+    id: Identity
+    workflow: str | None = None
+    prompt: str | None = None
+    command: str | None = None
+    parallel: bool | None = None
+    enabled: bool | None = None
+
+
+class DynamicStep(Shape):
+    """A step the agent made while running."""
+
+    id: Identity
+    prompt: str
+    status: PhaseStatus
+    added_at: str | None = None
+    added_in_iteration: Count | None = None
+
+
+class HookTask(Shape):
+    """One execution of a hook."""
+
+    iteration: Count
+    hook_id: Identity
+    status: Annotated[str, _one_of(*HOOK_TASK_STATUSES)]
+    pid: Count | None = None
+    transcript: str | None = None
+
+
+class RalphExit(Shape):
+    """Detection of the goal's completion."""
+
+    detected_at: str | None = None
+    iteration: Count | None = None
+    final_summary: str | None = None
+
+
+class Document(Shape):
+    """A PROGRESS.yaml, or a plan."""
+
+    sprint_id: Identity | None = None
+    status: Annotated[str, _one_of(*SPRINT_STATUSES)] | None = None
+    mode: Annotated[str, _one_of(*MODES)] | None = None
+    goal: str | None = None
+    phases: list[TopPhase] | None = None
+    current: Pointer | None = None
+    stats: Stats | None = None
+    operator_queue: list[Request] | None = None
+    last_activity: str | None = None
+    ralph: Ralph | None = None
+    per_iteration_hooks: list[Hook] | None = None
+    dynamic_steps: list[DynamicStep] | None = None
+    hook_tasks: list[HookTask] | None = None
+    ralph_exit: RalphExit | None = None
+
+
+LEVELS: tuple[type[Shape], ...] = (Document, TopPhase, Step, Node)
+"""The shape of the sprint and of its nodes, by level."""
+_WORDS = re.compile(r"matching regex '\^\((.*)\)\$'")
+
+
+def check_shape(data: object, *, level: int, field: str = "") -> None:
+    """Raise `RefusedError` naming the first known field of a wrong type or word."""
+    try:
+        msgspec.convert(data, LEVELS[level])
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$")
+        path = path.rstrip("`")
+        where = f"{field}{path}" if field else path.removeprefix(".")
+        problem = _WORDS.sub(
+            lambda found: f"one of {found[1].replace('|', ', ')}", problem
+        ).replace("Expected", "expected")
+        raise RefusedError(f"{where}: {problem}", field=where) from error

@@ -1,0 +1,1 @@
+"""Gates: when one is due, what it may be, what its checks lead to."""

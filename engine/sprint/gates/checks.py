@@ -1,0 +1,332 @@
+"""The checks of a gate: how a run begins and ends, is lost or handed in; rules and evolve.
+
+A first failure is `retrying`, a failed retry `failed`, and when the retries are used up
+the gate, its phase and the sprint are `blocked` (DESIGN.md section 7).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..events import (
+    GateBlocked,
+    GateChecked,
+    GateInterrupted,
+    GateStarted,
+    SprintBlocked,
+    WorkDone,
+)
+from ..phases.breakpoints import breakpoint_after
+from ..phases.budgets import was_checked
+from ..phases.done_work import done_work, keep_done
+from ..state.sprint import Plan, Sprint
+from ..state.transitions import check_running
+from ..state.tree import Data, Node, gate_is_open, gate_status, put
+from ..state.words import (
+    BLOCKED,
+    COMPLETED,
+    IN_PROGRESS,
+    NEEDS_HUMAN,
+    NOT_STARTED,
+    PASSED,
+    PENDING,
+    RUNNING,
+)
+from .gate import (
+    GateResult,
+    attempts_of,
+    check_due,
+    find_gate,
+    is_due,
+    next_attempt,
+    verdict_of,
+    word_after,
+)
+from .policy import gate_key, gate_of
+
+SECONDS_MAX = 10**7
+"""No gate is waited for longer."""
+
+IsAlive = Callable[[GateStarted], bool]
+"""Tells whether the process that began a run is still at it."""
+
+
+def start_gate(
+    sprint: Sprint,
+    *,
+    run: str,
+    pid: int,
+    process_started: str,
+    boot_id: str,
+    is_alive: IsAlive,
+    phase: str | None = None,
+    timeout_seconds: float | None = None,
+) -> list[Fact]:
+    """Begin to run a gate's script; a run whose process is gone is interrupted first.
+
+    Nothing is to be run when the gate has passed. Raise `RefusedError` while another
+    process runs it, and when the phase is not ready for its gate.
+    """
+    node = find_gate(sprint, phase)
+    if not gate_is_open(node.data):
+        return []
+    check_running(sprint, f"check the gate of phase {node.address}")
+    facts = _check_free(sprint, node, is_alive)
+    gate = gate_of(node)
+    if gate.script is None:
+        raise RefusedError(
+            f"the gate of phase {node.address} has no script",
+            hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
+            phase=node.address,
+        )
+    seconds = gate.timeout_seconds if timeout_seconds is None else timeout_seconds
+    if not seconds > 0:
+        raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
+    started = GateStarted(
+        node.address,
+        next_attempt(sprint.plan, node),
+        run,
+        pid,
+        process_started,
+        boot_id,
+        max(round(1000 * min(seconds, SECONDS_MAX)), 1),
+    )
+    return [*facts, started]
+
+
+def check_gate(sprint: Sprint, *, phase: str, run: str, result: GateResult) -> list[Fact]:
+    """Say how a run ended, whatever became of the sprint meanwhile: the verdict is reached.
+
+    Raise `RefusedError` only when the run itself no longer counts.
+    """
+    node = sprint.plan.tree.find(phase)
+    started = _started_as(sprint, node, run)
+    if node is None or started is None:
+        raise RefusedError(
+            f"the run of the gate of {phase} no longer counts: the phase was changed, "
+            "rolled back or taken up by another run meanwhile",
+            hint="`sprintlog gate run` runs it again",
+            phase=phase,
+            wish="gate",
+        )
+    return _checked(sprint, node, started.attempt, result, elsewhere=False)
+
+
+def interrupt_gate(sprint: Sprint, *, phase: str, run: str, reason: str) -> list[Fact]:
+    """Say that a run ended without a result, unless it no longer counts anyway."""
+    started = _started_as(sprint, sprint.plan.tree.find(phase), run)
+    return [GateInterrupted(phase, reason)] if started else []
+
+
+def record_gate(
+    sprint: Sprint,
+    *,
+    result: GateResult,
+    phase: str | None = None,
+    attempt: int | None = None,
+    is_alive: IsAlive = lambda started: True,
+) -> list[Fact]:
+    """Take in the result of a script that somebody else ran; it is marked as such.
+
+    It may come while the sprint is paused or stopped, unless a person must first say
+    what becomes of a gate that has blocked. With `attempt` the same result of the same
+    attempt is recorded once.
+    """
+    node = find_gate(sprint, phase)
+    made = attempts_of(node)
+    again = _fact(node, made, result, elsewhere=True)
+    is_over = not gate_is_open(node.data)
+    if (is_over or attempt == made) and sprint.plan.was_said(gate_key(node), again):
+        return []
+    if is_over:
+        raise RefusedError(
+            f"the gate of phase {node.address} has passed",
+            hint=f"`sprintlog phase reopen {node.address}` makes it due again",
+            phase=node.address,
+            state=PASSED,
+            wish="gate",
+        )
+    if sprint.plan.status in (NOT_STARTED, COMPLETED) or _is_blocked(node):
+        check_running(sprint, f"record a result of the gate of phase {node.address}")
+    facts = _check_free(sprint, node, is_alive)
+    following = next_attempt(sprint.plan, node)
+    if attempt not in (None, following):
+        raise RefusedError(
+            f"attempt {attempt} of the gate of {node.address} is not the next one; "
+            f"allowed: {following}",
+            phase=node.address,
+            allowed=[following],
+            field="attempt",
+        )
+    return [*facts, *_checked(sprint, node, following, result, elsewhere=True)]
+
+
+def run_of(plan: Plan, node: Node) -> GateStarted | None:
+    """Return how the run began that is under way; None for one nobody of ours began."""
+    if gate_status(node.data) != RUNNING:
+        return None
+    return plan.said_as(gate_key(node), GateStarted)
+
+
+def _started_as(sprint: Sprint, node: Node | None, run: str) -> GateStarted | None:
+    started = None if node is None else run_of(sprint.plan, node)
+    return started if started is not None and started.run == run else None
+
+
+def _check_free(sprint: Sprint, node: Node, is_alive: IsAlive) -> list[Fact]:
+    """Return the end of a run that was lost; raise `RefusedError` if none may begin."""
+    check_due(node)
+    if gate_status(node.data) != RUNNING:
+        return []
+    started = run_of(sprint.plan, node)
+    if started is not None and is_alive(started):
+        raise RefusedError(
+            f"the gate of phase {node.address} is being run by process {started.pid}, "
+            f"attempt {started.attempt}",
+            hint="wait for its result; if the process is gone `sprintlog gate run` notices",
+            phase=node.address,
+            state=RUNNING,
+            wish="gate",
+            pid=started.pid,
+        )
+    whose = f"process {started.pid}" if started else "whoever ran it"
+    return [GateInterrupted(node.address, f"{whose} is gone and left no result")]
+
+
+def _checked(
+    sprint: Sprint, node: Node, attempt: int, result: GateResult, *, elsewhere: bool
+) -> list[Fact]:
+    """Return a check and what follows from it."""
+    fact = _fact(node, attempt, result, elsewhere=elsewhere)
+    status = sprint.plan.status
+    if status == COMPLETED:
+        # Who closed the sprint did so without this gate: nothing follows any more.
+        return [fact]
+    if verdict_of(fact) == PASSED:
+        # A leaf that is still in progress reaches its breakpoint when it completes.
+        is_end = node.children or node.is_empty or node.status == COMPLETED
+        return [fact, *(breakpoint_after(node, COMPLETED) if is_end else ())]
+    if attempt < gate_of(node).attempts_max or not is_due(node):
+        return [fact]
+    times = "once" if attempt == 1 else f"{attempt} times"
+    how = "ran into its time limit" if result.timed_out else f"exit code {result.exit_code}"
+    error = f"the gate failed {times}, as often as it may; last: {how}"
+    where = f"phase {node.address}"
+    return [
+        fact,
+        GateBlocked(node.address, error),
+        # A person is asked for already, and knows why.
+        *(() if status in (BLOCKED, NEEDS_HUMAN) else [SprintBlocked(f"{where}: {error}")]),
+    ]
+
+
+def _is_blocked(node: Node) -> bool:
+    return gate_status(node.data) == BLOCKED
+
+
+def _fact(node: Node, attempt: int, result: GateResult, *, elsewhere: bool) -> GateChecked:
+    said = msgspec.structs.asdict(result)
+    return GateChecked(node.address, attempt, **said, elsewhere=elsewhere)
+
+
+def forget_gates(node: Node) -> None:
+    """Make the gates of a node and its parents due again, since work on it begins anew.
+
+    What failed and may be tried again keeps its count: else nothing would bound it. What
+    was used up while its leaf had failed already did not block, and begins anew as well.
+    """
+    over = node
+    while over.parent is not None:
+        status = gate_status(over.data)
+        # Most nodes have no gate, and every fold comes by here.
+        if status in (PASSED, BLOCKED) or (status is not None and _is_used_up(over)):
+            _track(over, 0, PENDING)
+        elif status == RUNNING:
+            # Its result would be about work that is not there any more.
+            _track(over, attempts_of(over), word_after(attempts_of(over)))
+        over = over.parent
+
+
+def _is_used_up(node: Node) -> bool:
+    return attempts_of(node) >= gate_of(node).attempts_max
+
+
+def _track(node: Node, attempts: int, status: str, **fields: Any) -> None:
+    """Write a gate's state in the order its document has (R39-R43)."""
+    old = node.data.get("gate-tracking")
+    tracking: Data = {"attempts": attempts, "status": status}
+    tracking.update(
+        (k, v)
+        for k, v in (old.items() if isinstance(old, dict) else ())
+        if k not in tracking
+    )
+    tracking.pop("error", None)
+    tracking.update({name.replace("_", "-"): value for name, value in fields.items()})
+    put(node.data, "gate-tracking", tracking)
+
+
+def _take_up(plan: Plan, node: Node, at: str) -> None:
+    """Take up again a leaf that its gate had blocked, since that is checked again."""
+    was_checked(plan, node)
+    if node.leaf >= 0 and node.status == BLOCKED and _is_blocked(node):
+        node.data.pop("error", None)
+        plan.tree.set_status(node, IN_PROGRESS, at)
+
+
+def _started(plan: Plan, node: Node, fact: GateStarted, at: str) -> None:
+    _take_up(plan, node, at)
+    _track(node, max(fact.attempt - 1, 0), RUNNING)
+
+
+def _was_checked(plan: Plan, node: Node, fact: GateChecked, at: str) -> None:
+    _take_up(plan, node, at)
+    _track(
+        node,
+        max(fact.attempt, 0),
+        verdict_of(fact),
+        last_output=fact.output,
+        last_exit_code=fact.exit_code,
+    )
+
+
+def _interrupted(plan: Plan, node: Node, fact: GateInterrupted, at: str) -> None:
+    _track(node, attempts_of(node), word_after(attempts_of(node)))
+
+
+def _blocked(plan: Plan, node: Node, fact: GateBlocked, at: str) -> None:
+    _track(node, attempts_of(node), BLOCKED, error=fact.error)
+    if node.leaf >= 0:
+        put(node.data, "error", fact.error)
+        plan.tree.set_status(node, BLOCKED, at)
+
+
+def _evolves(
+    change: Callable[[Plan, Node, Any, str], None],
+) -> Callable[[Plan, Any, str], None]:
+    """Return the evolve of a gate's fact: its state first, then what follows upwards."""
+
+    def evolve(plan: Plan, fact: Any, at: str) -> None:
+        node = plan.tree.find(fact.phase)
+        # An observed fact may name a phase that has no gate, or that no plan of ours has.
+        if node is None or gate_status(node.data) is None:
+            return
+        change(plan, node, fact, at)
+        plan.tree.settle_gate(node, at)
+        if isinstance(fact, GateStarted | GateChecked):
+            plan.say(gate_key(node), fact)
+            if node.leaf >= 0 and done_work(plan, node.address) is None:
+                # Whoever has a leaf's gate checked has done its work.
+                keep_done(plan, WorkDone(node.address))
+
+    return evolve
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    GateStarted: _evolves(_started),
+    GateChecked: _evolves(_was_checked),
+    GateInterrupted: _evolves(_interrupted),
+    GateBlocked: _evolves(_blocked),
+}

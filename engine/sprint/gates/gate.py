@@ -1,0 +1,174 @@
+"""What a gate is: its policy, its state, when it is due, and what a repair is told.
+
+A gate is a script that must pass before its phase is finished. How its runs are recorded
+is in `gate_checks.py`.
+"""
+
+import msgspec
+
+from ...errors import RefusedError
+from ..events import GateChecked
+from ..phases.budgets import is_renewed
+from ..state.sprint import Plan, Sprint
+from ..state.transitions import find_node
+from ..state.tree import Node, gate_is_open, gate_status, waits_for_gate
+from ..state.words import (
+    BLOCKED,
+    COMPLETED,
+    FAILED,
+    FINISHED,
+    IN_PROGRESS,
+    PASSED,
+    PENDING,
+    RETRYING,
+)
+from .policy import Gate, gate_key, gate_of
+
+
+class GateResult(msgspec.Struct, frozen=True):
+    """How a run of a script ended; the fields are those of `gate-checked`."""
+
+    exit_code: int
+    timed_out: bool = False
+    duration_ms: int | None = None
+    output: str = ""
+    output_bytes: int | None = None
+    output_sha256: str | None = None
+    left_behind: int = 0
+
+
+def attempts_of(node: Node) -> int:
+    """Return how many checks were made since the gate last began anew."""
+    tracking = node.data.get("gate-tracking")
+    attempts = tracking.get("attempts") if isinstance(tracking, dict) else None
+    return attempts if type(attempts) is int and attempts > 0 else 0
+
+
+def is_due(node: Node) -> bool:
+    """Tell whether only its gate, or its own end after it, keeps a node from its end."""
+    if node.children:
+        return waits_for_gate(node)
+    if node.leaf < 0 or not gate_is_open(node.data):
+        return False
+    # A phase without any step has no work that could come before its gate.
+    has_none = node.is_empty and node.status == PENDING
+    # What only its gate has blocked needs no work before that is run again.
+    is_stuck = node.status == BLOCKED and gate_status(node.data) == BLOCKED
+    return has_none or is_stuck or node.status in (IN_PROGRESS, COMPLETED)
+
+
+def find_gate(sprint: Sprint, phase: str | None) -> Node:
+    """Return the node with a gate at an address, or the one the pointer waits for.
+
+    That is the first with an open gate from the pointer's leaf upwards, one that is due
+    before others. Raise `RefusedError` where there is no gate.
+    """
+    node = find_node(sprint, phase)
+    if phase is not None and gate_status(node.data) is not None:
+        return node
+    found = []
+    while phase is None and node.parent is not None:
+        if gate_is_open(node.data):
+            found.append(node)
+        node = node.parent
+    if not found:
+        where = f"phase {phase} has no gate" if phase else "no gate waits at the pointer"
+        raise RefusedError(
+            where, hint="`sprintlog gate show` lists the gates", phase=phase, wish="gate"
+        )
+    return next(filter(is_due, found), found[0])
+
+
+def check_due(node: Node) -> None:
+    """Raise `RefusedError` unless the node waits for its gate."""
+    if is_due(node):
+        return
+    leaf = next((x for x in node.leaves() if x.status not in FINISHED), None)
+    waits_for = leaf or next(filter(is_due, node.walk()), node)
+    raise RefusedError(
+        f"the gate of phase {node.address} cannot be checked: "
+        f"{waits_for.address} is {waits_for.status}",
+        hint=_way_on(waits_for),
+        phase=node.address,
+        state=node.status,
+        wish="gate",
+    )
+
+
+def _way_on(node: Node) -> str | None:
+    """Return what leads on from a node that a gate waits for."""
+    if is_due(node):
+        return f"`sprintlog gate run --phase {node.address}` first"
+    way = _WAYS.get(node.status) if node.leaf >= 0 else None
+    return f"`sprintlog phase {way} {node.address}` first" if way else None
+
+
+_WAYS = {PENDING: "start", IN_PROGRESS: "complete", FAILED: "retry", BLOCKED: "retry"}
+"""What leads on from a leaf whose work is not done."""
+
+
+def next_attempt(plan: Plan, node: Node) -> int:
+    """Return the number of the next check; after a person stepped in it is the first."""
+    begins_anew = gate_status(node.data) == BLOCKED or is_renewed(plan, node)
+    return 1 if begins_anew else attempts_of(node) + 1
+
+
+def verdict_of(fact: GateChecked) -> str:
+    """Return the gate's word after a check, before it is known to have blocked."""
+    if fact.exit_code == 0 and not fact.timed_out:
+        return PASSED
+    return word_after(fact.attempt)
+
+
+def word_after(attempts: int) -> str:
+    """Return the word of a gate that has failed so often."""
+    if attempts < 1:
+        return PENDING
+    return RETRYING if attempts == 1 else FAILED
+
+
+def repair_prompt(plan: Plan, node: Node) -> str | None:
+    """Return what an agent that repairs a failed gate is told; None when none is due.
+
+    That is the gate's own prompt, and below it how it failed.
+    """
+    if gate_status(node.data) not in (RETRYING, FAILED):
+        return None
+    gate, tracking = gate_of(node), node.data["gate-tracking"]
+    said = plan.last_said(gate_key(node))
+    failure = failure_text(
+        gate,
+        phase=node.address,
+        attempt=attempts_of(node),
+        exit_code=tracking.get("last-exit-code"),
+        timed_out=said is not None and said[1].get("timed_out") is True,
+        output=str(tracking.get("last-output") or ""),
+    )
+    prompt = gate.on_fail_prompt
+    return f"{prompt.rstrip()}\n\n{failure}" if prompt else failure
+
+
+def failure_text(
+    gate: Gate,
+    *,
+    phase: str,
+    attempt: int,
+    exit_code: object,
+    timed_out: bool,
+    output: str,
+) -> str:
+    """Return how a gate failed; script and output are indented, to be seen as such."""
+    # The code of a script that was ended says only by which signal.
+    how = "at its time limit" if timed_out else f"with exit code {exit_code}"
+    parts = [
+        f"The gate of {phase} failed {how} (attempt {attempt} of {gate.attempts_max})."
+    ]
+    if gate.script:
+        parts += ["Its script:", _indented(gate.script)]
+    shown = _indented(output)
+    parts += ["What it printed:", shown] if shown else ["It printed nothing."]
+    return "\n\n".join(parts)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.rstrip().split("\n")).rstrip()

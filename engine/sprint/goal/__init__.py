@@ -1,0 +1,1 @@
+"""Work towards a goal: Ralph mode."""

@@ -1,0 +1,220 @@
+"""Steps towards a goal, made while it is worked on (R55-R59): rules and evolve."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from ...errors import NotFoundError, RefusedError
+from ...log.fact import Fact
+from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
+from ..phases.leaves import check_word
+from ..plan.create import check_id
+from ..state.sprint import Plan, Record, Sprint
+from ..state.transitions import check_goal
+from ..state.tree import Data
+from ..state.words import COMPLETED, DYNAMIC_STEP_STATUSES, PENDING
+
+PREFIX = "step-"
+_ALLOTTED = "\nstep"
+"""Stands among the prefixes of injected ids, none of which holds a line break."""
+
+
+class Wanted(NamedTuple):
+    """A step that an agent names as not done."""
+
+    prompt: str | None
+    id: str | None = None
+
+
+def add_step(sprint: Sprint, *, prompt: str, step: str | None = None) -> list[Fact]:
+    """Add a step; without an id it gets the next `step-N` that was never given."""
+    check_goal(sprint, "add a step")
+    _check_prompt(prompt)
+    steps = steps_of(sprint.plan.document)
+    if step is not None:
+        check_id(step, field="id")
+        if step in steps:
+            if steps[step].get("prompt") == prompt:
+                return []
+            raise RefusedError(
+                f"there is a step {step} already, with another prompt",
+                hint="`sprintlog step update ID` changes it; another id makes another step",
+                step=step,
+            )
+    return [_added(sprint, prompt, step or f"{PREFIX}{_next_number(sprint)}")]
+
+
+def update_step(
+    sprint: Sprint,
+    *,
+    step: str,
+    status: str | None = None,
+    prompt: str | None = None,
+) -> list[Fact]:
+    """Give a step another status, another prompt, or both."""
+    check_goal(sprint, "update a step")
+    check_word("status", status, DYNAMIC_STEP_STATUSES)
+    if prompt is not None:
+        _check_prompt(prompt)
+    if status is None and prompt is None:
+        raise RefusedError(
+            f"step {step}: neither a status nor a prompt is given",
+            hint=f"statuses: {', '.join(DYNAMIC_STEP_STATUSES)}",
+            step=step,
+        )
+    steps = steps_of(sprint.plan.document)
+    if step not in steps:
+        raise NotFoundError(
+            f"there is no step {step} in sprint {sprint.id}",
+            hint=f"there are: {', '.join(list(steps)[:20])}" if steps else None,
+            step=step,
+        )
+    return _changed(step, steps[step], status, prompt)
+
+
+def take_steps(
+    sprint: Sprint, *, completed: Iterable[str], pending: Iterable[Wanted]
+) -> list[Fact]:
+    """Take what an agent says at the end of an iteration: what is done, what is not.
+
+    What is pending under a known id, or with the prompt of an open step, is that step;
+    a known one that was completed is open again. What cannot be taken is noted.
+    """
+    steps = steps_of(sprint.plan.document)
+    facts: list[Fact] = []
+    done = dict.fromkeys(completed)
+    for identity in done:
+        if identity in steps:
+            facts += _changed(identity, steps[identity], COMPLETED, None)
+        else:
+            facts.append(_unknown(identity, "completed"))
+    prompts = {
+        step.get("prompt")
+        for identity, step in steps.items()
+        if identity not in done and step.get("status") != COMPLETED
+    }
+    number = _next_number(sprint)
+    for prompt, given in pending:
+        if given in done or (given is None and prompt in prompts):
+            continue
+        if given in steps:
+            again = PENDING if steps[given].get("status") == COMPLETED else None
+            facts += _changed(given, steps[given], again, prompt)
+            steps[given] = {**steps[given], "prompt": prompt or steps[given].get("prompt")}
+            continue
+        if prompt is None:
+            facts.append(_unknown(str(given), "pending"))
+            continue
+        identity = given or f"{PREFIX}{number}"
+        number = max(number, _number_of(identity) + 1)
+        facts.append(_added(sprint, prompt, identity))
+        steps[identity] = {"id": identity, "prompt": prompt, "status": PENDING}
+        prompts.add(prompt)
+    return facts
+
+
+def steps_of(document: Data) -> dict[str, Data]:
+    """Return the steps by their ids; what has no id of its own takes no part."""
+    given = document.get("dynamic-steps")
+    found: dict[str, Data] = {}
+    for step in given if isinstance(given, list) else ():
+        if isinstance(step, dict) and isinstance(step.get("id"), str):
+            found[step["id"]] = step
+    return found
+
+
+def _step(document: Data, identity: str) -> Data | None:
+    """Return a step by its id; mostly it is among the last."""
+    given = document.get("dynamic-steps")
+    for step in reversed(given) if isinstance(given, list) else ():
+        if isinstance(step, dict) and step.get("id") == identity:
+            return step
+    return None
+
+
+def open_steps(sprint: Sprint, facts: Iterable[Fact] = ()) -> tuple[str, ...]:
+    """Return the ids of the steps that are not completed, once these facts happened too."""
+    steps = {
+        identity: step.get("status")
+        for identity, step in steps_of(sprint.plan.document).items()
+    }
+    for fact in facts:
+        if isinstance(fact, DynamicStepAdded):
+            steps[fact.id] = PENDING
+        elif isinstance(fact, DynamicStepUpdated) and fact.status is not None:
+            steps[fact.id] = fact.status
+    return tuple(identity for identity, status in steps.items() if status != COMPLETED)
+
+
+def _check_prompt(prompt: str) -> None:
+    if not prompt.strip():
+        raise RefusedError("prompt: is empty", field="prompt")
+
+
+def _added(sprint: Sprint, prompt: str, identity: str) -> Fact:
+    return DynamicStepAdded(identity, prompt, sprint.plan.iteration)
+
+
+def _changed(
+    identity: str, step: Data, status: str | None, prompt: str | None
+) -> list[Fact]:
+    """Return what is otherwise than it was: the same wish again is nothing (P33)."""
+    now = None if status == step.get("status") else status
+    text = None if prompt == step.get("prompt") else prompt
+    return [] if now is None and text is None else [DynamicStepUpdated(identity, now, text)]
+
+
+def _unknown(identity: str, word: str) -> Fact:
+    return NoteAdded(f"the agent names step {identity!r} as {word}: there is no such step")
+
+
+def _next_number(sprint: Sprint) -> int:
+    ids = steps_of(sprint.plan.document)
+    given = sprint.record.allotted.get(_ALLOTTED, 0)
+    return max([given, *(_number_of(identity) + 1 for identity in ids)])
+
+
+def _number_of(identity: str) -> int:
+    """Return N of `step-N`, -1 for any other id."""
+    number = identity.removeprefix(PREFIX)
+    is_number = number.isascii() and number.isdigit() and len(number) < 10
+    return int(number) if is_number and number != identity else -1
+
+
+def _evolve_added(plan: Plan, fact: DynamicStepAdded, at: str) -> None:
+    steps = plan.document.get("dynamic-steps")
+    if not isinstance(steps, list):
+        steps = plan.document["dynamic-steps"] = []
+    steps.append(
+        {
+            "id": fact.id,
+            "prompt": fact.prompt,
+            "status": PENDING,
+            "added-at": at,
+            "added-in-iteration": fact.iteration,
+        }
+    )
+    plan.turns.move()
+
+
+def _evolve_updated(plan: Plan, fact: DynamicStepUpdated, at: str) -> None:
+    # An observed fact may name a step that is not there.
+    if (step := _step(plan.document, fact.id)) is None:
+        return
+    if fact.prompt is not None:
+        step["prompt"] = fact.prompt
+    if fact.status is not None and fact.status != step.get("status"):
+        step["status"] = fact.status
+        if fact.status == COMPLETED:
+            plan.turns.move()
+
+
+def record_added(record: Record, fact: DynamicStepAdded, version: int) -> None:
+    """Keep the highest `step-N` that was ever given: none is allotted again."""
+    number = max(record.allotted.get(_ALLOTTED, 0), _number_of(fact.id) + 1)
+    record.allotted[_ALLOTTED] = number
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    DynamicStepAdded: _evolve_added,
+    DynamicStepUpdated: _evolve_updated,
+}

@@ -1,0 +1,191 @@
+"""A goal and how it is reached (R52, R65-R69, P39): rules and evolve."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
+from ..iterations.loop import NUMBER_MAX, end_iteration
+from ..phases.leaves import check_word
+from ..phases.lifecycle import check_finished
+from ..phases.retry import next_retry_at
+from ..queue.requests import listed, urgent
+from ..state.sprint import Plan, Sprint
+from ..state.transitions import check_exists, check_goal, check_open, check_running
+from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED
+from .dynamic_steps import open_steps
+from .settings import min_iterations as least
+from .settings import ralph_fields
+
+GOAL, _CLAIM, _FAILURE = "\ngoal", "\nclaim", "\nfailure"
+"""Stand where addresses stand: none of them holds a line break."""
+
+
+def set_goal(
+    sprint: Sprint,
+    *,
+    goal: str,
+    idle_threshold: int | None = None,
+    min_iterations: int | None = None,
+    max_iterations: int | None = None,
+) -> list[Fact]:
+    """Say what is to be reached; from here on the sprint is in Ralph mode."""
+    check_open(sprint, "set a goal")
+    if not goal.strip():
+        raise RefusedError("goal: is empty", field="goal")
+    fact = GoalSet(goal, idle_threshold, min_iterations, max_iterations)
+    for name in ("idle_threshold", "min_iterations", "max_iterations"):
+        given = getattr(fact, name)
+        if given is not None and not 0 < given <= NUMBER_MAX:
+            field = name.replace("_", "-")
+            raise RefusedError(
+                f"{field} {given} is not allowed: 1 to {NUMBER_MAX}", field=field
+            )
+    return [] if _is_set(sprint.plan, fact) else [fact]
+
+
+def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
+    """Say that the goal is reached; an iteration that is under way ends with it.
+
+    So it does where the goal is only claimed: the same iteration would claim it again.
+    """
+    plan = sprint.plan
+    check_exists(sprint)
+    if plan.status == COMPLETED:
+        again = GoalCompleted(plan.iteration, summary, open_steps(sprint))
+        if plan.was_said("", again):
+            return []
+    check_goal(sprint, "complete the goal")
+    # Who worked while somebody stopped the sprint has ended the iteration all the same.
+    found: Fact = GoalClaimed(plan.iteration, f"the sprint is {plan.status}", summary)
+    is_kept = plan.turns.number or plan.was_said(_CLAIM, found)
+    if plan.status not in STOPPED or not is_kept:
+        found = reach_goal(sprint, summary=summary)
+    if isinstance(found, GoalClaimed) and plan.was_said(_CLAIM, found):
+        return []
+    return [*(end_iteration(sprint) if plan.turns.number else []), found]
+
+
+def claim_in_force(plan: Plan) -> str | None:
+    """Return why the goal was claimed last and not reached; None once it is reached."""
+    said = plan.last_said(_CLAIM)
+    return None if said is None or plan.status == COMPLETED else str(said[1]["reason"])
+
+
+def reach_goal(
+    sprint: Sprint, *, summary: str | None, besides: list[Fact] | None = None
+) -> Fact:
+    """Return that the goal is reached, or only that it was claimed too early.
+
+    `besides` happens in the same append. Raise `RefusedError` where the sprint cannot be
+    completed. Urgent requests are decided first, those too that the end brings back.
+    """
+    check_finished(sprint)
+    plan = sprint.plan
+    number, minimum = plan.iteration, least(plan.document)
+    if number < minimum:
+        reason = f"iteration {number} of at least {minimum}"
+        return GoalClaimed(number, reason, summary)
+    if waiting := urgent(sprint, put_off=True):
+        reason = f"without a decision: {listed(waiting)}"
+        return GoalClaimed(number, reason, summary, tuple(waiting))
+    return GoalCompleted(number, summary, open_steps(sprint, besides or ()))
+
+
+def fail_iteration(
+    sprint: Sprint,
+    *,
+    error: str,
+    at: str,
+    category: str = "logic",
+    number: int | None = None,
+) -> list[Fact]:
+    """Say that the run of the iteration under way failed at this time.
+
+    The policy either allows another attempt in the same iteration, or the sprint blocks.
+    """
+    check_word("category", category, FAILURE_CATEGORIES)
+    turns = sprint.plan.turns
+    given = turns.number if number is None else number
+    if not sprint.is_running and sprint.plan.was_said(
+        _FAILURE, IterationFailed(given, error, category)
+    ):
+        return []
+    check_running(sprint, "fail an iteration")
+    check_goal(sprint, "fail an iteration")
+    if not given or given != turns.number:
+        now = f"{turns.number} is under way" if turns.number else "none is under way"
+        raise RefusedError(
+            f"cannot fail iteration {given or ''}: {now}".replace(" :", ":"),
+            hint=None if turns.number else "`sprintlog iteration start` begins one",
+            iteration=given,
+            wish="fail",
+        )
+    tried = turns.failures - turns.forgiven
+    due = next_retry_at(sprint.plan.document, tried=tried, category=category, at=at)
+    fact = IterationFailed(given, error, category, due)
+    if due is not None:
+        return [fact]
+    return [fact, SprintBlocked(f"iteration {given} failed: {error}")]
+
+
+def _is_set(plan: Plan, fact: GoalSet) -> bool:
+    document, stats = plan.document, plan.given_stats
+    ralph = document.get("ralph")
+    settings = ralph if isinstance(ralph, dict) else {}
+    given = (
+        (fact.idle_threshold, settings.get("idle-threshold")),
+        (fact.min_iterations, settings.get("min-iterations")),
+        (fact.max_iterations, stats.get("max-iterations")),
+    )
+    same = all(wanted is None or wanted == there for wanted, there in given)
+    return plan.is_ralph and document.get("goal") == fact.goal and same
+
+
+def _evolve_set(plan: Plan, fact: GoalSet, at: str) -> None:
+    document = plan.document
+    missing = ralph_fields(fact.goal)
+    # Kept before phases, pointer and figures, as a compiled plan has them.
+    behind = ("phases", "current", "stats")
+    tail = {key: document.pop(key) for key in list(document) if key in behind}
+    document.update({k: v for k, v in missing.items() if k not in document})
+    document.update(tail)
+    document["mode"], document["goal"] = missing["mode"], fact.goal
+    if not isinstance(document["ralph"], dict):
+        document["ralph"] = missing["ralph"]
+    if fact.idle_threshold is not None:
+        document["ralph"]["idle-threshold"] = fact.idle_threshold
+    if fact.min_iterations is not None:
+        document["ralph"]["min-iterations"] = fact.min_iterations
+    if fact.max_iterations is not None:
+        plan.stats["max-iterations"] = fact.max_iterations
+    plan.say(GOAL, fact)
+
+
+def _evolve_claimed(plan: Plan, fact: GoalClaimed, at: str) -> None:
+    plan.turns.claimed = fact.iteration
+    plan.say(_CLAIM, fact)
+
+
+def _evolve_completed(plan: Plan, fact: GoalCompleted, at: str) -> None:
+    plan.turns.end()
+    plan.set_status(COMPLETED)
+    plan.stats["completed-at"] = at
+    exit_: dict[str, Any] = {"detected-at": at, "iteration": fact.iteration or None}
+    plan.document["ralph-exit"] = {**exit_, "final-summary": fact.summary}
+    plan.say("", fact)
+
+
+def _evolve_failed(plan: Plan, fact: IterationFailed, at: str) -> None:
+    if fact.number == plan.turns.number:
+        plan.turns.fail(fact.error, fact.next_retry_at)
+    plan.say(_FAILURE, fact)
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    GoalSet: _evolve_set,
+    GoalClaimed: _evolve_claimed,
+    GoalCompleted: _evolve_completed,
+    IterationFailed: _evolve_failed,
+}

@@ -1,0 +1,193 @@
+"""What is run after each iteration of a loop (R60-R64, R70): rules and evolve."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import NotFoundError, RefusedError
+from ...log.fact import Fact
+from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
+from ..iterations.loop import over
+from ..state.sprint import Plan, Sprint
+from ..state.transitions import check_exists
+from ..state.tree import Data
+from ..state.words import COMPLETED, FAILED, RUNNING, SPAWNED
+from .settings import Hook, hooks_of
+
+TASK_FROM = {
+    RUNNING: (SPAWNED,),
+    COMPLETED: (SPAWNED, RUNNING),
+    FAILED: (SPAWNED, RUNNING),
+}
+"""From which status each word may be said (REQUIREMENTS.md section 6)."""
+
+
+def spawn_hook(
+    sprint: Sprint,
+    *,
+    hook_id: str,
+    iteration: int | None = None,
+    pid: int | None = None,
+    transcript: str | None = None,
+    again: bool = False,
+) -> list[Fact]:
+    """Say that a hook is about to be run; `again` when what ran it before is gone."""
+    number, task = _find(sprint, hook_id, iteration)
+    if not any(hook.id == hook_id for hook in hooks_of(sprint.plan.document)):
+        raise NotFoundError(f"there is no hook {hook_id} that is switched on", hook=hook_id)
+    place = transcript or transcript_of(number, hook_id)
+    _check_transcript(place)
+    fact = HookTaskSpawned(number, hook_id, place, pid)
+    if task is None or (again and task.get("status") in (SPAWNED, RUNNING)):
+        return [fact]
+    if sprint.plan.was_said(_key(hook_id), fact):
+        return []
+    raise _refused(number, hook_id, task, SPAWNED)
+
+
+def run_hook(
+    sprint: Sprint, *, hook_id: str, iteration: int | None = None, pid: int | None = None
+) -> list[Fact]:
+    """Say that a hook's process runs."""
+    return _say(sprint, RUNNING, lambda n: HookTaskRunning(n, hook_id, pid), iteration)
+
+
+def complete_hook(
+    sprint: Sprint, *, hook_id: str, iteration: int | None = None
+) -> list[Fact]:
+    """Say that a hook ended well."""
+    return _say(sprint, COMPLETED, lambda n: HookTaskCompleted(n, hook_id), iteration)
+
+
+def fail_hook(
+    sprint: Sprint, *, hook_id: str, iteration: int | None = None, error: str | None = None
+) -> list[Fact]:
+    """Say that a hook failed."""
+    return _say(sprint, FAILED, lambda n: HookTaskFailed(n, hook_id, error), iteration)
+
+
+def hooks_due(plan: Plan) -> list[Hook]:
+    """Return the hooks of the iteration that ended last for which nothing was said yet."""
+    number, hooks = over(plan), hooks_of(plan.document)
+    tasks = tasks_of(plan.document) if number and hooks else {}
+    return [hook for hook in hooks if number and (number, hook.id) not in tasks]
+
+
+def tasks_of(document: Data) -> dict[tuple[int, str], Data]:
+    """Return what was run, by iteration and hook."""
+    given = document.get("hook-tasks")
+    return {
+        (task["iteration"], task["hook-id"]): task
+        for task in (given if isinstance(given, list) else ())
+        if isinstance(task, dict)
+        and type(task.get("iteration")) is int
+        and isinstance(task.get("hook-id"), str)
+    }
+
+
+def transcript_of(number: int, hook_id: str) -> str:
+    """Return where a hook's output is kept, seen from the sprint's directory (R64).
+
+    What could lead elsewhere in the name of a file is left out of it.
+    """
+    return f"transcripts/iter-{number}-{re.sub(r'[^A-Za-z0-9._-]', '_', hook_id)}.jsonl"
+
+
+def _check_transcript(path: str) -> None:
+    parts = path.replace("\\", "/").split("/")
+    if path.startswith(("/", "\\")) or ".." in parts or not path.isprintable():
+        raise RefusedError(
+            f"transcript: {path[:60]!r} leads out of the sprint's directory",
+            field="transcript",
+        )
+
+
+def _say(
+    sprint: Sprint, word: str, make: Callable[[int], Any], iteration: int | None
+) -> list[Fact]:
+    fact = make(0)
+    number, task = _find(sprint, fact.hook_id, iteration)
+    fact = make(number)
+    if task is None:
+        raise NotFoundError(
+            f"hook {fact.hook_id} of iteration {number} was not spawned",
+            hint=f"`sprintlog hook-task spawned {fact.hook_id} --iteration {number}` first",
+            hook=fact.hook_id,
+            iteration=number,
+        )
+    if sprint.plan.was_said(_key(fact.hook_id), fact):
+        return []
+    if task.get("status") not in TASK_FROM[word]:
+        raise _refused(number, fact.hook_id, task, word)
+    return [fact]
+
+
+def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Data | None]:
+    check_exists(sprint)
+    number = sprint.plan.iteration if iteration is None else iteration
+    if number < 1:
+        raise RefusedError(
+            f"hook {hook_id}: no iteration has begun", field="iteration", hook=hook_id
+        )
+    return number, _task(sprint.plan.document, number, hook_id)
+
+
+def _task(document: Data, number: int, hook_id: str) -> Data | None:
+    """Return what was run of a hook in an iteration; mostly it is among the last."""
+    tasks = document.get("hook-tasks")
+    for task in reversed(tasks) if isinstance(tasks, list) else ():
+        if (
+            isinstance(task, dict)
+            and task.get("iteration") == number
+            and task.get("hook-id") == hook_id
+        ):
+            return task
+    return None
+
+
+def _refused(number: int, hook_id: str, task: Data, word: str) -> RefusedError:
+    state = task.get("status")
+    allowed = [name for name, states in TASK_FROM.items() if state in states]
+    return RefusedError(
+        f"hook {hook_id} of iteration {number} is {state}: it cannot be {word}; "
+        f"allowed: {', '.join(allowed) or 'nothing'}",
+        hook=hook_id,
+        state=state,
+        wish=word,
+        allowed=allowed,
+    )
+
+
+def _key(hook_id: str) -> str:
+    # No address holds a line break, so this one is nobody else's.
+    return f"\nhook\n{hook_id}"
+
+
+def _evolves(word: str) -> Callable[[Plan, Any, str], None]:
+    def evolve(plan: Plan, fact: Any, at: str) -> None:
+        task = _task(plan.document, fact.iteration, fact.hook_id)
+        if word == SPAWNED and task is None:
+            tasks = plan.document.get("hook-tasks")
+            if not isinstance(tasks, list):
+                tasks = plan.document["hook-tasks"] = []
+            task = {"iteration": fact.iteration, "hook-id": fact.hook_id}
+            tasks.append(task)
+        # An observed fact may speak of a task that is not there.
+        if task is None:
+            return
+        task["status"] = word
+        # Only what runs in the background has a process (R63).
+        task["pid"] = getattr(fact, "pid", None)
+        if word == SPAWNED:
+            task["transcript"] = fact.transcript
+        plan.say(_key(fact.hook_id), fact)
+
+    return evolve
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    HookTaskSpawned: _evolves(SPAWNED),
+    HookTaskRunning: _evolves(RUNNING),
+    HookTaskCompleted: _evolves(COMPLETED),
+    HookTaskFailed: _evolves(FAILED),
+}

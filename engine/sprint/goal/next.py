@@ -1,0 +1,54 @@
+"""What is to be done now for a goal: the part of `next` that only Ralph mode has."""
+
+from ..agent.actions import HOOKS, ITERATE, WAIT, Action, HookRun, is_over
+from ..agent.stops import decide_at_goal, used_up
+from ..iterations.loop import over
+from ..state.sprint import Plan, Sprint
+from .hook_tasks import hooks_due, transcript_of
+from .prompt import prompt_of
+from .reflection import reflection_is_due
+from .settings import Hook
+
+
+def run_hooks(plan: Plan) -> Action | None:
+    """Return the hooks that the iteration which ended last waits for, if there are any."""
+    number = over(plan)
+    runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
+    return Action(HOOKS, iteration=number, hooks=runs) if runs else None
+
+
+def run_of(hook: Hook, number: int) -> HookRun:
+    """Return what is to be run of a hook for an iteration."""
+    return HookRun(
+        hook.id,
+        transcript_of(number, hook.id),
+        workflow=hook.workflow,
+        prompt=hook.prompt,
+        command=hook.command,
+        parallel=hook.is_parallel,
+    )
+
+
+def work_on_goal(sprint: Sprint, now: str) -> Action:
+    """Return the iteration that is to be run, or why none is."""
+    plan, turns = sprint.plan, sprint.plan.turns
+    if not turns.number and (stop := decide_at_goal(sprint) or used_up(sprint)):
+        return stop
+    number = turns.number or sprint.record.iteration_max + 1
+    if turns.due is not None and not is_over(turns.due, now):
+        return Action(WAIT, until=turns.due, why=turns.error, iteration=number)
+    reflects = reflection_is_due(plan)
+    return Action(
+        ITERATE,
+        iteration=number,
+        prompt=prompt_of(sprint, number=number, reflects=reflects),
+        model=_model(plan),
+        attempt=turns.failures + 1,
+        resumed=turns.number > 0,
+        reflection=reflects,
+    )
+
+
+def _model(plan: Plan) -> str | None:
+    model = plan.document.get("model")
+    return model if isinstance(model, str) and model.strip() else None

@@ -1,0 +1,1 @@
+"""The iterations of a sprint's loop, and going back between them."""

@@ -1,0 +1,167 @@
+"""The loop's iterations: 1-based numbers that are never given twice; rules and evolve."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..events import IterationEnded, IterationsLimited, IterationStarted
+from ..goal.reflection import start_reflection
+from ..goal.settings import max_iterations as limit_of
+from ..state import starts
+from ..state.sprint import Plan, Record, Sprint
+from ..state.transitions import check_exists, check_open, check_running
+
+NUMBER_MAX = 1_000_000_000
+_SAID = "\niteration"
+_LIMIT = "\nlimit"
+"""Stand for these where addresses stand: none of them holds a line break."""
+
+
+def start_iteration(
+    sprint: Sprint,
+    *,
+    number: int | None = None,
+    max_iterations: int | None = None,
+    phase: str | None = None,
+    beyond_limit: bool = False,
+) -> list[Fact]:
+    """Begin a loop iteration: the next number, unless a higher one is given (P36).
+
+    With it begins reflection, when that is due. Past the limit it is refused, unless that
+    is meant. All that were ever begun count, rolled back or not.
+    """
+    highest = sprint.record.iteration_max
+    given = highest + 1 if number is None else number
+    most = max_iterations or limit_of(sprint.plan.document)
+    is_beyond = most is not None and given > most
+    fact = IterationStarted(given, max_iterations, phase, beyond_limit and is_beyond)
+    if number is not None and sprint.plan.was_said(_SAID, fact):
+        return []
+    check_running(sprint, "start an iteration")
+    if not highest < given <= NUMBER_MAX:
+        raise RefusedError(
+            f"iteration {given} cannot start: iteration {highest} was given before and "
+            f"numbers are never used again; allowed: {highest + 1} to {NUMBER_MAX}",
+            iteration=given,
+            wish="start",
+            allowed=[highest + 1],
+        )
+    if max_iterations is not None:
+        _check_limit(max_iterations, least=1)
+    if is_beyond and not beyond_limit:
+        raise RefusedError(
+            f"iteration {given} cannot start: {most} are allowed, and {highest} were begun",
+            hint=f"{more_allowed(highest)}; `sprintlog iteration start --beyond-limit` "
+            "begins just this one",
+            iteration=given,
+            wish="start",
+            field="max-iterations",
+        )
+    return [fact, *start_reflection(sprint.plan, number=given)]
+
+
+def limit_iterations(sprint: Sprint, *, max_iterations: int) -> list[Fact]:
+    """Say how many iterations may begin, 0 for no limit; none begins with it."""
+    check_open(sprint, "limit its iterations")
+    _check_limit(max_iterations, least=0)
+    if sprint.plan.given_stats.get("max-iterations") == max_iterations:
+        return []
+    return [IterationsLimited(max_iterations)]
+
+
+def is_used_up(sprint: Sprint) -> bool:
+    """Tell whether all iterations that may begin have begun."""
+    most = limit_of(sprint.plan.document)
+    return most is not None and sprint.record.iteration_max >= most
+
+
+def more_allowed(begun: int) -> str:
+    """Return what allows more iterations than were begun."""
+    return f"`sprintlog sprint limit {begun + 10}` allows more"
+
+
+def is_begun_for(plan: Plan, phase: str) -> bool:
+    """Tell whether the iteration under way was begun for a leaf: it goes on with it."""
+    said = plan.last_said(_SAID)
+    return (
+        said is not None
+        and said[0] == IterationStarted.type
+        and (said[1].get("phase") == phase)
+    )
+
+
+def end_iteration(
+    sprint: Sprint, *, number: int | None = None, summary: str | None = None
+) -> list[Fact]:
+    """End the iteration that is under way, whatever became of the sprint meanwhile."""
+    check_exists(sprint)
+    current = open_iteration(sprint.plan)
+    given = current if number is None else number
+    if given is None:
+        given = sprint.plan.iteration or None
+    if given is not None and sprint.plan.was_said(_SAID, IterationEnded(given, summary)):
+        return []
+    if given is None or given != current:
+        now = "none is under way" if current is None else f"{current} is under way"
+        what = "an iteration" if given is None else f"iteration {given}"
+        raise RefusedError(
+            f"cannot end {what}: {now}",
+            hint="`sprintlog iteration start` begins one" if current is None else None,
+            iteration=given,
+            wish="end",
+            allowed=[] if current is None else [current],
+        )
+    return [IterationEnded(given, summary)]
+
+
+def open_iteration(plan: Plan) -> int | None:
+    """Return the number of the iteration that is under way, None between two of them."""
+    said = plan.last_said(_SAID)
+    is_over = said is not None and said[0] == IterationEnded.type
+    return None if is_over else plan.iteration or None
+
+
+def over(plan: Plan) -> int:
+    """Return the iteration that ended last, 0 before the first and while one goes on."""
+    latest = plan.iteration
+    return latest if open_iteration(plan) is None or plan.turns.ended == latest else 0
+
+
+def _check_limit(number: int, *, least: int) -> None:
+    if not least <= number <= NUMBER_MAX:
+        raise RefusedError(
+            f"max-iterations {number} is not allowed: {least} to {NUMBER_MAX}",
+            field="max-iterations",
+        )
+
+
+def _evolve_limited(plan: Plan, fact: IterationsLimited, at: str) -> None:
+    plan.stats["max-iterations"] = fact.max_iterations
+    plan.say(_LIMIT, fact)
+
+
+def _evolve_started(plan: Plan, fact: IterationStarted, at: str) -> None:
+    plan.stats["current-iteration"] = fact.number
+    if fact.max_iterations is not None:
+        plan.stats["max-iterations"] = fact.max_iterations
+    plan.turns.begin(fact.number if plan.is_at_goal else 0)
+    plan.say(_SAID, fact)
+
+
+def _evolve_ended(plan: Plan, fact: IterationEnded, at: str) -> None:
+    plan.turns.end()
+    plan.say(_SAID, fact)
+
+
+def record_started(record: Record, fact: IterationStarted, version: int) -> None:
+    """Keep the number and where it began: rollbacks never give it back."""
+    starts.add(record.starts, fact.number, version)
+    record.iteration_max = max(record.iteration_max, fact.number)
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    IterationStarted: _evolve_started,
+    IterationEnded: _evolve_ended,
+    IterationsLimited: _evolve_limited,
+}

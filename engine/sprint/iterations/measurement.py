@@ -1,0 +1,232 @@
+"""Measurements: of the baseline before any change, and of what each iteration led to."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...errors import NotFoundError, RefusedError
+from ...iterations.events import (
+    BaselineCaptured,
+    IterationMeasured,
+    MeasurementFailed,
+    Metrics,
+    Origin,
+    Usage,
+)
+from ...iterations.tracker import BASELINE_NUMBER, without_output
+from ...log.fact import Fact
+from ..state.sprint import Record, Sprint
+from ..state.starts import newest_first
+from ..state.transitions import check_exists
+from .loop import end_iteration, open_iteration
+from .rollback import iteration_ends, lies_on, path
+
+Given = Mapping[str, object] | Metrics
+"""Metrics by their names, or as a fact has them."""
+Origins = tuple[Origin, ...]
+
+LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+"""What names a loop: its files stand in a folder of this name."""
+
+
+def capture_baseline(
+    sprint: Sprint, *, metrics: Given, loop_id: str | None = None, origins: Origins = ()
+) -> list[Fact]:
+    """Measure iteration 0, once, before any other was measured (R265, P44)."""
+    # Imported here: exact numbers would cost every recording command their import.
+    from ...iterations.metrics import check_metrics
+
+    check_exists(sprint)
+    tracker = sprint.record.tracker
+    if loop_id is not None and not LOOP_ID.fullmatch(loop_id):
+        raise RefusedError(
+            f"loop id {loop_id[:40]!r} is not allowed: letters, digits, `.`, `_` and `-`",
+            field="loop_id",
+        )
+    fact = BaselineCaptured(check_metrics(metrics), loop_id, origins)
+    _check_any(fact.metrics)
+    if tracker.baseline == fact:
+        return []
+    if tracker.baseline is not None or tracker.highest:
+        done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
+        raise RefusedError(
+            f"the baseline cannot be captured: {done} was measured already",
+            hint="it is what everything after it is compared with, so it is never changed",
+            wish="baseline",
+        )
+    return [fact]
+
+
+def measure_iteration(
+    sprint: Sprint,
+    *,
+    metrics: Given,
+    number: int | None = None,
+    score: float | None = None,
+    origins: Origins = (),
+    usage: Usage | None = None,
+    tree: str | None = None,
+) -> list[Fact]:
+    """Measure what an iteration led to, once: the latest one when none is named (P15)."""
+    from ...iterations.metrics import check_metrics
+
+    given, began = _begun(sprint, number)
+    record = sprint.record
+    if score is not None and not 0 <= score <= 1:
+        raise RefusedError(f"score {score} is out of range: 0 to 1", field="score")
+    checked = check_metrics(metrics)
+    previous = previous_of(record, began)
+    fact = IterationMeasured(given, checked, previous, score, origins, usage, tree)
+    if score is None:
+        _check_any(checked)
+    last = record.tracker.last
+    if last is not None and replace(last, tree=None) == replace(fact, tree=None):
+        return []
+    _check_unmeasured(record, given)
+    return [fact]
+
+
+def with_tree(facts: Sequence[Fact], tree: str) -> list[Fact]:
+    """Return facts, a measurement among them with the digest of what was measured."""
+    return [
+        replace(fact, tree=tree) if isinstance(fact, IterationMeasured) else fact
+        for fact in facts
+    ]
+
+
+def fail_measurement(
+    sprint: Sprint, *, error: str, number: int | None = None, **more: Any
+) -> list[Fact]:
+    """Say that what an iteration led to could not be measured: the latest one's."""
+    given, _ = _begun(sprint, number)
+    fact = MeasurementFailed(given, error, **more)
+    if sprint.record.tracker.failed == without_output(fact):
+        return []
+    _check_unmeasured(sprint.record, given)
+    return [fact]
+
+
+def unmeasured_iteration(sprint: Sprint) -> int | None:
+    """Return the latest iteration on the path if it went without a measurement.
+
+    One that is under way is not due yet, unless its measurement failed. Where nothing was
+    ever measured, nothing is missing.
+    """
+    tracker, number = sprint.record.tracker, current_iteration(sprint)
+    if number is None or tracker.entry(number) is not None:
+        return None
+    if tracker.failed is not None and tracker.failed.number == number:
+        return number
+    is_judged = bool(tracker.highest or tracker.baseline)
+    has_ended = open_iteration(sprint.plan) != number
+    return number if is_judged and has_ended else None
+
+
+def measured_on_path(sprint: Sprint) -> list[int]:
+    """Return the measured iterations that the state is built on, in their order.
+
+    Such a one began on the path, and was measured or ended on it: a measurement that comes
+    late speaks of what was there when its iteration ended.
+    """
+    record = sprint.record
+    if not record.rollbacks:
+        return sorted(record.tracker.numbers())
+    stretches = path(record.rollbacks, sprint.version)
+    began = dict(record.iterations)
+    ends = iteration_ends(record, version=sprint.version)
+    return sorted(
+        number
+        for number, version, *_ in record.tracker.measured
+        if lies_on(stretches, began.get(number, version))
+        and (lies_on(stretches, version) or lies_on(stretches, ends.get(number, version)))
+    )
+
+
+def observed_measurement(sprint: Sprint, fact: IterationMeasured) -> IterationMeasured:
+    """Return what another tool measured, with its place in the chain.
+
+    Where it began may not be known: it was built on what was measured last.
+    """
+    number = fact.number or current_iteration(sprint) or 0
+    last = previous_of(sprint.record, sprint.version)
+    return replace(fact, number=number, previous=None if last == number else last)
+
+
+def end_measured(
+    sprint: Sprint,
+    *,
+    metrics: Given,
+    summary: str | None = None,
+    score: float | None = None,
+    origins: Origins = (),
+    usage: Usage | None = None,
+    tree: str | None = None,
+) -> list[Fact]:
+    """End the iteration under way and say what it led to, in one append."""
+    ended = end_iteration(sprint, summary=summary)
+    measured = measure_iteration(
+        sprint, metrics=metrics, score=score, origins=origins, usage=usage, tree=tree
+    )
+    return [*ended, *measured]
+
+
+def current_iteration(sprint: Sprint) -> int | None:
+    """Return the number of the newest iteration on the path, None without one."""
+    stretches = path(sprint.record.rollbacks, sprint.version)
+    started = newest_first(sprint.record.starts)
+    return next((number for number, at in started if lies_on(stretches, at)), None)
+
+
+def previous_of(record: Record, began: int) -> int | None:
+    """Return what an iteration was built on: the last one measured when it began.
+
+    Without one on its path it is the baseline, if there is one.
+    """
+    last = last_measured(record, began)
+    if last is None and record.tracker.baseline is not None:
+        return BASELINE_NUMBER
+    return last
+
+
+def last_measured(record: Record, version: int) -> int | None:
+    """Return the iteration measured last on the path to a version, None without one."""
+    stretches = path(record.rollbacks, version)
+    entries = record.tracker.newest_first()
+    return next((e.number for e in entries if lies_on(stretches, e.version)), None)
+
+
+def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
+    """Return an iteration that was started, and the version that did it."""
+    check_exists(sprint)
+    given = current_iteration(sprint) if number is None else number
+    if given is None:
+        raise NotFoundError(
+            "there is no iteration to measure: none was started",
+            hint="`sprintlog iteration start` begins one, `iteration baseline` needs none",
+        )
+    starts = newest_first(sprint.record.starts)
+    began = next((at for n, at in starts if n == given), None)
+    if began is None:
+        raise NotFoundError(f"iteration {given} was never started", iteration=given)
+    return given, began
+
+
+def _check_unmeasured(record: Record, number: int) -> None:
+    if record.tracker.entry(number) is not None:
+        raise RefusedError(
+            f"iteration {number} was measured already; a measurement is never changed",
+            hint="`sprintlog iteration start` begins the next one",
+            iteration=number,
+            wish="measure",
+        )
+
+
+def _check_any(metrics: object) -> None:
+    if metrics == type(metrics)():
+        raise RefusedError(
+            "nothing was measured: give at least one metric",
+            hint="--metric NAME=VALUE, --metrics FILE, or --score",
+            wish="measure",
+        )

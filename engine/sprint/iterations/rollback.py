@@ -1,0 +1,199 @@
+"""Rollback arithmetic: which versions are in force at a version, and how to go back.
+
+The parent of a rollback is its target, the parent of any other fact the one before it.
+What lies on the path from a version to the root is in force there (DESIGN.md section 4).
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ...errors import NotFoundError, RefusedError
+from ...log.fact import Fact
+from ..events import RolledBack
+from ..state.sprint import Record, Sprint
+from ..state.transitions import check_exists
+
+Interval = tuple[int, int]
+"""First and last version of a stretch of the path, both in it."""
+
+
+def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
+    """Return the stretches of the path from the root to `version`, in order.
+
+    `rollbacks` are (version, target) in order of version. A rollback itself lies on the
+    path that it begins.
+    """
+    stretches: list[Interval] = []
+    last = version
+    for at, to in reversed(rollbacks):
+        if at <= last:
+            stretches.append((at, last))
+            last = to
+    stretches.append((1, last))
+    return [stretch for stretch in reversed(stretches) if stretch[0] <= stretch[1]]
+
+
+def lies_on(stretches: Sequence[Interval], version: int) -> bool:
+    """Tell whether a version lies on a path."""
+    return any(first <= version <= last for first, last in stretches)
+
+
+def stretches_only_in(
+    these: Sequence[Interval], those: Sequence[Interval]
+) -> list[Interval]:
+    """Return what lies on one path and not on another, in order."""
+    edges = sorted({n for first, last in (*these, *those) for n in (first, last + 1)})
+    found: list[Interval] = []
+    for first, end in pairwise(edges):
+        if lies_on(these, first) and not lies_on(those, first):
+            if found and found[-1][1] == first - 1:
+                first, _ = found.pop()
+            found.append((first, end - 1))
+    return found
+
+
+def taken_back_by(version: int, rollbacks: Sequence[tuple[int, int]]) -> int | None:
+    """Return the rollback since which a version is off the path; None if it lies on it."""
+    by = None
+    for index, (at, _) in enumerate(rollbacks):
+        if at > version:
+            counts = lies_on(path(rollbacks[: index + 1], at), version)
+            by = None if counts else by or at
+    return by
+
+
+def iteration_end(record: Record, number: int, *, version: int) -> int:
+    """Return the last version of an iteration, as the stream stands at `version`.
+
+    An iteration ends where the next one starts or a rollback happens; iteration 0 is
+    what came before the first. Raise `NotFoundError` for a number never started.
+    """
+    started = [(n, at) for n, at in record.iterations if at <= version]
+    if number == 0:
+        begin = 0
+    else:
+        begin = next((at for n, at in started if n == number), 0)
+        if not begin:
+            known = ", ".join(str(n) for n, _ in started[-5:]) or "none"
+            raise NotFoundError(
+                f"iteration {number} was never started; started: {known}",
+                iteration=number,
+            )
+    ends = [at for _, at in started if at > begin]
+    ends += [at for at, _ in record.rollbacks if begin < at <= version]
+    return min(ends) - 1 if ends else version
+
+
+def iteration_ends(record: Record, *, version: int) -> dict[int, int]:
+    """Return the last version of each iteration, as `iteration_end` has it."""
+    started = [(n, at) for n, at in record.iterations if at <= version]
+    breaks = sorted(
+        [at for _, at in started] + [at for at, _ in record.rollbacks if at <= version]
+    )
+    after = [*breaks, version + 1]
+    return {n: after[bisect_right(breaks, at)] - 1 for n, at in started}
+
+
+def roll_back(
+    sprint: Sprint, *, to: int, is_inside_append: bool, reason: str | None = None
+) -> list[Fact]:
+    """Go back to the state of an earlier version of this stream."""
+    check_exists(sprint)
+    # Going back to where the newest fact has just gone back to changes nothing either.
+    if to == sprint.version or (sprint.version, to) in sprint.record.rollbacks[-1:]:
+        return []
+    _check_target(sprint, to, is_inside_append=is_inside_append)
+    return [RolledBack(to, reason)]
+
+
+def undo_rollback(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+    """Take back the latest rollback in force that was not taken back before."""
+    check_exists(sprint)
+    target = rollback_to_undo(sprint)
+    if target is None:
+        raise RefusedError(
+            f"sprint {sprint.id} has no rollback in force to undo",
+            hint="`sprintlog log --type rolled-back` lists them",
+            wish="undo",
+        )
+    return [RolledBack(target - 1, reason, undoes=target)]
+
+
+def rollback_to_undo(sprint: Sprint) -> int | None:
+    """Return the version of the rollback that an undo would take back."""
+    record = sprint.record
+    stretches = path(record.rollbacks, sprint.version)
+    return next(
+        (
+            at
+            for at, _ in reversed(record.rollbacks)
+            if at not in record.undone and lies_on(stretches, at)
+        ),
+        None,
+    )
+
+
+def undo_decision(sprint: Sprint, *, first: int, reason: str | None = None) -> list[Fact]:
+    """Go back to before a decision; `first` is the first version of its append."""
+    check_exists(sprint)
+    if not 1 < first <= sprint.version:
+        raise RefusedError(
+            f"sprint {sprint.id} has no decision in force to undo",
+            hint="`sprintlog audit` tells its decisions",
+            wish="undo",
+        )
+    return [RolledBack(first - 1, reason, undoes=first)]
+
+
+def redo(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+    """Take back the latest undo in force: the state is as it was just before it."""
+    check_exists(sprint)
+    undo = undo_to_redo(sprint)
+    if undo is None:
+        raise RefusedError(
+            f"sprint {sprint.id} has no undo in force to take back",
+            hint="`sprintlog log --type rolled-back` lists them",
+            wish="redo",
+        )
+    return [RolledBack(undo - 1, reason, undoes=undo)]
+
+
+def undo_to_redo(sprint: Sprint) -> int | None:
+    """Return the version of the undo that a redo would take back."""
+    stretches = path(sprint.record.rollbacks, sprint.version)
+    undos = sorted(sprint.record.undid, reverse=True)
+    return next((at for at in undos if lies_on(stretches, at)), None)
+
+
+def record_rollback(record: Record, fact: RolledBack, version: int) -> None:
+    """Keep a rollback; an undo can itself not be undone, but taken back by a redo.
+
+    What an undo had taken back, and a redo brought back, can be undone again.
+    """
+    record.rollbacks.append((version, fact.to))
+    if fact.undoes is None:
+        return
+    if fact.undoes in record.undid:
+        again = record.undid.pop(fact.undoes)
+        record.undone = [*(at for at in record.undone if at != again), version]
+    else:
+        record.undid[version] = fact.undoes
+        record.undone += [fact.undoes, version]
+
+
+def _check_target(sprint: Sprint, to: int, *, is_inside_append: bool) -> None:
+    if not 1 <= to < sprint.version:
+        raise RefusedError(
+            f"cannot roll back to version {to}: allowed are 1 to {sprint.version - 1}",
+            wish="rollback",
+            field="to",
+        )
+    if is_inside_append:
+        raise RefusedError(
+            f"cannot roll back to version {to}: it lies inside one append, whose facts "
+            "belong together",
+            hint="choose the version before or after that append (`sprintlog log`)",
+            wish="rollback",
+            field="to",
+        )

@@ -1,0 +1,287 @@
+"""Snapshots: which one is an iteration's, what a restore records, which may be let go."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from ...errors import NotFoundError, RefusedError
+from ...log.fact import Fact
+from ..events import (
+    OF_ITERATION,
+    OF_MOMENT,
+    FilesRestored,
+    ForkCreated,
+    RestoreStarted,
+    RolledBack,
+    SnapshotsPruned,
+    SnapshotTaken,
+)
+from ..state.held import HeldSnapshot, Restore
+from ..state.sprint import Record, Sprint
+from ..state.transitions import check_exists
+from .loop import open_iteration
+from .rollback import iteration_end, rollback_to_undo, undo_rollback, undo_to_redo
+
+KEEP_DEFAULT = 50
+RESTORES_KEPT = 10
+"""Of how many restores of files alone the snapshots are never let go."""
+
+
+def current_iteration(sprint: Sprint) -> int:
+    """Return the number of the iteration that the Plan is in; 0 before the first."""
+    stats = sprint.plan.document.get("stats")
+    number = stats.get("current-iteration") if isinstance(stats, dict) else None
+    return number if type(number) is int and number > 0 else 0
+
+
+def purpose_now(sprint: Sprint, *, worktree: str) -> str:
+    """Return what a snapshot that is taken now is for.
+
+    The files in which an iteration ended are what was measured. One that is taken after
+    that is of its own moment, unless none was taken before.
+    """
+    number = current_iteration(sprint)
+    if not number or open_iteration(sprint.plan) is not None:
+        return OF_ITERATION
+    known = [h for h in sprint.record.snapshots if h.worktree == worktree]
+    return OF_MOMENT if _is_of(number, known) else OF_ITERATION
+
+
+def take_snapshot(sprint: Sprint, *, taken: SnapshotTaken) -> list[Fact]:
+    """Record a snapshot that the store holds."""
+    check_exists(sprint)
+    return [taken]
+
+
+def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
+    """Return an iteration's snapshot: the newest that was taken before it was left.
+
+    One that was taken later for the same number counts only where there is no other.
+    Raise `NotFoundError` without any.
+    """
+    record = sprint.record
+    own = [
+        held
+        for held in record.snapshots
+        if held.iteration == number and held.purpose == OF_ITERATION
+    ]
+    own = [held for held in own if held.worktree == worktree] or own
+    if not own:
+        known = sorted({h.iteration for h in record.snapshots if h.purpose == OF_ITERATION})
+        raise NotFoundError(
+            f"iteration {number} has no snapshot; there are some of: "
+            f"{', '.join(map(str, known[-10:])) or 'none'}",
+            hint="`sprintlog iteration snapshot` takes one at an iteration's end",
+            iteration=number,
+        )
+    try:
+        end = iteration_end(record, number, version=sprint.version)
+    except NotFoundError:
+        end = sprint.version
+    within = [held for held in own if held.version <= end]
+    return (within or own)[-1]
+
+
+def has_snapshot(sprint: Sprint, number: int) -> bool:
+    """Tell whether an iteration's files were kept."""
+    return _is_of(number, sprint.record.snapshots)
+
+
+def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
+    return any(h.iteration == number and h.purpose == OF_ITERATION for h in held)
+
+
+def first_snapshot(sprint: Sprint, *, worktree: str) -> HeldSnapshot | None:
+    """Return the first snapshot of a work tree, from which changes are seen."""
+    held = sprint.record.snapshots
+    own = [h for h in held if h.purpose == OF_ITERATION and h.worktree == worktree]
+    return own[0] if own else None
+
+
+def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
+    """Return the snapshot whose id begins so; raise `NotFoundError` for none or several."""
+    found = {h.snapshot: h for h in sprint.record.snapshots if h.snapshot.startswith(name)}
+    if len(found) != 1 or len(name) < 4:
+        what = f"{len(found)} snapshots begin" if found else "no snapshot begins"
+        raise NotFoundError(
+            f"{what} with {name[:40]!r}; give at least four characters of one",
+            hint="`sprintlog log --type snapshot-taken` lists them",
+            snapshot=name,
+        )
+    return next(iter(found.values()))
+
+
+def start_restore(
+    sprint: Sprint,
+    *,
+    before: SnapshotTaken,
+    restore: RestoreStarted,
+    rollback: Sequence[Fact] = (),
+) -> list[Fact]:
+    """Begin to bring files back: what stood there is kept before, the state goes along.
+
+    `rollback` is what the rollback of the state decided, if there is one. It is the first
+    of its append, so that one can go back to the version before it again.
+    """
+    check_exists(sprint)
+    if not any(isinstance(fact, RolledBack) for fact in rollback):
+        return [before, restore]
+    at = sprint.version + 1
+    started = RestoreStarted(
+        **{n: getattr(restore, n) for n in restore.__struct_fields__ if n != "rollback"},
+        rollback=at,
+    )
+    return [*rollback, before, started]
+
+
+def end_restore(
+    sprint: Sprint, *, ended: FilesRestored, more: Sequence[Fact]
+) -> list[Fact]:
+    """Record that a restore came to its end, unless somebody else did already."""
+    if all(restore.version != ended.started for restore in sprint.record.restoring):
+        return []
+    return [ended, *more]
+
+
+def give_restore_up(sprint: Sprint, *, ended: FilesRestored) -> list[Fact]:
+    """Record that a restore was given up, and take back the rollback that it belongs to.
+
+    Unless something was recorded since: that is not to be lost with it.
+    """
+    found = [r for r in sprint.record.restoring if r.version == ended.started]
+    if not found:
+        return []
+    rollback, facts = found[0].fact.rollback, []
+    if rollback is not None and sprint.version == ended.started:
+        facts = undo_rollback(sprint, reason="the restore was given up")
+    return [*facts, structs.replace(ended, given_up=True)]
+
+
+def files_with(sprint: Sprint, facts: Sequence[Fact], *, worktree: str) -> Restore | None:
+    """Return the restore that went along with the rollback which these facts take back."""
+    taken_back = {fact.undoes for fact in facts if isinstance(fact, RolledBack)} - {None}
+    own = [r for r in sprint.record.restored if r.fact.worktree == worktree]
+    return next((r for r in own if r.fact.rollback in taken_back), None)
+
+
+def files_to_undo(sprint: Sprint, *, worktree: str) -> Restore | None:
+    """Return the restore of files alone that an undo takes back, if it is the latest.
+
+    One that is older than the rollback that an undo would take back is not.
+    """
+    undone, _ = _files_taken_back(sprint.record, worktree)
+    alone = [r for r in _files_alone(sprint.record, worktree) if r.version not in undone]
+    return _newer(alone, rollback_to_undo(sprint))
+
+
+def files_to_redo(sprint: Sprint, *, worktree: str) -> Restore | None:
+    """Return the undo of files alone that a redo takes back, if it is the latest."""
+    _, undid = _files_taken_back(sprint.record, worktree)
+    alone = [r for r in _files_alone(sprint.record, worktree) if r.version in undid]
+    return _newer(alone, undo_to_redo(sprint))
+
+
+def _files_alone(record: Record, worktree: str) -> list[Restore]:
+    own = [r for r in record.restored if r.fact.worktree == worktree]
+    return [restore for restore in own if restore.fact.rollback is None]
+
+
+def _files_taken_back(record: Record, worktree: str) -> tuple[set[int], dict[int, int]]:
+    """Return which restores can be undone no more, and what each undo took back.
+
+    As of rollbacks: an undo is taken back by a redo, after which it can be done again.
+    """
+    undone: set[int] = set()
+    undid: dict[int, int] = {}
+    for version, fact in ((r.version, r.fact) for r in _files_alone(record, worktree)):
+        if fact.undoes is None:
+            continue
+        if fact.undoes in undid:
+            undone.discard(undid.pop(fact.undoes))
+        else:
+            undid[version] = fact.undoes
+            undone.add(fact.undoes)
+        undone.add(version)
+    return undone, undid
+
+
+def _newer(restores: Sequence[Restore], than: int | None) -> Restore | None:
+    newest = restores[-1] if restores else None
+    return newest if newest is not None and newest.version > (than or 0) else None
+
+
+def prune_snapshots(
+    sprint: Sprint, *, keep: int = KEEP_DEFAULT, target: int | None = None
+) -> list[Fact]:
+    """Let go of all but the newest snapshots and those that something may go back to.
+
+    The best iteration's and the selected one's, the first, what rollbacks went back to, and
+    what stood there before a restore that can be taken back are never let go; nor those of
+    `target`, the iteration that a rollback to the best would go to now.
+    """
+    check_exists(sprint)
+    if keep < 1:
+        raise RefusedError(
+            f"cannot keep {keep} snapshots: at least 1", field="keep", allowed=[1]
+        )
+    record = sprint.record
+    held = record.snapshots
+    stay = {one.snapshot for one in held[-keep:]} | protected(record, target)
+    gone = [one.snapshot for one in held if one.snapshot not in stay]
+    return [SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
+
+
+def protected(record: Record, target: int | None = None) -> set[str]:
+    """Return the snapshots that are never let go."""
+    held = [one for one in record.snapshots if one.purpose == OF_ITERATION]
+    stay = {one.snapshot for one in held[:1]}
+    stay |= {one.snapshot for one in held if one.iteration == 0}
+    tracker = record.tracker
+    chosen = {one.number for one in (tracker.best, tracker.selected) if one is not None}
+    chosen |= set() if target is None else {target}
+    stay |= {one.snapshot for one in held if one.iteration in chosen}
+    for _, to in record.rollbacks:
+        stay |= {one.snapshot for one in [h for h in held if h.version <= to][-1:]}
+    alone = [r for r in record.restored if r.fact.rollback is None][-RESTORES_KEPT:]
+    along = [r for r in record.restored if r.fact.rollback is not None]
+    for restore in (*record.restoring, *along, *alone):
+        stay |= {restore.fact.snapshot, restore.fact.before}
+    return stay
+
+
+def _record_taken(record: Record, fact: SnapshotTaken, version: int) -> None:
+    record.snapshots.append(
+        HeldSnapshot(fact.snapshot, fact.iteration, version, fact.purpose, fact.worktree)
+    )
+
+
+def _record_started(record: Record, fact: RestoreStarted, version: int) -> None:
+    record.restoring.append(Restore(version, fact))
+
+
+def _record_ended(record: Record, fact: FilesRestored, version: int) -> None:
+    ended = [r for r in record.restoring if r.version == fact.started]
+    record.restoring = [r for r in record.restoring if r.version != fact.started]
+    if not fact.given_up:
+        record.restored += ended
+
+
+def _record_pruned(record: Record, fact: SnapshotsPruned, version: int) -> None:
+    gone = frozenset(fact.snapshots)
+    record.snapshots = [one for one in record.snapshots if one.snapshot not in gone]
+
+
+def _record_forked(record: Record, fact: ForkCreated, version: int) -> None:
+    # What was taken over happened to the files of the sprint that it was taken from.
+    record.restoring, record.restored = [], []
+
+
+RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
+    SnapshotTaken: _record_taken,
+    RestoreStarted: _record_started,
+    FilesRestored: _record_ended,
+    SnapshotsPruned: _record_pruned,
+    ForkCreated: _record_forked,
+}
+"""What the Record keeps of a fact, whatever was rolled back since."""

@@ -1,0 +1,32 @@
+"""That the work on a leaf is done and only its end is to come: what a plan knows of it."""
+
+from ..events import WorkDone
+from ..state.sprint import Plan
+from ..state.words import IN_PROGRESS, STOPPED
+
+
+def done_work(plan: Plan, address: str) -> WorkDone | None:
+    """Return that a leaf's work is done and only its end is to come, if that was said."""
+    return plan.said_as(_key(address), WorkDone)
+
+
+def waits_to_go_on(plan: Plan) -> bool:
+    """Tell whether work is done whose end waits until a stopped sprint goes on."""
+    begun = (leaf for leaf in plan.tree.leaves if leaf.status == IN_PROGRESS)
+    done = (done_work(plan, leaf.address) for leaf in begun)
+    return plan.status in STOPPED and any(done)
+
+
+def keep_done(plan: Plan, fact: WorkDone) -> None:
+    """Keep that the work on a leaf is done."""
+    plan.say(_key(fact.phase), fact)
+
+
+def forget_done(plan: Plan, address: str) -> None:
+    """Forget it, since the work begins."""
+    plan.said.pop(_key(address), None)
+
+
+def _key(address: str) -> str:
+    # No address holds a control character, so this one is nobody else's.
+    return f"\nwork\n{address}"

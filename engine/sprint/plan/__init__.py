@@ -1,0 +1,1 @@
+"""How a plan comes in, changes and grows."""

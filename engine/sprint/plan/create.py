@@ -1,0 +1,289 @@
+"""How a plan comes in, compiled and new or imported: rules and evolve."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..document.patch import Operation, apply, diff, same
+from ..events import Place, Source, SprintCompiled, SprintImported
+from ..goal.settings import HOOKS, RALPH, ralph_fields
+from ..queue.view import QUEUE, says_queue, with_queue
+from ..state.sprint import Plan, Sprint
+from ..state.tree import CHILDREN, Data, Tree
+from ..state.turns import Turns
+from ..state.words import NOT_STARTED, PENDING
+
+ID_CHARS_MAX = 128
+
+
+def create_sprint(
+    sprint: Sprint,
+    *,
+    plan: Data,
+    place: Place | None = None,
+    sources: tuple[Source, ...] = (),
+    max_iterations: int | None = None,
+) -> list[Fact]:
+    """Take in a compiled plan in which nothing has happened yet.
+
+    `plan` has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
+    out. Raise `RefusedError` when a phase is neither simple nor for-each, when siblings
+    share an id, or when the plan has already begun.
+    """
+    check_sprint_id(sprint.id)
+    check_same_id(sprint, plan)
+    document = prepare(plan, sprint_id=sprint.id)
+    if max_iterations is not None:
+        document["stats"]["max-iterations"] = max_iterations
+    fact = SprintCompiled(document, place, sources)
+    if not sprint.exists:
+        return [fact]
+    if sprint.version == 1 and not diff(sprint.document, document):
+        return []
+    raise RefusedError(
+        f"there is a sprint {sprint.id} already",
+        hint="give the new one another id",
+        sprint=sprint.id,
+        wish="create",
+    )
+
+
+def import_document(
+    sprint: Sprint,
+    *,
+    document: Data,
+    source: str,
+    place: Place | None = None,
+    committed_at: str | None = None,
+) -> list[Fact]:
+    """Take in a document that another tool wrote: whole, or as the difference to ours.
+
+    Nothing in it is changed, contradictions and unknown keys included.
+    """
+    check_sprint_id(sprint.id)
+    check_same_id(sprint, document)
+    fact = SprintImported(
+        source, iteration=_iteration_of(document), committed_at=committed_at
+    )
+    if not sprint.exists:
+        return [replace(fact, document=document, place=place)]
+    if not diff(sprint.document, document):
+        return []
+    return [replace(fact, patch=patch_to(sprint, document))]
+
+
+def is_same_sprint(older: object, newer: object) -> bool:
+    """Tell whether a document is an earlier version of another one.
+
+    It is when both have one id; or when it has none yet, and all that it wants done stands
+    in the other one, too.
+    """
+    if not isinstance(older, dict) or not isinstance(newer, dict):
+        return False
+    if "sprint-id" in older:
+        return isinstance(older["sprint-id"], str) and same(
+            older["sprint-id"], newer.get("sprint-id")
+        )
+    wanted, there = (
+        {(node.address, str(node.data.get("prompt"))) for node in Tree(document).leaves}
+        for document in (older, newer)
+    )
+    return bool(wanted) and wanted <= there
+
+
+def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
+    """Return what leads to a document from the Plan alone, which it is applied to.
+
+    An operator queue that stays as it is is left out: requests and decisions go on.
+    """
+    settled, queue = sprint.plan.settle(), sprint.queue
+    others = {**document, QUEUE: settled.get(QUEUE)}
+    if QUEUE not in settled:
+        del others[QUEUE]
+    operations = diff(settled, others)
+    if same(with_queue(others, queue), document) and not says_queue(operations):
+        return operations
+    operations = diff(settled, document)
+    if says_queue(operations):
+        return operations
+    # What was queued since must not go on, so the patch has to say something of it.
+    path, value = f"/{QUEUE}", document.get(QUEUE, [])
+    if QUEUE in document:
+        return [*operations, {"op": "replace", "path": path, "value": value}]
+    added = {"op": "add", "path": path, "value": value}
+    return [*operations, added, {"op": "remove", "path": path}]
+
+
+def prepare(plan: Data, *, sprint_id: str) -> Data:
+    """Return the plan as a document with every status, the pointer and the figures."""
+    if plan.get("mode") == RALPH:
+        plan = _with_ralph_fields(plan)
+    document: Data = {"sprint-id": sprint_id, "status": NOT_STARTED}
+    document.update({key: plan[key] for key in plan if key not in ("current", "stats")})
+    document["sprint-id"] = sprint_id
+    if document["status"] != NOT_STARTED:
+        raise _begun("status", document["status"])
+    phases = document.get("phases")
+    if not phases and document.get("mode") != "ralph":
+        raise RefusedError("phases: a plan needs at least one phase", field="phases")
+    if phases is not None:
+        document["phases"] = prepare_nodes(phases, "phases", level=1)
+    document["current"] = {"phase": 0, "step": None, "sub-phase": None}
+    stats = plan.get("stats")
+    given = stats if isinstance(stats, dict) else {}
+    for key in ("started-at", "completed-at", "elapsed", "current-iteration"):
+        if given.get(key):
+            raise _begun(f"stats.{key}", given[key])
+    document["stats"] = {
+        "started-at": None,
+        "completed-at": None,
+        "total-phases": 0,
+        "completed-phases": 0,
+        **given,
+    }
+    settled = Plan()
+    settled.replace(document)
+    settled.touched = True
+    return settled.settle()
+
+
+def _with_ralph_fields(plan: Data) -> Data:
+    """Return a plan in Ralph mode with all that such a document has."""
+    goal = plan.get("goal")
+    if not isinstance(goal, str) or not goal.strip():
+        raise RefusedError("goal: a plan in Ralph mode needs one", field="goal")
+    fields, ralph = ralph_fields(goal, hooks=plan.get(HOOKS)), plan.get("ralph")
+    settings = {**fields["ralph"], **(ralph if isinstance(ralph, dict) else {})}
+    # One that has them all keeps its order.
+    first = {} if fields.keys() <= plan.keys() else fields
+    return {**first, **plan, "ralph": settings}
+
+
+def prepare_nodes(nodes: Any, field: str, *, level: int) -> list[Data]:
+    """Return nodes of one level, 1 to 3, as a document has them, with every status.
+
+    Raise `RefusedError` naming the field that is wrong.
+    """
+    if not isinstance(nodes, list):
+        raise RefusedError(f"{field}: must be a list", field=field)
+    seen: set[str] = set()
+    prepared = []
+    for index, node in enumerate(nodes):
+        where = f"{field}[{index}]"
+        if not isinstance(node, dict):
+            raise RefusedError(f"{where}: must be a mapping", field=where)
+        identity = node.get("id")
+        check_id(identity, field=f"{where}.id")
+        if identity in seen:
+            raise RefusedError(
+                f"{where}.id: {identity!r} is the id of another one beside it",
+                hint="ids must be unique among siblings",
+                field=f"{where}.id",
+            )
+        seen.add(str(identity))
+        prepared.append(_prepare_one(node, where, level=level))
+    return prepared
+
+
+def _prepare_one(node: Data, where: str, *, level: int) -> Data:
+    status = node.get("status", PENDING)
+    if status != PENDING:
+        raise _begun(f"{where}.status", status)
+    key = CHILDREN[level] if level < len(CHILDREN) else None
+    has_prompt, has_children = "prompt" in node, key is not None and key in node
+    if level == 1 and has_prompt == has_children:
+        raise RefusedError(
+            f"{where}: a phase has either a prompt (simple) or steps (for-each)",
+            field=where,
+        )
+    if level != 1 and not has_prompt:
+        raise RefusedError(f"{where}.prompt: is missing", field=f"{where}.prompt")
+    document: Data = {"id": node["id"], "status": PENDING}
+    if level == 2:
+        document = {"id": node["id"], "prompt": node["prompt"], "status": PENDING}
+    document.update({k: v for k, v in node.items() if k not in document})
+    if key is not None and has_children:
+        document[key] = prepare_nodes(node[key], f"{where}.{key}", level=level + 1)
+    return document
+
+
+def check_id(identity: object, *, field: str) -> None:
+    """Raise `RefusedError` unless this can be an id: 1 to 128 printable characters."""
+    problem = None
+    if not isinstance(identity, str) or not identity:
+        problem = "is missing or not text"
+    elif len(identity) > ID_CHARS_MAX:
+        problem = f"is longer than {ID_CHARS_MAX} characters"
+    elif not identity.isprintable():
+        problem = "holds a control character"
+    if problem:
+        raise RefusedError(
+            f"{field}: {problem}; an id is 1 to {ID_CHARS_MAX} printable characters",
+            field=field,
+        )
+
+
+def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
+    """Raise `RefusedError` unless this can name a sprint: an id that is safe in a path."""
+    check_id(identity, field=field)
+    text = str(identity)
+    if "/" in text or "\\" in text or text in (".", "..") or text.startswith("-"):
+        raise RefusedError(
+            f"{field}: {text!r} may not hold a slash or a backslash, start with `-`, "
+            "or be `.` or `..`",
+            field=field,
+        )
+
+
+def check_same_id(sprint: Sprint, document: Data) -> None:
+    """Raise `RefusedError` when a document names another sprint than its stream."""
+    named = document.get("sprint-id", sprint.id)
+    if named != sprint.id:
+        raise RefusedError(
+            f"sprint-id: {str(named)[:60]!r} is not the sprint {sprint.id!r}",
+            field="sprint-id",
+        )
+
+
+def _begun(field: str, status: object) -> RefusedError:
+    return RefusedError(
+        f"{field}: {status!r} says that the plan has begun; a new plan is {NOT_STARTED} "
+        f"with every phase {PENDING}",
+        hint="`sprintlog import progress` takes in a sprint that has begun",
+        field=field,
+    )
+
+
+def _iteration_of(document: Data) -> int:
+    stats = document.get("stats")
+    number = stats.get("current-iteration") if isinstance(stats, dict) else None
+    return number if type(number) is int and number > 0 else 0
+
+
+def _evolve_compiled(plan: Plan, fact: SprintCompiled, at: str) -> None:
+    plan.replace(fact.document)
+    plan.place = fact.place
+    plan.touched = True
+    # What was said of an earlier plan's phases is not said of these.
+    plan.said.clear()
+    plan.decisions.clear()
+    plan.turns = Turns()
+
+
+def _evolve_imported(plan: Plan, fact: SprintImported, at: str) -> None:
+    if fact.document is not None:
+        plan.replace(fact.document)
+        plan.place = fact.place
+    else:
+        plan.replace(apply(plan.settle(), fact.patch or []))
+    plan.said.clear()
+    plan.turns = Turns()
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    SprintCompiled: _evolve_compiled,
+    SprintImported: _evolve_imported,
+}

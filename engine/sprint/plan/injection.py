@@ -1,0 +1,271 @@
+"""How the plan grows while it is carried out: phases and steps come in; rules and evolve.
+
+Whatever comes in, and wherever: the pointer stays on the same work (DESIGN.md section 7).
+"""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+from msgspec import structs
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
+from ..gates.checks import forget_gates
+from ..state.sprint import Plan, Record, Sprint
+from ..state.transitions import check_exists, check_growing
+from ..state.tree import CHILDREN, Data, escape, put, takes_part
+from ..state.words import MODELS, PENDING
+from .create import check_id, prepare_nodes
+from .spots import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
+
+
+def inject_phases(
+    sprint: Sprint,
+    *,
+    nodes: list[Data],
+    position: InjectionPosition,
+    id_prefix: str | None = None,
+    sources: tuple[Source, ...] = (),
+    is_new: bool = False,
+) -> list[Fact]:
+    """Put phases into the plan, all of them or none, beside one another in their order.
+
+    `nodes` have the shape of PROGRESS.yaml. Where they come to stand beside steps they
+    are steps. With `id_prefix` their ids are `id_prefix-0`, `-1` …, counted on for ever.
+    The same wish again changes nothing, unless it is known that it `is_new`.
+    Raise `RefusedError` when the place is not there, takes no such node, or has the id.
+    """
+    check_exists(sprint)
+    spot = spot_of_phases(sprint, position, is_for_each=any("steps" in n for n in nodes))
+    return _inject(sprint, spot, nodes, position, id_prefix, sources, is_new=is_new)
+
+
+def inject_steps(
+    sprint: Sprint,
+    *,
+    nodes: list[Data],
+    position: InjectionPosition,
+    id_prefix: str | None = None,
+    sources: tuple[Source, ...] = (),
+) -> list[Fact]:
+    """Put steps into a phase that has steps, as `inject_phases` does with phases."""
+    check_exists(sprint)
+    spot = spot_of_steps(sprint, position)
+    if spot.level != STEP:
+        where = position.ref or position.type
+        raise RefusedError(
+            f"{where} is no place for a step: a step stands in a phase with steps",
+            hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
+            "(end-of-phase:PHASE), or inject a phase",
+            wish="inject",
+        )
+    return _inject(sprint, spot, nodes, position, id_prefix, sources)
+
+
+def addresses(fact: Injection) -> list[str]:
+    """Return the addresses of what came in with a fact, in order."""
+    came = filter(takes_part, fact.nodes)
+    return [_address(fact.into or "", node["id"]) for node in came]
+
+
+def _address(into: str, identity: str) -> str:
+    return f"{into}/{escape(identity)}" if into else escape(identity)
+
+
+def _inject(
+    sprint: Sprint,
+    spot: Spot,
+    nodes: list[Data],
+    position: InjectionPosition,
+    id_prefix: str | None,
+    sources: tuple[Source, ...],
+    *,
+    is_new: bool = False,
+) -> list[Fact]:
+    if not nodes:
+        raise RefusedError("nodes: there is nothing to inject", field="nodes")
+    for named in _named(sprint, nodes, id_prefix):
+        wish = _wish(spot, named, position, id_prefix)
+        # Saying the same thing twice changes nothing: agents retry (P33).
+        said_before = (sprint.plan.was_said(a, x) for a, x in _said(wish, spot.into))
+        if not is_new and all(said_before):
+            return []
+    check_growing(sprint)
+    _check_free(sprint.plan, wish, spot)
+    into, after, before = spot.into, spot.after, spot.before
+    resolved = structs.replace(wish, into=into, after=after, before=before, sources=sources)
+    return [resolved]
+
+
+def _wish(
+    spot: Spot, nodes: list[Data], position: InjectionPosition, id_prefix: str | None
+) -> Injection:
+    _check_nodes(nodes, "nodes", level=spot.level)
+    prepared = prepare_nodes(nodes, "nodes", level=spot.level)
+    is_step = spot.level == STEP
+    for step in prepared if is_step else (s for n in prepared for s in n.get("steps", ())):
+        # A step always has its list, also one that is executed itself.
+        step.setdefault("phases", [])
+    kind = StepInjected if is_step else PhaseInjected
+    return kind(prepared, position, id_prefix=id_prefix)
+
+
+def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[list[Data]]:
+    """Return nodes with their ids; with a prefix first those of the same wish before."""
+    if id_prefix is None:
+        return [nodes]
+    check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
+    given = sprint.record.allotted.get(id_prefix, 0)
+    taken = {node.data["id"] for node in sprint.plan.tree.nodes.values()}
+    free = given
+    # In a row, so that the same wish again knows them by the last one.
+    while not taken.isdisjoint(f"{id_prefix}-{free + n}" for n in range(len(nodes))):
+        free += 1
+    return [
+        [
+            {**node, "id": f"{id_prefix}-{number}"}
+            for number, node in enumerate(nodes, first)
+        ]
+        for first in (given - len(nodes), free)
+    ]
+
+
+def _said(fact: Injection, into: str) -> Iterator[tuple[str, Injection]]:
+    """Yield what a wish says of each address, wherever exactly it came to stand."""
+    for node in filter(takes_part, fact.nodes):
+        wish = type(fact)([node], fact.position, id_prefix=fact.id_prefix)
+        yield _address(into, node["id"]), wish
+
+
+def _check_free(plan: Plan, wish: Injection, spot: Spot) -> None:
+    holder, key = _holder(plan.document, spot.holder)
+    taken = [child.get("id") for child in holder.get(key) or () if isinstance(child, dict)]
+    for index, node in enumerate(wish.nodes):
+        if node["id"] in taken:
+            address = _address(spot.into, node["id"])
+            raise RefusedError(
+                f"nodes[{index}].id: there is a phase {address} already",
+                hint="ids must be unique among siblings: give it another one, or a prefix "
+                "that is counted on",
+                field=f"nodes[{index}].id",
+                phase=address,
+                wish="inject",
+            )
+
+
+def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
+    """Raise `RefusedError` for what a plan would take but nobody could execute."""
+    key = CHILDREN[level] if level < len(CHILDREN) else None
+    for index, node in enumerate(nodes):
+        where = f"{field}[{index}]"
+        if not isinstance(node, dict):
+            raise _refused(where, "must be a mapping")
+        for other in ("steps", "phases"):
+            if other != key and other in node:
+                raise _refused(f"{where}.{other}", *_MISPLACED[level])
+        prompt = node.get("prompt")
+        if "prompt" in node and not (isinstance(prompt, str) and prompt.strip()):
+            raise _refused(f"{where}.prompt", "is empty or not text")
+        if "model" in node and node["model"] not in MODELS:
+            raise _refused(f"{where}.model", f"must be one of {', '.join(MODELS)}")
+        if node.get("status", PENDING) != PENDING:
+            raise _refused(f"{where}.status", f"what is injected is {PENDING}")
+        if level != TOP and node.get("break"):
+            raise _refused(f"{where}.break", "only a top phase can have a breakpoint")
+        if key is not None and isinstance(children := node.get(key), list):
+            _check_nodes(children, f"{where}.{key}", level=level + 1)
+
+
+_MISPLACED = {
+    TOP: ("only a step has phases of its own", "inject a step, or a phase with steps"),
+    STEP: (
+        "a phase with steps stands at the top of the workflow, not among steps",
+        "name a top phase (after:PHASE), or end-of-workflow",
+    ),
+    SUB_PHASE: (
+        "there is nothing below a sub-phase",
+        "name a top phase (after:PHASE) or a step (after:PHASE/STEP)",
+    ),
+}
+
+
+def _refused(field: str, problem: str, hint: str | None = None) -> RefusedError:
+    return RefusedError(f"{field}: {problem}", hint=hint, field=field, wish="inject")
+
+
+def _holder(document: Data, indices: tuple[int, ...]) -> tuple[Data, str]:
+    """Return what holds a place, and the key of its list there."""
+    for key, index in zip(CHILDREN, indices, strict=False):
+        document = document[key][index]
+    return document, CHILDREN[len(indices)]
+
+
+def _evolve(plan: Plan, fact: Injection, at: str) -> None:
+    tree = plan.tree
+    # Rules let nothing else in, but a log that was handed in may hold anything.
+    nodes = [node for node in fact.nodes if takes_part(node)]
+    beside = tree.find(fact.after or fact.before or "")
+    into = tree.find(fact.into) if fact.into else tree.root
+    owner = beside.parent if beside is not None else into
+    if owner is None or owner.level == SUB_PHASE or not nodes:
+        return
+    place = owner.place if beside is None else beside.place[:-1]
+    holder, key = _holder(plan.document, place)
+    if not isinstance(holder.get(key), list):
+        _open(holder, key)
+    siblings = holder[key]
+    index = len(siblings)
+    if beside is not None:
+        index = beside.place[-1] + (fact.after is not None)
+    marked = [_marked(node, at, level=len(place) + 1) for node in nodes]
+    plan.grow(owner, siblings, index, marked, at)
+    # What they checked was without this work.
+    forget_gates(owner)
+    for address, said in _said(fact, fact.into or ""):
+        plan.say(address, said)
+
+
+def _open(holder: Data, key: str) -> None:
+    """Give a node the list of its children; a sprint has it before its pointer."""
+    behind = list(holder)
+    behind = behind[behind.index("current") :] if "current" in holder else []
+    put(holder, key, [])
+    for name in behind:
+        if name != key:
+            holder[name] = holder.pop(name)
+
+
+def _marked(node: Data, at: str, *, level: int) -> Data:
+    """Return a copy for the document that says it was injected, and when (R108, R109)."""
+    first = ("id", "status", "prompt", "model")
+    marked = {key: value for key, value in node.items() if key in first}
+    marked.update({"injected": True, "injected-at": at})
+    below = CHILDREN[level] if level < len(CHILDREN) else None
+    for key, value in node.items():
+        if key == below and isinstance(value, list):
+            marked[key] = [
+                _marked(child, at, level=level + 1) if isinstance(child, dict) else child
+                for child in value
+            ]
+        elif key not in marked:
+            marked[key] = deepcopy(value)
+    return marked
+
+
+def record_injected(record: Record, fact: Injection, version: int) -> None:
+    """Keep the highest number that each prefix was given: none is given again."""
+    if fact.id_prefix is None:
+        return
+    for node in fact.nodes:
+        number = str(node.get("id")).removeprefix(f"{fact.id_prefix}-")
+        if number.isascii() and number.isdigit():
+            given = record.allotted.get(fact.id_prefix, 0)
+            record.allotted[fact.id_prefix] = max(given, int(number) + 1)
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    PhaseInjected: _evolve,
+    StepInjected: _evolve,
+}

@@ -1,0 +1,90 @@
+"""A plan that is compiled again: replaced while nothing has begun, else added to."""
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..document.patch import diff
+from ..events import InjectionPosition, Place, Source, SprintCompiled
+from ..goal.goal import GOAL
+from ..state.sprint import Sprint
+from ..state.tree import Data
+from ..state.words import NOT_STARTED, PENDING
+from .changes import Addition, changes
+from .create import check_same_id, create_sprint, prepare
+from .injection import inject_phases, inject_steps
+from .spots import END_OF_PHASE, END_OF_WORKFLOW, STEP
+
+
+def take_plan(
+    sprint: Sprint,
+    *,
+    plan: Data,
+    place: Place | None = None,
+    sources: tuple[Source, ...] = (),
+) -> list[Fact]:
+    """Take in a plan, the first one or one that was compiled again.
+
+    A sprint that has not begun gets the new plan in place of the old one. One that has
+    takes what is new where it stands in the definition; raise `RefusedError`, with the
+    differences, when anything else is otherwise.
+    """
+    if not sprint.exists:
+        return create_sprint(sprint, plan=plan, place=place, sources=sources)
+    check_same_id(sprint, plan)
+    document = prepare(plan, sprint_id=sprint.id)
+    if has_begun(sprint):
+        return _added(sprint, document)
+    if not diff(sprint.plan.settle(), document):
+        return []
+    # Where the state file is written is not the plan's business any more.
+    return [SprintCompiled(document, sprint.plan.place, sources)]
+
+
+def _added(sprint: Sprint, document: Data) -> list[Fact]:
+    """Return the injections of all that is new; refuse whatever is otherwise."""
+    if GOAL in sprint.plan.said:
+        # The goal was said anew since, which is in no definition.
+        document |= {key: sprint.plan.document[key] for key in ("mode", "goal", "ralph")}
+    found = changes(sprint.plan.document, document)
+    if found.differences:
+        count = len(found.differences)
+        raise RefusedError(
+            f"sprint {sprint.id} has begun and takes additions only; "
+            f"{'1 thing is' if count == 1 else f'{count} things are'} otherwise",
+            hint="take these changes back, or compile as another sprint with --id",
+            sprint=sprint.id,
+            wish="compile",
+            differences=[str(difference) for difference in found.differences],
+        )
+    facts: list[Fact] = []
+    for addition in found.additions:
+        inject = inject_steps if addition.level == STEP else inject_phases
+        position = _position(addition)
+        facts += inject(sprint, nodes=addition.nodes, position=position)
+    return facts
+
+
+def _position(addition: Addition) -> InjectionPosition:
+    if addition.after is not None:
+        return InjectionPosition("after", addition.after)
+    if addition.before is not None:
+        return InjectionPosition("before", addition.before)
+    if addition.into:
+        return InjectionPosition(END_OF_PHASE, addition.into)
+    return InjectionPosition(END_OF_WORKFLOW)
+
+
+def has_begun(sprint: Sprint) -> bool:
+    """Tell whether anything was recorded that a new plan would throw away."""
+    document, tree = sprint.plan.document, sprint.plan.tree
+    return (
+        sprint.plan.status != NOT_STARTED
+        or any(leaf.status != PENDING for leaf in tree.leaves)
+        or any(node.data.get("injected") is True for node in tree.nodes.values())
+        or any(document.get(key) for key in _RECORDED)
+        or bool(sprint.plan.decisions)
+        or bool(sprint.plan.said)
+    )
+
+
+_RECORDED = ("dynamic-steps", "hook-tasks", "operator-queue")
+"""Lists of a plan that events fill."""

@@ -1,0 +1,150 @@
+"""Where something comes into the plan: from what was wished for to one spot in its tree."""
+
+from typing import NamedTuple
+
+from ...errors import RefusedError
+from ..events import Injection, InjectionPosition, PhaseInjected, StepInjected
+from ..phases.leaves import check_word
+from ..state.sprint import Plan, Sprint
+from ..state.transitions import find_node
+from ..state.tree import Node
+from ..state.words import FINISHED
+
+AFTER_CURRENT = "after-current"
+END_OF_PHASE = "end-of-phase"
+END_OF_WORKFLOW = "end-of-workflow"
+BESIDE = ("after", "before")
+POSITIONS = (AFTER_CURRENT, *BESIDE, END_OF_PHASE, END_OF_WORKFLOW)
+
+TOP, STEP, SUB_PHASE = 1, 2, 3
+"""The levels of a plan, counted as `Node.level` does."""
+
+
+def parse_position(text: str) -> InjectionPosition | None:
+    """Return the position that a text names, like `after:build`; None when it is none."""
+    kind, _, ref = text.partition(":")
+    return InjectionPosition(kind, ref or None) if kind in POSITIONS else None
+
+
+class Spot(NamedTuple):
+    """A spot in the plan: beside a node, or at the end of what `into` holds."""
+
+    holder: tuple[int, ...]
+    """The indices of what holds it, from the root."""
+    into: str
+    """The address of what holds it."""
+    after: str | None = None
+    before: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Return the level of what comes in here."""
+        return len(self.holder) + 1
+
+
+def spot_of_phases(
+    sprint: Sprint, position: InjectionPosition, *, is_for_each: bool
+) -> Spot:
+    """Return where phases come in; a phase that has steps itself stands at the top."""
+    leaf = sprint.plan.pointed()
+    if spot := _named_spot(sprint, position, leaf):
+        return spot
+    if position.type == END_OF_WORKFLOW or leaf is None:
+        return Spot((), "")
+    return _behind(sprint.plan, _ancestor(leaf, TOP) if is_for_each else leaf)
+
+
+def spot_of_steps(sprint: Sprint, position: InjectionPosition) -> Spot:
+    """Return where steps come in; one at another level takes no step."""
+    leaf = sprint.plan.pointed()
+    if spot := _named_spot(sprint, position, leaf):
+        return spot
+    if position.type == END_OF_WORKFLOW:
+        return _last_open(sprint.plan)
+    return _behind(sprint.plan, _ancestor(leaf, STEP)) if leaf else Spot((), "")
+
+
+def _last_open(plan: Plan) -> Spot:
+    """Return the end of the last phase with steps that is not finished."""
+    tops = [top for top in plan.tree.root.children if "steps" in top.data]
+    if not tops:
+        return Spot((), "")
+    last = next((top for top in reversed(tops) if top.status not in FINISHED), None)
+    if last is None:
+        last = tops[-1]
+        raise RefusedError(
+            f"phase {last.address} is {last.status}, and no other phase takes a step",
+            hint=f"end-of-phase:{last.address} opens it again; `sprintlog phase inject "
+            "--prompt TEXT --position end-of-workflow` puts work behind it",
+            field="position",
+            phase=last.address,
+            state=last.status,
+        )
+    return Spot(last.place, last.address)
+
+
+def _named_spot(
+    sprint: Sprint, position: InjectionPosition, leaf: Node | None
+) -> Spot | None:
+    """Return the spot that a position names by itself, whatever is to come in."""
+    check_word("position", position.type, POSITIONS)
+    takes_ref = position.type in (*BESIDE, END_OF_PHASE)
+    if (position.type in BESIDE and not position.ref) or (position.ref and not takes_ref):
+        raise RefusedError(
+            f"position {position.type}: "
+            f"{'takes no address' if position.ref else 'needs the address of a phase'}",
+            field="position",
+        )
+    if not takes_ref:
+        return None
+    if position.ref:
+        node = find_node(sprint, position.ref)
+    elif leaf is not None:
+        node = _ancestor(leaf, TOP)
+    else:
+        return None
+    into, holder = node.address.rpartition("/")[0], node.place[:-1]
+    if position.type == "before":
+        return Spot(holder, into, before=node.address)
+    if position.type == END_OF_PHASE and _holds_others(node):
+        return Spot(node.place, node.address)
+    return Spot(holder, into, after=node.address)
+
+
+def _behind(plan: Plan, node: Node) -> Spot:
+    """Return the spot behind a node, and behind what waits there for the same reason.
+
+    So what comes in after what is current is done in the order in which it came.
+    """
+    if not node.place:
+        return Spot((), "")
+    into = node.address.rpartition("/")[0]
+    prefix = f"{into}/" if into else ""
+    behind: Node | None = node
+    while behind is not None:
+        node = behind
+        behind = plan.tree.find(f"{prefix}#{node.place[-1] + 1}")
+        if behind is not None and not _waits(plan, behind):
+            behind = None
+    return Spot(node.place[:-1], into, after=node.address)
+
+
+def _waits(plan: Plan, node: Node) -> bool:
+    """Tell whether a node came in after what was current, and nothing befell it since."""
+    match plan.said.get(node.address):
+        case Injection() as said:
+            return said.position.type == AFTER_CURRENT
+        case (PhaseInjected.type | StepInjected.type, {"position": {"type": said_type}}):
+            return bool(said_type == AFTER_CURRENT)
+        case _:
+            return False
+
+
+def _ancestor(node: Node, level: int) -> Node:
+    while node.level > level and node.parent is not None:
+        node = node.parent
+    return node
+
+
+def _holds_others(node: Node) -> bool:
+    return bool(node.children) or node.is_empty

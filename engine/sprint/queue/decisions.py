@@ -1,0 +1,203 @@
+"""Decisions on requests of the operator queue, and how one is taken back; rules."""
+
+from msgspec import structs
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..events import (
+    InjectionPosition,
+    RequestDecided,
+    RequestInjection,
+    RequestReopened,
+    Source,
+)
+from ..phases.endings import has_ended
+from ..phases.leaves import check_word
+from ..plan.injection import inject_phases
+from ..plan.spots import AFTER_CURRENT
+from ..state.sprint import Sprint
+from ..state.tree import Data, Node
+from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING
+from .requests import find_request
+from .view import REOPENED
+
+END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
+APPROVE, REJECT, DEFER, BACKLOG = DECISIONS
+_OF_INJECTIONS = ("prompt", "workflow", "id_prefix", "model")
+
+
+def approve_request(
+    sprint: Sprint,
+    *,
+    request: str,
+    reasoning: str,
+    position: InjectionPosition | None = None,
+    prompt: str | None = None,
+    id_prefix: str | None = None,
+    model: str | None = None,
+    workflow: str | None = None,
+    nodes: list[Data] | None = None,
+    sources: tuple[Source, ...] = (),
+    rule: str | None = None,
+) -> list[Fact]:
+    """Approve a request and inject what it asks for, after the current work by default.
+
+    The prompt is made from title and description where none is given; `nodes` are the
+    phases of the `workflow` that stands in its place.
+    """
+    entry = find_request(sprint, request)
+    where = position or InjectionPosition(AFTER_CURRENT)
+    if workflow is None and prompt is None:
+        prompt = _prompt_of(entry)
+    asked = RequestInjection(
+        where.type,
+        where.ref,
+        prompt=prompt,
+        workflow=workflow,
+        id_prefix=id_prefix or f"fix-{request}",
+        model=model,
+    )
+    fact = RequestDecided(request, APPROVE, reasoning, rule=rule, injection=asked)
+    if _is_again(sprint, entry, fact):
+        return []
+    if workflow is not None and nodes is None:
+        raise RefusedError(
+            "workflow: only `queue approve ID --workflow NAME` reads one; give a prompt",
+            field="workflow",
+        )
+    node = {"prompt": prompt, **({"model": model} if model is not None else {})}
+    came = inject_phases(
+        sprint,
+        nodes=[node] if nodes is None else nodes,
+        position=where,
+        id_prefix=asked.id_prefix,
+        sources=sources,
+        is_new=True,
+    )
+    return [fact, *came]
+
+
+def reject_request(
+    sprint: Sprint,
+    *,
+    request: str,
+    reasoning: str,
+    reason: str | None = None,
+    rule: str | None = None,
+) -> list[Fact]:
+    """Reject a request; without a reason of its own the reasoning is it."""
+    entry = find_request(sprint, request)
+    why = reasoning if reason is None else reason
+    fact = RequestDecided(request, REJECT, reasoning, rule=rule, rejection_reason=why)
+    return [] if _is_again(sprint, entry, fact) else [fact]
+
+
+def defer_request(
+    sprint: Sprint, *, request: str, reasoning: str, until: str, rule: str | None = None
+) -> list[Fact]:
+    """Put a request off to the end of the phase, of the sprint, or to the next sprint."""
+    check_word("until", until, DEFERRALS)
+    entry = find_request(sprint, request)
+    fact = RequestDecided(request, DEFER, reasoning, rule=rule, deferred_until=until)
+    if _is_again(sprint, entry, fact):
+        return []
+    if until != NEXT_SPRINT and has_ended(sprint.plan):
+        raise RefusedError(
+            f"cannot defer request {request} to {until}: nothing is left that could end",
+            hint=f"--until {NEXT_SPRINT}, or decide now",
+            request=request,
+            wish=DEFER,
+            allowed=[NEXT_SPRINT],
+        )
+    # Where no phase is open, the sprint's end or the next phase that ends is what comes.
+    leaf = sprint.plan.tree.open_leaf()
+    if until != END_OF_PHASE or leaf is None:
+        return [fact]
+    return [structs.replace(fact, phase=_top(leaf).address)]
+
+
+def backlog_request(
+    sprint: Sprint, *, request: str, reasoning: str, rule: str | None = None
+) -> list[Fact]:
+    """Put a request into the backlog."""
+    entry = find_request(sprint, request)
+    fact = RequestDecided(request, BACKLOG, reasoning, rule=rule)
+    return [] if _is_again(sprint, entry, fact) else [fact]
+
+
+def reopen_request(sprint: Sprint, *, request: str, reason: str) -> list[Fact]:
+    """Take a decision back: the request is pending again.
+
+    Nothing else changes: what an approval put into the plan stays there.
+    """
+    entry = find_request(sprint, request)
+    if not reason.strip():
+        raise RefusedError("reason: say why it is to be decided anew", field="reason")
+    if entry["status"] != PENDING:
+        return [RequestReopened(request, reason)]
+    last = sprint.plan.decisions.get(request)
+    if last is not None and last.returned == REOPENED:
+        return []
+    raise RefusedError(
+        f"request {request} is {PENDING}: there is no decision to take back",
+        request=request,
+        state=PENDING,
+        wish="reopen",
+    )
+
+
+def decide_request(sprint: Sprint, *, fact: RequestDecided) -> list[Fact]:
+    """Decide as a fact says that somebody wishes for."""
+    check_word("decision", fact.decision, DECISIONS)
+    to: Data = {"request": fact.request, "reasoning": fact.reasoning, "rule": fact.rule}
+    match fact.decision:
+        case "approve":
+            if (said := fact.injection) is None:
+                return approve_request(sprint, **to)
+            position = InjectionPosition(said.position, said.ref)
+            asked = {name: getattr(said, name) for name in _OF_INJECTIONS}
+            return approve_request(sprint, **to, position=position, **asked)
+        case "reject":
+            return reject_request(sprint, **to, reason=fact.rejection_reason)
+        case "defer":
+            return defer_request(sprint, **to, until=fact.deferred_until or END_OF_PHASE)
+        case _:
+            return backlog_request(sprint, **to)
+
+
+def _top(node: Node) -> Node:
+    while node.parent is not None and node.level > 1:
+        node = node.parent
+    return node
+
+
+def _prompt_of(entry: Data) -> str:
+    title, description = str(entry.get("title", "")), entry.get("description")
+    if not isinstance(description, str) or description.strip() in ("", title):
+        return title
+    return f"{title}\n\n{description}"
+
+
+def _is_again(sprint: Sprint, entry: Data, fact: RequestDecided) -> bool:
+    """Tell whether exactly this is decided already; raise unless it can be decided."""
+    if not fact.reasoning.strip():
+        raise RefusedError("reasoning: every decision has one", field="reasoning")
+    status = entry["status"]
+    if status == PENDING:
+        return False
+    last = sprint.plan.decisions.get(fact.request)
+    # Where it comes back follows from when it was decided.
+    if last is not None and structs.replace(last.fact, phase=None) == fact:
+        return True
+    hint = f"`sprintlog queue reopen {fact.request} --reason TEXT` takes that back"
+    if status == DEFERRED:
+        hint = f"it is pending again at {entry.get('deferred-until')}; {hint}"
+    raise RefusedError(
+        f"request {fact.request} is {status}: cannot {fact.decision} it; only a request "
+        f"that is {PENDING} can be decided",
+        hint=hint,
+        request=fact.request,
+        state=status,
+        wish=fact.decision,
+        allowed=[],
+    )

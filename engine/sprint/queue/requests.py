@@ -1,0 +1,300 @@
+"""The operator queue: what was found waits for a decision; rules and evolve (R117-R135).
+
+Decisions themselves are in `queue_decisions.py`, what brings requests back in
+`queue_returns.py`.
+
+Requests are knowledge, so no rollback loses one. Decisions are execution: a rollback
+behind an approval takes back what it injected and the approval itself.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...log.fact import Fact
+from ..events import (
+    RequestDecided,
+    RequestOrigin,
+    RequestQueued,
+    RequestReopened,
+    RequestReturned,
+    SprintCompiled,
+    SprintImported,
+)
+from ..phases.leaves import check_word
+from ..plan.create import check_id
+from ..state.sprint import Plan, Record, Sprint
+from ..state.times import normalise
+from ..state.transitions import check_exists
+from ..state.tree import Data, Node
+from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, PRIORITIES, REQUEST_TYPES
+from .view import QUEUE, REOPENED, STATUS_OF, Decided, deferrals, find, takes_part
+
+HIGH = PRIORITIES[1]
+"""A request of this priority or a higher one is urgent: no sprint is finished over it."""
+NEXT_SPRINT = DEFERRALS[-1]
+
+ALLOTTED = "req"
+"""What ids are made from where none is given: `req-1`, `req-2` …, never twice."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request as somebody hands it in; what is left out has a default."""
+
+    title: str
+    priority: str
+    request_type: str
+    description: str | None = None
+    """Without one it is the title."""
+    request: str | None = None
+    """Its id; without one the next number."""
+    created_at: str | None = None
+    """Without one, the time it is recorded as."""
+    discovered_in: str | None = None
+    """Without one, where the pointer is."""
+    context: Data | None = None
+    origin: RequestOrigin | None = None
+
+
+def queue_requests(sprint: Sprint, *, requests: Sequence[Asked], at: str) -> list[Fact]:
+    """Put requests into the queue, all of them or none.
+
+    One with the id and the content of one that is there is accepted and records nothing.
+    """
+    check_exists(sprint)
+    facts: list[RequestQueued] = []
+    number = _highest(sprint)
+    for index, asked in enumerate(requests):
+        where = f"requests[{index}]."
+        _check_asked(asked, where)
+        if asked.request is not None and (known := _known(sprint, facts, asked.request)):
+            if isinstance(known, RequestQueued) and _says(known, asked):
+                continue
+            raise RefusedError(
+                f"{where}id: there is a request {asked.request} already, or there was",
+                hint="ids are never used again; leave it out for a new one",
+                field=f"{where}id",
+                request=asked.request,
+                wish="add",
+            )
+        if asked.request is None:
+            number += 1
+        identity = asked.request or f"{ALLOTTED}-{number}"
+        facts.append(_queued(sprint, asked, identity, at))
+    return [*facts]
+
+
+def wish_request(sprint: Sprint, *, fact: RequestQueued, at: str) -> list[Fact]:
+    """Put a request into the queue as a fact says that somebody wishes for."""
+    given = structs.asdict(fact)
+    left_out = [name for name, value in given.items() if name != "title" and value == ""]
+    asked = Asked(**{**given, **dict.fromkeys(left_out)})
+    return queue_requests(sprint, requests=[asked], at=at)
+
+
+def take_over(sprint: Sprint, *, entry: Data, origin: RequestOrigin, at: str) -> list[Fact]:
+    """Go on with a request that an earlier sprint deferred to the next one.
+
+    It keeps its id where that is free.
+    """
+    asked = Asked(
+        str(entry.get("title", "")),
+        str(entry.get("priority", "")),
+        str(entry.get("type", "")),
+        description=entry.get("description"),
+        created_at=entry.get("created-at"),
+        discovered_in=entry.get("discovered-in"),
+        context=entry.get("context"),
+        origin=origin,
+    )
+    identity = origin.request
+    if _known(sprint, [], identity):
+        identity = f"{ALLOTTED}-{_highest(sprint) + 1}"
+    return [_queued(sprint, asked, identity, at)]
+
+
+def find_request(sprint: Sprint, identity: str) -> Data:
+    """Return a request as the document shows it; raise `NotFoundError` without one."""
+    check_exists(sprint)
+    plan, requests = sprint.plan, sprint.record.requests
+    since = plan.imported_at
+    found = find(plan.document, plan.decisions, requests, identity, since=since)
+    if found is None:
+        raise NotFoundError(
+            f"there is no request {identity} in sprint {sprint.id}",
+            hint="`sprintlog queue list` lists them",
+            request=identity,
+        )
+    return found
+
+
+def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> list[str]:
+    """Return the requests of this priority or a higher one that nobody has decided.
+
+    With `put_off` also those that come back when this sprint ends.
+    """
+    words = PRIORITIES[: PRIORITIES.index(priority) + 1]
+    queue = filter(takes_part, sprint.queue)
+    waiting = [entry for entry in queue if entry.get("priority") in words]
+    return [
+        entry["id"]
+        for entry in waiting
+        if entry["status"] == PENDING or (put_off and _comes_back(entry))
+    ]
+
+
+def undecided_at_end(sprint: Sprint) -> list[str]:
+    """Return the requests that somebody must look at before the sprint is finished.
+
+    Those are the urgent ones, and those that were put off until now.
+    """
+    return list(dict.fromkeys([*urgent(sprint), *came_back(sprint)]))
+
+
+def listed(requests: Sequence[str]) -> str:
+    """Return the first few ids of requests, for one line."""
+    return ", ".join(requests[:5]) + (" …" if len(requests) > 5 else "")
+
+
+def came_back(sprint: Sprint) -> list[str]:
+    """Return the requests that were put off, came back, and wait for a decision."""
+    returned = [i for i, last in sprint.plan.decisions.items() if last.returned is not None]
+    if not returned:
+        return []
+    there = {entry["id"] for entry in sprint.queue if takes_part(entry)}
+    return [identity for identity in returned if identity in there]
+
+
+def _comes_back(entry: Data) -> bool:
+    return entry["status"] == DEFERRED and entry.get("deferred-until") != NEXT_SPRINT
+
+
+def _check_asked(asked: Asked, where: str) -> None:
+    if asked.request is not None:
+        check_id(asked.request, field=f"{where}id")
+    for name, text in (("title", asked.title), ("description", asked.description)):
+        if text is not None and not text.strip():
+            raise RefusedError(f"{where}{name}: is empty", field=f"{where}{name}")
+    check_word(f"{where}priority", asked.priority, PRIORITIES)
+    check_word(f"{where}type", asked.request_type, REQUEST_TYPES)
+    if asked.created_at is not None:
+        try:
+            normalise(asked.created_at)
+        except InvalidInputError as error:
+            field = f"{where}created-at"
+            raise RefusedError(f"{field}: {error.message}", field=field) from error
+
+
+def _queued(sprint: Sprint, asked: Asked, identity: str, at: str) -> RequestQueued:
+    leaf = sprint.plan.pointed()
+    return RequestQueued(
+        identity,
+        asked.title,
+        asked.description or asked.title,
+        asked.priority,
+        asked.request_type,
+        created_at=_time(asked.created_at) or at,
+        discovered_in=asked.discovered_in or (_path(leaf) if leaf else sprint.id),
+        context=asked.context,
+        origin=asked.origin,
+    )
+
+
+def _time(text: str | None) -> str | None:
+    try:
+        return normalise(text) if text else None
+    except InvalidInputError:
+        # Another tool wrote it.
+        return text
+
+
+def _known(
+    sprint: Sprint, facts: list[RequestQueued], identity: str
+) -> RequestQueued | str | None:
+    """Return who has an id, or that somebody had it."""
+    if named := next((fact for fact in facts if fact.request == identity), None):
+        return named
+    if identity in sprint.record.requests:
+        return sprint.record.requests[identity][1]
+    return identity if identity in sprint.record.request_ids else None
+
+
+def _says(fact: RequestQueued, asked: Asked) -> bool:
+    """Tell whether a request says what is asked for; defaults say nothing."""
+    said = structs.asdict(asked)
+    said["created_at"] = _time(asked.created_at)
+    known = structs.asdict(fact)
+    return all(value is None or known[name] == value for name, value in said.items())
+
+
+def _highest(sprint: Sprint) -> int:
+    """Return the highest number that an allotted id ever had."""
+    record, highest = sprint.record, 0
+    for identity in (*record.requests, *record.request_ids):
+        prefix, _, number = identity.rpartition("-")
+        if prefix == ALLOTTED and number.isascii() and number.isdigit():
+            highest = max(highest, int(number[:18]))
+    return highest
+
+
+def _path(node: Node) -> str:
+    """Return where a node is, as the document says it: ids joined by ` > `."""
+    ids: list[str] = []
+    here: Node | None = node
+    while here is not None and here.level:
+        ids.insert(0, str(here.data["id"]))
+        here = here.parent
+    return " > ".join(ids)
+
+
+def _evolve_decided(plan: Plan, fact: RequestDecided, at: str) -> None:
+    # Another tool's observed word may be none of ours.
+    if fact.decision in STATUS_OF:
+        plan.decisions[fact.request] = Decided(fact, at)
+
+
+def _evolve_returned(plan: Plan, fact: RequestReturned, at: str) -> None:
+    said = deferrals(plan.document, plan.decisions).get(fact.request)
+    if said is not None:
+        plan.decisions[fact.request] = Decided(said, at, returned=fact.until)
+
+
+def _evolve_reopened(plan: Plan, fact: RequestReopened, at: str) -> None:
+    last = plan.decisions.get(fact.request)
+    # What a document that came in says was decided is not among our decisions.
+    said = RequestDecided(fact.request, DECISIONS[-1], "") if last is None else last.fact
+    plan.decisions[fact.request] = Decided(said, at, returned=REOPENED)
+
+
+def _record_queued(record: Record, fact: RequestQueued, version: int) -> None:
+    record.requests.setdefault(fact.request, (version, fact))
+
+
+def record_ids(record: Record, fact: SprintCompiled | SprintImported) -> None:
+    """Keep the ids of requests in a document that came in: none is given again."""
+    named: list[Any] = []
+    if fact.document is not None:
+        named = [fact.document.get(QUEUE)]
+    for operation in (fact.patch if isinstance(fact, SprintImported) else None) or ():
+        path = str(operation.get("path"))
+        if path.startswith(f"/{QUEUE}"):
+            value = operation.get("value")
+            named.append({"id": value} if path.endswith("/id") else value)
+    for value in named:
+        for entry in value if isinstance(value, list) else [value]:
+            identity = entry.get("id") if isinstance(entry, dict) else None
+            if isinstance(identity, str) and identity not in record.request_ids:
+                record.request_ids.append(identity)
+
+
+EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+    RequestDecided: _evolve_decided,
+    RequestReturned: _evolve_returned,
+    RequestReopened: _evolve_reopened,
+}
+RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
+    RequestQueued: _record_queued,
+}

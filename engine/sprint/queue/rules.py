@@ -1,0 +1,139 @@
+"""Automatic rules for the operator queue: they decide only when somebody asks (P37)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from ...errors import RefusedError
+from ...log.fact import Fact
+from ..events import InjectionPosition
+from ..fold import fold
+from ..plan.spots import AFTER_CURRENT
+from ..state.sprint import Sprint
+from ..state.words import PENDING
+from .decisions import (
+    APPROVE,
+    BACKLOG,
+    DEFER,
+    END_OF_PHASE,
+    REJECT,
+    approve_request,
+    backlog_request,
+    defer_request,
+    reject_request,
+)
+from .returns import copied
+from .view import Data, takes_part
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What is decided of requests of some priorities and types."""
+
+    name: str
+    decision: str
+    priorities: tuple[str, ...] = ()
+    """Empty for all."""
+    types: tuple[str, ...] = ()
+    """Empty for all."""
+    reasoning: str | None = None
+    """Without one it says the rule."""
+    position: InjectionPosition = InjectionPosition(AFTER_CURRENT)
+    model: str | None = None
+    deferred_until: str = END_OF_PHASE
+    rejection_reason: str | None = None
+
+
+DEFAULT_RULES = (
+    Rule("urgent", APPROVE, ("critical", "high"), ("bug", "security")),
+    Rule("low-docs", BACKLOG, ("low",), ("docs",)),
+    Rule("rest", DEFER),
+)
+
+
+class Ruling(NamedTuple):
+    """What became of one pending request."""
+
+    request: str
+    rule: str | None
+    """None when no rule fits it."""
+    decision: str | None
+    facts: list[Fact]
+    problem: str | None = None
+    """Why it stays pending although a rule fits it."""
+
+
+def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[Ruling]:
+    """Return what the rules say of every pending request; the first that fits decides.
+
+    One whose decision is refused stays pending.
+    """
+    state = copied(sprint)
+    rulings = []
+    for entry in sprint.queue:
+        if not takes_part(entry) or entry["status"] != PENDING:
+            continue
+        identity = entry["id"]
+        rule = next((rule for rule in rules if _fits(rule, entry)), None)
+        if rule is None:
+            rulings.append(Ruling(identity, None, None, []))
+            continue
+        try:
+            facts = _decide(state, identity, rule)
+        except RefusedError as error:
+            rulings.append(Ruling(identity, rule.name, rule.decision, [], error.message))
+            continue
+        rulings.append(Ruling(identity, rule.name, rule.decision, facts))
+        # The next one is decided on what came in with this one.
+        first = state.version + 1
+        fold(state, [(first + n, at, fact) for n, fact in enumerate(facts)])
+    return rulings
+
+
+def _fits(rule: Rule, entry: Data) -> bool:
+    priority, kind = entry.get("priority"), entry.get("type")
+    return (not rule.priorities or priority in rule.priorities) and (
+        not rule.types or kind in rule.types
+    )
+
+
+def _decide(sprint: Sprint, request: str, rule: Rule) -> list[Fact]:
+    why = rule.reasoning or _said(rule)
+    name = rule.name
+    match rule.decision:
+        case "approve":
+            return approve_request(
+                sprint,
+                request=request,
+                reasoning=why,
+                position=rule.position,
+                model=rule.model,
+                rule=name,
+            )
+        case "reject":
+            reason = rule.rejection_reason
+            return reject_request(
+                sprint, request=request, reasoning=why, reason=reason, rule=name
+            )
+        case "defer":
+            until = rule.deferred_until
+            return defer_request(
+                sprint, request=request, reasoning=why, until=until, rule=name
+            )
+        case _:
+            return backlog_request(sprint, request=request, reasoning=why, rule=name)
+
+
+_DONE = {
+    APPROVE: "is approved",
+    REJECT: "is rejected",
+    DEFER: "is deferred",
+    BACKLOG: "goes into the backlog",
+}
+
+
+def _said(rule: Rule) -> str:
+    """Return a rule in words."""
+    priority, kind = " or ".join(rule.priorities), " or ".join(rule.types)
+    what = ", ".join(filter(None, (priority, kind))) or "whatever no other rule fits"
+    return f"rule {rule.name}: {what} {_DONE[rule.decision]}"

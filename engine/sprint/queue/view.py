@@ -1,0 +1,193 @@
+"""The operator queue as PROGRESS.yaml shows it: requests, and what was decided of them.
+
+The requests are kept by the Record, the decisions by the Plan; here they meet. What an
+imported document says of its queue stands for all that was queued before it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ..events import RequestDecided, RequestInjection, RequestQueued
+from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_STATUSES
+
+Data = dict[str, Any]
+Requests = Mapping[str, tuple[int, RequestQueued]]
+"""Requests by id, with the version that queued each."""
+
+QUEUE = "operator-queue"
+STATUS_OF = dict(zip(DECISIONS, REQUEST_STATUSES[1:], strict=True))
+"""The status that each decision leads to (R133)."""
+REOPENED = "reopened"
+"""Stands where a returned request says what it was deferred to: a person reopened it."""
+_OF_DECISIONS = ("decided-at", "decision", "rejection-reason", "deferred-until")
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """The last word on a request: a decision, or that it is pending again."""
+
+    fact: RequestDecided
+    at: str
+    returned: str | None = None
+    """What it was deferred to, once that was reached, or `reopened`."""
+
+    @property
+    def status(self) -> str:
+        """Return the request's status word."""
+        return PENDING if self.returned is not None else STATUS_OF[self.fact.decision]
+
+
+Decisions = Mapping[str, Decided]
+
+
+def queue_of(
+    document: Data, decisions: Decisions, requests: Requests, *, since: int
+) -> list[Any]:
+    """Return the queue in recording order; the document's own list if nothing came.
+
+    Of the `requests` those count that were queued after the version `since`.
+    """
+    given = document.get(QUEUE)
+    if not requests and not decisions:
+        return given if isinstance(given, list) else []
+    entries = given if isinstance(given, list) else []
+    bases = _bases(entries, requests, since)
+    return [_shown(base, decisions.get(identity)) for identity, base in bases]
+
+
+def find(
+    document: Data, decisions: Decisions, requests: Requests, identity: str, *, since: int
+) -> Data | None:
+    """Return one request of the queue as it is shown."""
+    given = document.get(QUEUE)
+    for name, base in _bases(given if isinstance(given, list) else [], requests, since):
+        if name == identity:
+            shown: Data = _shown(base, decisions.get(identity))
+            return shown
+    return None
+
+
+def counts(queue: Iterable[Any]) -> dict[str, int]:
+    """Return how many requests have each status, in the order of the statuses."""
+    words = [entry["status"] for entry in queue if takes_part(entry)]
+    return {word: words.count(word) for word in REQUEST_STATUSES if word in words}
+
+
+def with_queue(document: Data, queue: list[Any]) -> Data:
+    """Return a document that shows this queue; the same one where it does already."""
+    if not queue or document.get(QUEUE) is queue:
+        return document
+    if QUEUE in document or "last-activity" not in document:
+        return {**document, QUEUE: queue}
+    shown: Data = {}
+    for key, value in document.items():
+        if key == "last-activity":
+            shown[QUEUE] = queue
+        shown[key] = value
+    return shown
+
+
+def deferrals(document: Data, decisions: Decisions) -> dict[str, RequestDecided]:
+    """Return what is put off, by request: by us, or in a document that came in."""
+    found: dict[str, RequestDecided] = {}
+    seen: set[str] = set()
+    given = document.get(QUEUE)
+    for entry in filter(takes_part, given if isinstance(given, list) else ()):
+        identity = entry["id"]
+        if entry["status"] == DEFERRED and identity not in {*seen, *decisions}:
+            until = entry.get("deferred-until")
+            until = until if until in DEFERRALS else DEFERRALS[0]
+            found[identity] = RequestDecided(identity, "defer", "", deferred_until=until)
+        seen.add(identity)
+    put_off = ((i, last.fact) for i, last in decisions.items() if last.status == DEFERRED)
+    return {**found, **dict(put_off)}
+
+
+def says_queue(patch: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether a patch says anything of the queue."""
+    paths = (str(operation.get("path")) for operation in patch)
+    return any(path.split("/")[:2] in ([""], ["", QUEUE]) for path in paths)
+
+
+def takes_part(entry: object) -> bool:
+    """Tell whether an entry of a document has an id and a status word."""
+    if not isinstance(entry, dict):
+        return False
+    identity = entry.get("id")
+    return (
+        isinstance(identity, str)
+        and identity != ""
+        and entry.get("status") in REQUEST_STATUSES
+    )
+
+
+def _bases(entries: list[Any], requests: Requests, since: int) -> Iterator[tuple[str, Any]]:
+    """Yield each entry with its id; an id of "" takes no part."""
+    seen: set[str] = set()
+    for entry in entries:
+        identity = entry["id"] if takes_part(entry) and entry["id"] not in seen else ""
+        seen.add(identity)
+        yield identity, entry
+    for identity, (version, fact) in requests.items():
+        if version > since and identity not in seen:
+            yield identity, fact
+
+
+def _shown(base: Any, decided: Decided | None) -> Any:
+    if isinstance(base, RequestQueued):
+        base = _entry(base)
+    if decided is None:
+        return base
+    shown = {key: value for key, value in base.items() if key not in _OF_DECISIONS}
+    shown["status"] = decided.status
+    context = shown.pop("context", None)
+    if decided.returned is None:
+        shown.update(_fields(decided.fact, decided.at))
+    if "context" in base:
+        shown["context"] = context
+    return shown
+
+
+def _entry(fact: RequestQueued) -> Data:
+    """Return a request as the document has it while nobody has decided."""
+    entry: Data = {
+        "id": fact.request,
+        "title": fact.title,
+        "description": fact.description,
+        "priority": fact.priority,
+        "type": fact.request_type,
+        "status": PENDING,
+        "created-at": fact.created_at,
+        "discovered-in": fact.discovered_in,
+    }
+    if fact.origin is not None:
+        entry["taken-over-from"] = msgspec.to_builtins(fact.origin)
+    if fact.context is not None:
+        entry["context"] = fact.context
+    return entry
+
+
+def _fields(fact: RequestDecided, at: str) -> Data:
+    """Return what a decision adds to a request; its own keys are in camel case (R132)."""
+    decision: Data = {"decision": fact.decision, "reasoning": fact.reasoning}
+    fields: Data = {"decided-at": at, "decision": decision}
+    if fact.injection is not None:
+        decision["injection"] = _injection(fact.injection)
+    if fact.deferred_until is not None:
+        decision["deferredUntil"] = fields["deferred-until"] = fact.deferred_until
+    if fact.rejection_reason is not None:
+        decision["rejectionReason"] = fields["rejection-reason"] = fact.rejection_reason
+    return fields
+
+
+def _injection(injection: RequestInjection) -> Data:
+    position = {"type": injection.position, "ref": injection.ref}
+    said = {
+        "position": {key: value for key, value in position.items() if value is not None},
+        "prompt": injection.prompt,
+        "workflow": injection.workflow,
+        "idPrefix": injection.id_prefix,
+        "model": injection.model,
+    }
+    return {key: value for key, value in said.items() if value is not None}

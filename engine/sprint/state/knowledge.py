@@ -1,0 +1,59 @@
+"""The Record of a sprint: what was learned on the way, never voided by a rollback."""
+
+import msgspec
+
+from ...iterations.tracker import Tracker
+from ..events import RequestQueued
+from .held import HeldSnapshot, Restore
+from .starts import newest_first
+
+
+class Spent(msgspec.Struct, array_like=True):
+    """What all runs of agents took together; None is what none of them said."""
+
+    runs: int = 0
+    duration_ms: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_creation_tokens: int | None = None
+    turns: int | None = None
+    cost_usd: float | None = None
+
+
+class Record(msgspec.Struct):
+    """Knowledge and counters: never voided by a rollback."""
+
+    rollbacks: list[tuple[int, int]] = []
+    """Every rollback so far: its version and its target."""
+    starts: bytearray = msgspec.field(default_factory=bytearray)
+    """Every iteration ever started; `starts.py` reads it."""
+    iteration_max: int = 0
+    """The highest iteration number ever given, imported ones included."""
+    imported_at: int = 0
+    """The version of the newest imported document."""
+    undone: list[int] = []
+    """Versions of the rollbacks that were taken back, and of those that did it."""
+    undid: dict[int, int] = {}
+    """What each undo took back, by the undo's version; gone once a redo took it back."""
+    allotted: dict[str, int] = {}
+    """How many numbers were ever given to ids of each prefix."""
+    spent: Spent = msgspec.field(default_factory=Spent)
+    """By agents, also in runs that a rollback took back."""
+    requests: dict[str, tuple[int, RequestQueued]] = {}
+    """Every request ever queued, with the version that did it, in recording order."""
+    request_ids: list[str] = []
+    """The ids of requests in documents that came in."""
+    tracker: Tracker = msgspec.field(default_factory=Tracker)
+    """What was measured of the iterations, and what was said of them."""
+    snapshots: list[HeldSnapshot] = []
+    """Every snapshot that was taken and not let go, in order."""
+    restoring: list[Restore] = []
+    """Restores that began and did not end."""
+    restored: list[Restore] = []
+    """Restores that came to their end, in order."""
+
+    @property
+    def iterations(self) -> list[tuple[int, int]]:
+        """Return every iteration ever started: number, and version that started it."""
+        return list(newest_first(self.starts))[::-1]

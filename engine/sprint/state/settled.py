@@ -1,0 +1,35 @@
+"""Parts of the settled document: what `Plan.settle` says of one field alone.
+
+Whoever follows a field through many versions pays for that field, not for all of them.
+"""
+
+from typing import Any
+
+from ..queue.view import QUEUE
+from .figures import figure
+from .missing import MISSING
+from .sprint import Plan, Sprint
+
+
+def part(sprint: Sprint, key: str) -> Any:
+    """Return one field of a sprint's settled document; `MISSING` when it has none."""
+    plan = sprint.plan
+    if key == QUEUE:
+        # Its requests are kept by the Record, so it is more than the Plan says.
+        return sprint.document.get(key, MISSING)
+    if plan.touched:
+        plan.settle_empty()
+        if key == "current":
+            return plan.pointer()
+        if key in ("stats", "last-activity"):
+            return plan.settle().get(key, MISSING)
+    return plan.document.get(key, MISSING)
+
+
+def figure_of(plan: Plan, name: str) -> Any:
+    """Return one figure of a plan's settled document; `MISSING` when it has none."""
+    stats = plan.document.get("stats")
+    if plan.touched:
+        plan.settle_empty()
+        return figure(name, stats, plan.tree, plan.last_at)
+    return stats.get(name, MISSING) if isinstance(stats, dict) else MISSING

@@ -1,0 +1,318 @@
+"""The state of one sprint: its Plan (what is to be done and how far it is) and its Record.
+
+The Plan is kept in the shape of its document, ordered and with unknown keys in place.
+A fold owns the state it changes; everybody else reads.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from ...log.fact import Fact
+from ...saved import sealed, shape_of, unsealed
+from ..events import Place
+from ..queue.view import Decided, queue_of, with_queue
+from .figures import figures
+from .knowledge import Record as Record
+from .knowledge import Spent as Spent
+from .tree import Data, Node, Tree
+from .turns import Turns
+from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
+
+FactType = TypeVar("FactType", bound=Fact)
+
+MEANING = 5
+"""Raised when what is saved says something else in the same fields; a test tells."""
+
+
+class Plan:
+    """Execution facts on the path, as a document."""
+
+    __slots__ = (
+        *("_held", "_tree", "budgets", "decisions", "document", "imported_at", "last_at"),
+        *("place", "said", "touched", "turns"),
+    )
+
+    def __init__(self) -> None:
+        self.document: Data = {}
+        self.place: Place | None = None
+        self.said: dict[str, Fact | tuple[str, Data]] = {}
+        """What was said last of each address (the sprint itself is ""): tag and fields."""
+        self.last_at: str | None = None
+        """When the last fact on the path happened."""
+        self.touched = False
+        """Whether facts of our own came after the last imported document."""
+        self.turns = Turns()
+        self.imported_at = 0
+        """The version of the imported document that it began with."""
+        self.decisions: dict[str, Decided] = {}
+        """What was decided last of requests in the operator queue, since then."""
+        self.budgets: dict[str, int] = {}
+        """How much of each was used up before a person stepped in last (`budgets.py`)."""
+        self._tree: Tree | None = None
+        self._held: str | None = None
+
+    @property
+    def tree(self) -> Tree:
+        """Return the index over the document."""
+        if self._tree is None:
+            self._tree = Tree(self.document, held=self._held)
+        return self._tree
+
+    @property
+    def held(self) -> str | None:
+        """Return the address of the leaf that the pointer is held at, if it is held."""
+        if self._tree is None:
+            return self._held
+        return self._tree.held.address if self._tree.held is not None else None
+
+    @held.setter
+    def held(self, address: str | None) -> None:
+        self._held, self._tree = address, None
+
+    @property
+    def status(self) -> str:
+        """Return the sprint's status word."""
+        status = self.document.get("status")
+        return status if status in SPRINT_STATUSES else NOT_STARTED
+
+    @property
+    def is_ralph(self) -> bool:
+        """Tell whether the sprint has a goal that ends it (R51)."""
+        return self.document.get("mode") == "ralph"
+
+    @property
+    def is_at_goal(self) -> bool:
+        """Tell whether the goal itself is worked on: no phase is left that is open."""
+        return self.is_ralph and self.tree.open_leaf() is None
+
+    @property
+    def iteration(self) -> int:
+        """Return the number of the latest iteration, 0 without one."""
+        number = self.given_stats.get("current-iteration")
+        return number if type(number) is int and number > 0 else 0
+
+    @property
+    def completed_at(self) -> str | None:
+        """Return when the sprint was completed, as its document says it."""
+        at = self.given_stats.get("completed-at")
+        return at if isinstance(at, str) else None
+
+    @property
+    def given_stats(self) -> Data:
+        """Return the document's figures as they stand there; reading makes none."""
+        stats = self.document.get("stats")
+        return stats if isinstance(stats, dict) else {}
+
+    @property
+    def stats(self) -> Data:
+        """Return the document's figures; missing ones are made."""
+        stats = self.document.get("stats")
+        if not isinstance(stats, dict):
+            stats = self.document["stats"] = {}
+        return stats
+
+    def replace(self, document: Data) -> None:
+        """Take another document as the state; its derived fields are left as they are."""
+        self.document = document
+        self.budgets = {}
+        self.touched = False
+        self.held = None
+
+    def grow(
+        self, owner: Node, siblings: list[Any], index: int, nodes: list[Data], at: str
+    ) -> None:
+        """Put nodes among the children of a node; the pointer stays on the same work.
+
+        Parents have their status from what is below them now.
+        """
+        tree = self.tree
+        working = tree.open_leaf() if self.status != NOT_STARTED else None
+        siblings[index:index] = nodes
+        is_grafted = tree.is_plain and owner.leaf < 0
+        if is_grafted:
+            tree.graft(owner, index, nodes)
+        if not is_grafted or not tree.is_plain:
+            self.held = None
+            tree = self.tree
+            # What is addressed by its index may have another address from here on.
+            self.said = {k: said for k, said in self.said.items() if not _is_by_index(k)}
+            self.budgets = {k: n for k, n in self.budgets.items() if not _is_by_index(k)}
+            working = tree.node_of(working.data) if working is not None else None
+            # What was a leaf may have got leaves of its own.
+            working = next(working.leaves(), None) if working is not None else None
+        tree.held = None
+        if (came := tree.node_of(nodes[0])) is not None:
+            tree.set_status(came, came.status, at)
+        if working is not None:
+            tree.hold(working)
+
+    def set_status(self, status: str) -> None:
+        """Give the sprint a status."""
+        self.document["status"] = status
+
+    def say(self, address: str, fact: Fact) -> None:
+        """Keep what was said of an address, to know the same wish again."""
+        self.said[address] = fact
+
+    def last_said(self, address: str) -> tuple[str, Data] | None:
+        """Return tag and fields of what was said last of an address."""
+        said = self.said.get(address)
+        return _stored(said) if isinstance(said, Fact) else said
+
+    def said_as(self, address: str, kind: type[FactType]) -> FactType | None:
+        """Return what was said last of an address, if it is a fact of this type."""
+        said = self.said.get(address)
+        # One that was read from a checkpoint is still in its stored form.
+        if isinstance(said, tuple) and said[0] == kind.type:
+            return msgspec.convert(said[1], kind)
+        return said if isinstance(said, kind) else None
+
+    def was_said(self, address: str, fact: Fact) -> bool:
+        """Tell whether exactly this was the last thing said of the address."""
+        said = self.said.get(address)
+        # One that was read from a checkpoint is still in its stored form.
+        return said == (_stored(fact) if isinstance(said, tuple) else fact)
+
+    def settle(self) -> Data:
+        """Return the document as readers see it: with pointer and figures derived.
+
+        They are functions of the state alone and stay out of it, so it makes no
+        difference when or how often this is called. A document that was imported and
+        not touched since is returned as it came.
+        """
+        if not self.touched:
+            return self.document
+        self.settle_empty()
+        stats = figures(self.document.get("stats"), self.tree, self.last_at)
+        view = {**self.document, "current": self.pointer(), "stats": stats}
+        if self.last_at is not None and stats.get("started-at"):
+            view["last-activity"] = self.last_at
+        return view
+
+    def settle_empty(self) -> None:
+        """Bring the for-each phases that are passed over in step with the pointer (P31)."""
+        tree = self.tree
+        if tree.empty and self.status != NOT_STARTED:
+            tree.settle_empty()
+
+    def pointed(self) -> Node | None:
+        """Return the leaf that the pointer stands on; None when there is no leaf."""
+        leaves = self.tree.leaves
+        return self.tree.open_leaf() or (leaves[-1] if leaves else None)
+
+    def pointer(self) -> Data:
+        """Return where the pointer stands, as indices."""
+        leaf = self.pointed()
+        place: tuple[int | None, ...] = leaf.place if leaf else (0,)
+        phase, step, sub_phase = (*place, None, None)[:3]
+        return {"phase": phase, "step": step, "sub-phase": sub_phase}
+
+
+class Sprint:
+    """One sprint as it is at a version of its stream."""
+
+    __slots__ = ("id", "plan", "record", "version")
+
+    def __init__(self, sprint_id: str) -> None:
+        self.id = sprint_id
+        self.version = 0
+        self.plan = Plan()
+        self.record = Record()
+
+    @property
+    def exists(self) -> bool:
+        """Tell whether a plan ever came in."""
+        return bool(self.plan.document)
+
+    @property
+    def document(self) -> Data:
+        """Return PROGRESS.yaml as data, settled."""
+        return with_queue(self.plan.settle(), self.queue)
+
+    @property
+    def queue(self) -> list[Any]:
+        """Return the operator queue as PROGRESS.yaml shows it."""
+        plan = self.plan
+        requests = self.record.requests
+        return queue_of(plan.document, plan.decisions, requests, since=plan.imported_at)
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether the sprint is in progress."""
+        return self.plan.status == IN_PROGRESS
+
+
+class _Saved(msgspec.Struct, array_like=True):
+    """A state as a checkpoint keeps it."""
+
+    id: str
+    version: int
+    document: dict[str, Any]
+    place: Place | None
+    said: dict[str, tuple[str, dict[str, Any]]]
+    last_at: str | None
+    touched: bool
+    held: str | None
+    imported_at: int
+    decisions: dict[str, Decided]
+    record: Record
+    turns: Turns
+    budgets: dict[str, int]
+
+
+def _is_by_index(key: str) -> bool:
+    """Tell whether a key's address, which may stand behind a word, is an index."""
+    return "/#" in f"/{key.rpartition(chr(10))[2]}"
+
+
+def _stored(fact: Fact) -> tuple[str, Data]:
+    return fact.type, msgspec.to_builtins(fact)
+
+
+STATE_FORMAT = shape_of(_Saved, meaning=MEANING)
+"""A state that was saved in another format is not read again."""
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Saved)
+
+
+def pack(sprint: Sprint) -> bytes:
+    """Return the state as bytes that `unpack` reads again."""
+    plan = sprint.plan
+    return sealed(
+        _encoder.encode(
+            _Saved(
+                sprint.id,
+                sprint.version,
+                plan.document,
+                plan.place,
+                {
+                    address: said if isinstance(said, tuple) else _stored(said)
+                    for address, said in plan.said.items()
+                },
+                plan.last_at,
+                plan.touched,
+                plan.held,
+                plan.imported_at,
+                plan.decisions,
+                sprint.record,
+                plan.turns,
+                plan.budgets,
+            )
+        )
+    )
+
+
+def unpack(saved: bytes) -> Sprint:
+    """Return the state saved by `pack`; raise `msgspec.DecodeError` for anything else."""
+    state = _decoder.decode(unsealed(saved))
+    sprint = Sprint(state.id)
+    sprint.version = state.version
+    sprint.record = state.record
+    plan = sprint.plan
+    plan.document, plan.place, plan.said = state.document, state.place, dict(state.said)
+    plan.last_at, plan.touched, plan.held = state.last_at, state.touched, state.held
+    plan.turns, plan.budgets = state.turns, state.budgets
+    plan.imported_at, plan.decisions = state.imported_at, state.decisions
+    return sprint

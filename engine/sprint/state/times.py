@@ -1,0 +1,75 @@
+"""Times as ISO 8601 text in UTC, and the arithmetic the state files need."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from ...errors import InvalidInputError
+
+_SHAPE = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})",
+    re.ASCII,
+)
+_moment = datetime.fromisoformat
+
+
+def parse(text: str) -> datetime:
+    """Return the moment; raise `InvalidInputError` unless it is ISO 8601 with a zone."""
+    if not _SHAPE.fullmatch(text):
+        raise InvalidInputError(
+            f"{text[:40]!r} is not a time; give ISO 8601 with a zone, "
+            "like 2026-01-15T09:00:00Z"
+        )
+    try:
+        # In UTC at once, since the first and the last hours may lie outside it.
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{text[:40]!r} is not a time: {error}") from error
+
+
+def to_text(moment: datetime) -> str:
+    """Return ISO 8601 in UTC with `Z`, and milliseconds only where there are any."""
+    moment = moment.astimezone(UTC)
+    text = moment.replace(tzinfo=None).isoformat(timespec="seconds")
+    milliseconds = moment.microsecond // 1000
+    return f"{text}.{milliseconds:03d}Z" if milliseconds else f"{text}Z"
+
+
+def from_milliseconds(milliseconds: int) -> str:
+    """Return the text of a wall clock's milliseconds since 1970."""
+    return to_text(datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds))
+
+
+def normalise(text: str) -> str:
+    """Return any accepted time in the one form the log keeps."""
+    return to_text(parse(text))
+
+
+def later(text: str, *, milliseconds: int) -> str:
+    """Return the time that many milliseconds after `text`, year 9999 at most."""
+    try:
+        return to_text(parse(text) + timedelta(milliseconds=milliseconds))
+    except OverflowError:
+        return to_text(datetime.max.replace(tzinfo=UTC))
+
+
+def elapsed(started: object, ended: object) -> str | None:
+    """Return `HH:MM:SS` between two times: whole seconds, never negative (P35).
+
+    Hours may pass 24. None when either is missing or unreadable, as in documents that
+    other tools left behind.
+    """
+    if not isinstance(started, str) or not isinstance(ended, str):
+        return None
+    try:
+        duration = _moment(ended) - _moment(started)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return _clock(duration.days * 86_400 + duration.seconds)
+
+
+@lru_cache(maxsize=4096)
+def _clock(seconds: int) -> str:
+    # Remembered, since to write numbers with two digits takes longer than the rest.
+    minutes, seconds = divmod(max(0, seconds), 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"

@@ -1,0 +1,214 @@
+"""The transition table (REQUIREMENTS.md section 6), and how a wish is refused."""
+
+from ...errors import NotFoundError, RefusedError
+from .sprint import Sprint
+from .tree import Node
+from .words import (
+    BLOCKED,
+    COMPLETED,
+    FAILED,
+    IN_PROGRESS,
+    INTERRUPTED,
+    NEEDS_HUMAN,
+    NOT_STARTED,
+    PAUSED,
+    PAUSED_AT_BREAKPOINT,
+    PENDING,
+    SKIPPED,
+    SPRINT_STATUSES,
+)
+
+SPRINT_FROM = {
+    "start": (NOT_STARTED,),
+    "pause": (IN_PROGRESS,),
+    "block": (IN_PROGRESS,),
+    "needs-human": (IN_PROGRESS, BLOCKED),
+    "interrupt": (IN_PROGRESS,),
+    "resume": (PAUSED, PAUSED_AT_BREAKPOINT, INTERRUPTED, BLOCKED, NEEDS_HUMAN),
+    "complete": (IN_PROGRESS,),
+    "reopen": (COMPLETED,),
+}
+"""From which status of the sprint each command may be given."""
+
+PHASE_FROM = {
+    "start": (PENDING,),
+    "complete": (IN_PROGRESS,),
+    "fail": (IN_PROGRESS,),
+    "block": (PENDING, IN_PROGRESS),
+    "skip": (PENDING, IN_PROGRESS, FAILED, BLOCKED),
+    "retry": (FAILED, BLOCKED),
+    "reopen": (COMPLETED, SKIPPED),
+}
+"""From which status of a leaf, in a sprint in progress, each command may be given."""
+
+
+INJECTION_FROM = tuple(word for word in SPRINT_STATUSES if word != COMPLETED)
+"""In which status of the sprint its plan may grow: what is completed has no more to do."""
+
+
+def check_exists(sprint: Sprint) -> None:
+    """Raise `NotFoundError` unless a plan came in."""
+    if not sprint.exists:
+        raise NotFoundError(
+            f"there is no sprint {sprint.id}",
+            hint="`sprintlog compile`, `sprint create ID --plan FILE` or "
+            "`import progress FILE` makes one",
+            sprint=sprint.id,
+        )
+
+
+def check_sprint(sprint: Sprint, wish: str) -> None:
+    """Raise `RefusedError` unless the sprint's status allows the wish."""
+    check_exists(sprint)
+    status = sprint.plan.status
+    if status in SPRINT_FROM[wish]:
+        return
+    allowed = [name for name, states in SPRINT_FROM.items() if status in states]
+    raise RefusedError(
+        f"sprint {sprint.id} is {status}: cannot {wish} it; allowed: {', '.join(allowed)}",
+        sprint=sprint.id,
+        state=status,
+        wish=wish,
+        allowed=allowed,
+    )
+
+
+def check_running(sprint: Sprint, wish: str) -> None:
+    """Raise `RefusedError` unless the sprint is in progress."""
+    check_exists(sprint)
+    if sprint.is_running:
+        return
+    status = sprint.plan.status
+    way = next(
+        (name for name in ("start", "resume", "reopen") if status in SPRINT_FROM[name]),
+        "start",
+    )
+    raise RefusedError(
+        f"sprint {sprint.id} is {status}: cannot {wish}; "
+        f"the sprint must be {IN_PROGRESS} for that",
+        hint=f"`sprintlog sprint {way}{_saying(status)}` first",
+        sprint=sprint.id,
+        state=status,
+        wish=wish,
+        allowed=[way],
+    )
+
+
+def _saying(status: str) -> str:
+    """Return what resuming needs to be told: who resolved it and why."""
+    return " --by NAME --why TEXT" if status in (BLOCKED, NEEDS_HUMAN) else ""
+
+
+def check_goal(sprint: Sprint, wish: str) -> None:
+    """Raise `RefusedError` unless the sprint is in Ralph mode and not completed."""
+    check_open(sprint, wish)
+    if not sprint.plan.is_ralph:
+        raise RefusedError(
+            f"sprint {sprint.id} has no goal: cannot {wish}",
+            hint="`sprintlog goal set TEXT` brings it into Ralph mode",
+            sprint=sprint.id,
+            wish=wish,
+        )
+
+
+def check_open(sprint: Sprint, wish: str) -> None:
+    """Raise `RefusedError` when the sprint is completed."""
+    check_exists(sprint)
+    if sprint.plan.status == COMPLETED:
+        raise RefusedError(
+            f"sprint {sprint.id} is {COMPLETED}: cannot {wish}; allowed: reopen",
+            hint="`sprintlog sprint reopen` first",
+            sprint=sprint.id,
+            state=COMPLETED,
+            wish=wish,
+            allowed=["reopen"],
+        )
+
+
+def check_growing(sprint: Sprint) -> None:
+    """Raise `RefusedError` unless the sprint's status allows its plan to grow."""
+    if sprint.plan.status in INJECTION_FROM:
+        return
+    raise RefusedError(
+        f"sprint {sprint.id} is {sprint.plan.status}: cannot inject anything into it",
+        hint="`sprintlog sprint reopen` first",
+        sprint=sprint.id,
+        state=sprint.plan.status,
+        wish="inject",
+        allowed=["reopen"],
+    )
+
+
+def check_phase(leaf: Node, wish: str) -> None:
+    """Raise `RefusedError` unless the leaf's status allows the wish."""
+    if leaf.status in PHASE_FROM[wish]:
+        return
+    allowed = [name for name, states in PHASE_FROM.items() if leaf.status in states]
+    raise RefusedError(
+        f"phase {leaf.address} is {leaf.status}: cannot {wish} it; "
+        f"allowed: {', '.join(allowed)}",
+        phase=leaf.address,
+        state=leaf.status,
+        wish=wish,
+        allowed=allowed,
+    )
+
+
+def find_leaf(sprint: Sprint, address: str | None) -> Node:
+    """Return the leaf at an address, or the one the pointer stands on.
+
+    Raise `NotFoundError` when there is none, `RefusedError` for a parent, whose status
+    is derived, and for an inert node.
+    """
+    node = find_node(sprint, address)
+    if node.leaf < 0:
+        leaves = [
+            leaf.address
+            for leaf in sprint.plan.tree.leaves
+            if leaf.address.startswith(f"{address}/")
+        ]
+        raise RefusedError(
+            f"phase {address} gets its status from what is below it",
+            hint=f"name a leaf, like {leaves[0]}" if leaves else None,
+            phase=address,
+            allowed=leaves[:20],
+        )
+    return node
+
+
+def find_node(sprint: Sprint, address: str | None) -> Node:
+    """Return the node at an address, or the leaf the pointer stands on.
+
+    Raise `NotFoundError` when there is none, `RefusedError` for an inert one.
+    """
+    check_exists(sprint)
+    if address is None:
+        pointed = sprint.plan.pointed()
+        if pointed is None:
+            raise NotFoundError(f"sprint {sprint.id} has no phases", sprint=sprint.id)
+        return pointed
+    tree = sprint.plan.tree
+    node = tree.find(address)
+    if node is None and address in tree.inert:
+        raise RefusedError(
+            f"phase {address} has no id or no status, so it takes no part",
+            phase=address,
+        )
+    if node is None:
+        raise NotFoundError(
+            f"there is no phase {address} in sprint {sprint.id}",
+            hint=_nearby(sprint, address),
+            phase=address,
+        )
+    return node
+
+
+def _nearby(sprint: Sprint, address: str) -> str | None:
+    last = address.rsplit("/", 1)[-1]
+    found = [a for leaf in sprint.plan.tree.leaves if last in (a := leaf.address)]
+    if found:
+        return f"did you mean {found[0]}?"
+    pointed = sprint.plan.pointed()
+    return (
+        f"an address is phase/step/sub-phase, like {pointed.address}" if pointed else None
+    )

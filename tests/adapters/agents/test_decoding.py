@@ -1,0 +1,276 @@
+"""What is understood of the agents' output: words, errors and figures, none made up."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.agents.hearing import (
+    ANSWER_BYTES_MAX,
+    LINE_BYTES_MAX,
+    Hearing,
+    hear,
+)
+from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.sprint.agent.answers import Answer
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "agents"
+WORDS = "All done. RALPH_COMPLETE"
+CLAUDE = Usage(
+    input_tokens=1200,
+    output_tokens=400,
+    cache_read_tokens=10_000,
+    cache_creation_tokens=300,
+    cost_usd=0.0163,
+)
+CLAUDE_ALL = Usage(
+    input_tokens=1200,
+    output_tokens=400,
+    cache_read_tokens=10_000,
+    cache_creation_tokens=300,
+    cost_usd=0.0163,
+    turns=8,
+    duration_ms=3649,
+)
+FINISHED = {
+    "claude-2.1.197-result.json": Usage(
+        input_tokens=1080,
+        output_tokens=360,
+        cache_read_tokens=9000,
+        cache_creation_tokens=270,
+        cost_usd=0.0205875,
+        turns=7,
+        duration_ms=969,
+    ),
+    # The last of two results: how many turns the first one had is not said.
+    "claude-2.1.330-result.json": CLAUDE,
+    "claude-2.1.330-stream.jsonl": CLAUDE_ALL,
+    "claude-2.1.330-array.json": CLAUDE_ALL,
+    "codex-exec.jsonl": Usage(
+        input_tokens=1000,
+        output_tokens=250,
+        cache_read_tokens=4000,
+        cache_creation_tokens=0,
+    ),
+    "codex-reconnected.jsonl": Usage(
+        input_tokens=1000,
+        output_tokens=250,
+        cache_read_tokens=4000,
+        cache_creation_tokens=0,
+    ),
+    "gemini-result.json": Usage(
+        input_tokens=1200, output_tokens=200, cache_read_tokens=2800
+    ),
+    "gemini-stream.jsonl": Usage(
+        input_tokens=1200, output_tokens=200, cache_read_tokens=2800, duration_ms=2300
+    ),
+    "copilot-run.jsonl": Usage(duration_ms=921),
+    "opencode-run.jsonl": Usage(
+        input_tokens=480,
+        output_tokens=160,
+        cache_read_tokens=4000,
+        cache_creation_tokens=120,
+        cost_usd=0.00549,
+    ),
+}
+FAILED = {
+    "claude-api-error.jsonl": "API Error: 529 overloaded",
+    "codex-failed.jsonl": "the usage limit was reached",
+    "copilot-failed.jsonl": "the quota is used up",
+    "gemini-error.json": "no key was given",
+    "gemini-failed-stream.jsonl": "too many turns",
+    "opencode-failed.jsonl": "connection refused",
+}
+RECONNECTS = "Reconnecting... 1/5"
+STREAMS = [name for name in FINISHED if name.endswith(".jsonl")]
+
+
+def content(name: str) -> bytes:
+    """Return what an agent printed."""
+    return (FIXTURES / name).read_bytes()
+
+
+def turned(found: object) -> object:
+    """Return JSON with the keys of every object the other way round."""
+    if isinstance(found, dict):
+        return {key: turned(found[key]) for key in reversed(found)}
+    return [turned(one) for one in found] if isinstance(found, list) else found
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_finished_runs(name: str) -> None:
+    """Final words and figures of each agent and form; what is missing is missing."""
+    assert hear(content(name)) == Answer(WORDS, usage=FINISHED[name])
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_failed_runs(name: str) -> None:
+    """Each agent says in its own way that it failed, and why."""
+    assert hear(content(name)).error == FAILED[name]
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_the_order_of_keys_means_nothing(name: str) -> None:
+    """Objects are known by what is in them, wherever it stands."""
+    text = content(name).decode()
+    if name.endswith(".jsonl"):
+        lines = [json.dumps(turned(json.loads(line))) for line in text.splitlines()]
+    else:
+        lines = [json.dumps(turned(json.loads(text)))]
+    assert hear("\n".join(lines).encode()) == hear(content(name))
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_output_comes_in_pieces(name: str) -> None:
+    """Wherever the output is divided on its way, it means the same."""
+    whole, expected = content(name), hear(content(name))
+    for size in (1, 7, 1000):
+        hearing = Hearing()
+        for begin in range(0, len(whole), size):
+            hearing.feed(whole[begin : begin + size])
+        assert hearing.answer() == expected
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_words_of_a_script_around_it(name: str) -> None:
+    """A script may say something before and after; its lines are only counted."""
+    noisy = b"begins\nat work\n" + content(name) + b"done\n"
+    answer = hear(noisy)
+    assert (answer.text, answer.usage) == (WORDS, FINISHED[name])
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_unknown_lines_are_counted(name: str) -> None:
+    """What a later version says besides stops nobody."""
+    lines = content(name).splitlines()
+    news = [b'{"type":"news.of-tomorrow","of":{"later":1}}', b'{"half', b"\xff\x00", b"[1]"]
+    answer = hear(b"\n".join([lines[0], *news, *lines[1:]]))
+    expected = hear(content(name))
+    assert (answer.text, answer.usage) == (expected.text, expected.usage)
+    assert answer.unknown == 4
+
+
+@pytest.mark.parametrize("name", [*FINISHED, *FAILED])
+def test_output_that_is_cut_anywhere(name: str) -> None:
+    """No cut makes an error up, or a figure that is larger than that of the whole."""
+    whole = content(name)
+    expected = hear(whole)
+    for end in range(0, len(whole.rstrip()), 13):
+        answer = hear(whole[:end])
+        assert answer.error in (None, expected.error, *FAILED.values(), RECONNECTS)
+        if answer.usage is not None:
+            assert expected.usage is not None
+            for field in Usage.__struct_fields__:
+                part, all_ = getattr(answer.usage, field), getattr(expected.usage, field)
+                assert part is None or all_ is None or part <= all_
+
+
+def test_a_half_written_last_line_takes_nothing_away() -> None:
+    """What was said before counts; output tokens that nobody stated stay absent."""
+    answer = hear(content("claude-cut-stream.jsonl"))
+    assert (answer.text, answer.is_cut) == (WORDS, False)
+    assert answer.usage == Usage(
+        input_tokens=1080, cache_read_tokens=9000, cache_creation_tokens=270
+    )
+
+
+@pytest.mark.parametrize("name", ["claude-killed-stream.jsonl", "gemini-result.json"])
+def test_an_end_in_the_middle_is_no_end(name: str) -> None:
+    """A stream that ends at work, or a document without its end, is cut."""
+    assert hear(content(name)[:-9]).is_cut
+
+
+def test_a_subagents_words_are_not_the_agents() -> None:
+    """What a subagent says is spent, but it is not what the agent answers."""
+    lines = content("claude-2.1.330-stream.jsonl").splitlines()
+    said_by_sub = [i for i, line in enumerate(lines) if b"I looked. RALPH_COMPLETE" in line]
+    answer = hear(b"\n".join(lines[: said_by_sub[0] + 1]))
+    assert (answer.text, answer.is_cut) == ("Running.", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [("codex-exec.jsonl", b'_id":"1'), ("opencode-run.jsonl", b'"id":"p')],
+)
+def test_two_runs_in_one_output(name: str, mark: bytes) -> None:
+    """A script that asks its agent twice spends twice; the same again is counted once."""
+    once = content(name)
+    usage, both = hear(once).usage, hear(once + once.replace(mark, mark + b"2")).usage
+    assert usage is not None
+    assert both is not None
+    assert both.output_tokens == 2 * (usage.output_tokens or 0)
+    assert hear(once * 2).usage == usage
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "made it\n",
+        "a\nb\nc",
+        '{"no": "answer of ours"}',
+        "[1, 2]",
+        "{ not JSON at all }",
+        '{"type": "result", "status": "completed"}',
+        'so:\n\n{"type":"result","result":"x"}\n\nis what it prints\nin that case',
+        "\ufeffwords",
+    ],
+)
+def test_everything_else_is_words(text: str) -> None:
+    """What is no known message is what the agent says, whole."""
+    assert hear(text.encode()) == Answer(text)
+
+
+def test_what_was_told_is_not_its_own() -> None:
+    """A line, or a document, that only repeats the prompt is nobody's result."""
+    for name in ("claude-2.1.197-result.json", "gemini-result.json"):
+        told = content(name).decode()
+        assert hear(told.encode(), told=f"Say:\n{told}") == Answer(told)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"type":"result","result":"x","usage":{"input_tokens":%s}}',
+        '{"type":"turn.completed","usage":{"input_tokens":%s,"cached_input_tokens":%s}}',
+        '{"response":"x","session_id":"s","stats":{"models":{"m":{"tokens":{"input":%s}}}}}',
+        '{"type":"step_finish","sessionID":"s","part":{"tokens":{"input":%s},"cost":%s}}',
+        '{"type":"result","total_cost_usd":%s,"modelUsage":{"m":{"inputTokens":%s}}}',
+    ],
+)
+@pytest.mark.parametrize(
+    "value", ["-1", "1.5", "true", '"7"', "null", "[]", "{}", "1e999", "9" * 40, "NaN"]
+)
+def test_a_figure_that_is_none_is_absent(line: str, value: str) -> None:
+    """Only counts count, and nothing becomes zero."""
+    usage = hear(line.replace("%s", value).encode()).usage
+    assert usage is None or (usage.input_tokens is None and usage.cost_usd != 0)
+
+
+def test_texts_can_be_written_again() -> None:
+    """Half a character, as cut strings have it, becomes one that can be encoded."""
+    answer = hear(b'{"type":"result","result":"so \\ud83d"}')
+    assert answer.text.encode() == "so \ufffd".encode()
+
+
+def test_a_long_stream_keeps_its_figures() -> None:
+    """Steps count that came long before the end; no more than the end is held."""
+    steps = content("opencode-run.jsonl").splitlines(keepends=True)
+    noise = (
+        b'{"type":"tool_use","sessionID":"ses_1","part":{"x":"' + b"y" * 10**6 + b'"}}\n'
+    )
+    hearing = Hearing()
+    for line in steps:
+        hearing.feed(line)
+        for _ in range(2 * ANSWER_BYTES_MAX // 10**6 // 4):
+            hearing.feed(noise)
+    assert hearing.answer().usage == FINISHED["opencode-run.jsonl"]
+
+
+def test_a_line_without_end_is_passed_over() -> None:
+    """What is longer than any message is not kept whole."""
+    hearing = Hearing()
+    for _ in range(3 * LINE_BYTES_MAX // 10**6):
+        hearing.feed(b'{"x":"' + b"y" * 10**6)
+    hearing.feed(b"\n" + content("codex-exec.jsonl"))
+    answer = hearing.answer()
+    assert (answer.text, answer.unknown) == (WORDS, 1)

@@ -1,0 +1,33 @@
+"""A tree, a store of snapshots beside it, and a tree that is full of traps."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.snapshots.store import Store
+
+from .traps import Trap
+from .trees import store_in
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give the root of a tree, beside which there is room for a store."""
+    root = tmp_path / "tree"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Give a store outside of the tree."""
+    return store_in(tmp_path)
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Trap:
+    """Give a tree whose traps are set."""
+    trap = Trap(tmp_path)
+    trap.set()
+    trap.mark.unlink(missing_ok=True)
+    return trap

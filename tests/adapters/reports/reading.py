@@ -1,0 +1,24 @@
+"""Read reports as tests want them."""
+
+from pathlib import Path
+
+from sprintlog.engine.adapters.reports.measurement import Measured, read_reports, wanted
+from sprintlog.engine.errors import SprintlogError
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "reports"
+
+
+def read(*texts: str, folder: Path) -> Measured:
+    """Return what reports say, each named as on the command line."""
+    reports = [one for text in texts for one in wanted(text, folder=folder)]
+    return read_reports(reports, folder=folder)
+
+
+def refusal(content: bytes, folder: Path, *, name: str = "report") -> str:
+    """Return what is said against such a report; fail when nothing is."""
+    (folder / "report").write_bytes(content)
+    try:
+        found = read(name, folder=folder)
+    except SprintlogError as error:
+        return error.message
+    raise AssertionError(f"it was read: {found}")

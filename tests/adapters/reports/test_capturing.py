@@ -1,0 +1,154 @@
+"""Commands that write reports: run, bounded, and only what they wrote is read."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.adapters.reports.capture import Asked, Capture
+from sprintlog.engine.adapters.reports.measurement import Measured
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+
+from ..remains import alive_with
+
+SUITE = "<testsuite><testcase name='a'/></testsuite>"
+WRITE = f'echo "{SUITE}" > junit.xml'
+
+
+def captured(folder: Path, mark: str = "", **asked: Any) -> Measured:
+    """Measure a folder that is also the root of the work tree."""
+    environment = {"PATH": os.environ["PATH"], "MARK": mark}
+    return Capture(
+        Asked(**asked), folder=folder, root=folder, environment=environment
+    ).measure()
+
+
+def test_a_run_writes_what_is_read(tmp_path: Path) -> None:
+    """The reports are those that the command wrote."""
+    measured = captured(tmp_path, runs=[WRITE], reports=["junit.xml"])
+    assert measured.metrics["test_count"] == 1
+    assert measured.notes == ()
+
+
+def test_a_run_that_fails_is_said_and_read(tmp_path: Path) -> None:
+    """Test runners end with 1 when tests fail: their report is there all the same."""
+    command = f"{WRITE}; exit 1"
+    measured = captured(tmp_path, runs=[command], reports=["junit.xml"])
+    assert measured.metrics["test_count"] == 1
+    assert measured.notes == (f"{command}: exit code 1",)
+
+
+def test_runs_happen_in_order_in_the_root(tmp_path: Path) -> None:
+    """Commands see what those before them did; names belong to the caller's folder."""
+    folder = tmp_path / "below"
+    folder.mkdir()
+    runs = ["mkdir out", f'echo "{SUITE}" > out/junit.xml']
+    measured = Capture(
+        Asked(reports=["../out/*.xml"], runs=runs),
+        folder=folder,
+        root=tmp_path,
+        environment={"PATH": os.environ["PATH"]},
+    ).measure()
+    assert measured.origins[0].name == "../out/*.xml"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_report_that_is_missing_after_a_failure_says_so(
+    tmp_path: Path, is_there: bool
+) -> None:
+    """Where the run failed its exit code is why there is no new report."""
+    if is_there:
+        (tmp_path / "junit.xml").write_text(SUITE)
+    capture = Capture(
+        Asked(reports=["junit.xml"], runs=["echo boom; exit 3", "true"]),
+        folder=tmp_path,
+        root=tmp_path,
+        environment={"PATH": os.environ["PATH"]},
+    )
+    with pytest.raises(RefusedError, match="failed: echo boom; exit 3: exit code 3"):
+        capture.measure()
+    assert capture.culprit is not None
+    assert capture.culprit.command == "echo boom; exit 3"
+    assert (capture.culprit.result.exit_code, capture.culprit.result.output) == (
+        3,
+        "boom\n",
+    )
+
+
+def test_a_report_that_a_run_did_not_write_is_stale(tmp_path: Path) -> None:
+    """A report from before says nothing of what was run, and is refused."""
+    (tmp_path / "junit.xml").write_text(SUITE)
+    with pytest.raises(InvalidInputError, match="is as it was before the run") as caught:
+        captured(tmp_path, runs=["true"], reports=["junit.xml"])
+    assert caught.value.fields["file"] == "junit.xml"
+    for builds in ([], ["true"]):
+        measured = captured(tmp_path, builds=builds, reports=["junit.xml"])
+        assert measured.metrics["test_count"] == 1
+
+
+def test_a_report_written_again_is_fresh(tmp_path: Path) -> None:
+    """The same content, written by the run, is what the run says."""
+    (tmp_path / "junit.xml").write_text(f"{SUITE}\n")
+    measured = captured(tmp_path, runs=[WRITE], reports=["junit.xml"])
+    assert measured.metrics["test_count"] == 1
+
+
+def test_an_agents_result_may_be_older(tmp_path: Path) -> None:
+    """What the agent cost was written before its work is measured."""
+    (tmp_path / "agent.json").write_text('{"type":"result","num_turns":3}')
+    measured = captured(tmp_path, runs=["true"], reports=["agent.json"])
+    assert measured.usage is not None
+    assert measured.usage.turns == 3
+
+
+def test_a_run_that_takes_too_long_measures_nothing(tmp_path: Path) -> None:
+    """At its time limit a command is ended with all it started, and nothing is read."""
+    mark = f"captured-{tmp_path}"
+    command = f"{WRITE}; sleep 60 & sleep 60"
+    with pytest.raises(RefusedError, match=r"ended at its time limit of 0\.5 s"):
+        captured(tmp_path, mark, runs=[command], reports=["junit.xml"], timeout_seconds=0.5)
+    assert alive_with(mark) == []
+
+
+def test_a_run_that_writes_nothing_is_not_found(tmp_path: Path) -> None:
+    """A report that should be there and is not is named."""
+    with pytest.raises(NotFoundError, match=r"^junit\.xml: there is no such file"):
+        captured(tmp_path, runs=["nowhere-to-be-found"], reports=["junit.xml"])
+
+
+@pytest.mark.parametrize(
+    ("builds", "status", "notes"),
+    [
+        (["true"], "success", ()),
+        (["exit 2"], "failed", ("exit 2: the build failed: exit code 2",)),
+        (["true", "false"], "failed", ("false: the build failed: exit code 1",)),
+        (["sleep 9"], "failed", ("sleep 9: the build failed: its time limit",)),
+    ],
+)
+def test_a_build_succeeds_when_it_ends_with_zero(
+    builds: list[str], status: str, notes: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The status of the build is a success when every command's exit code is 0."""
+    measured = captured(tmp_path, builds=builds, timeout_seconds=2)
+    assert measured.metrics == {"build_status": status}
+    assert measured.notes == notes
+
+
+def test_everything_together_is_one_measurement(tmp_path: Path) -> None:
+    """Reports, a build and sources say what they say at once."""
+    (tmp_path / "a.py").write_text("def f():\n    pass\n")
+    measured = captured(
+        tmp_path, runs=[WRITE], reports=["junit.xml"], builds=["true"], sources=["a.py"]
+    )
+    assert measured.metrics == {
+        "build_status": "success",
+        "test_count": 1,
+        "tests_passed": 1,
+        "tests_failed": 0,
+        "tests_skipped": 0,
+        "file_count": 1,
+        "loc_total": 2,
+        "complexity_score": 1.0,
+    }
+    assert [source.format for source in measured.origins] == ["build", "junit", "source"]

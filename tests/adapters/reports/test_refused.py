@@ -1,0 +1,224 @@
+"""Reports that are broken, foreign or hostile: refused in one line, at once."""
+
+import gzip
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.reports import json_values, report, xml_events
+from sprintlog.engine.errors import NotFoundError
+
+from .reading import FIXTURES, read, refusal
+
+ENTITIES = "".join(
+    f'<!ENTITY l{level} "{f"&l{level - 1};" * 10}">' for level in range(1, 10)
+)
+BOMB = f'<!DOCTYPE x [<!ENTITY l0 "lol">{ENTITIES}]><testsuite name="&l9;"/>'
+SUITE = '<testsuite><testcase name="a"/></testsuite>'
+ESLINT = '[{"filePath":"a","messages":%s,"errorCount":%s,"warningCount":%s}]'
+COVERAGE = '{"meta":{"version":"7"},"files":{},"totals":%s}'
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "nothing": ("", "is empty"),
+    "blank lines": ("\n\n", "of what format it is cannot be told"),
+    "prose": ("2 passed in 0.1s", "of what format it is cannot be told"),
+    "another XML": ("<report/>", "of what format it is cannot be told"),
+    "Clover": ('<coverage generated="1"/>', "<coverage> at the top: this is no Cobertura"),
+    "another JSON": ('{"a": 1}', "of what format it is cannot be told"),
+    "a list of others": ('[{"a": 1}]', "of what format it is cannot be told"),
+    "a list of no objects": ("[1]", "not JSON: Expected `object`"),
+    "a bomb of entities": (BOMB, "declares entities or a document type of its own"),
+    "an external entity": (
+        f'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>{SUITE}',
+        "declares entities or a document type of its own",
+    ),
+    "defaults of attributes": (
+        f'<!DOCTYPE x [<!ATTLIST testcase status CDATA "skipped">]>{SUITE}',
+        "declares entities or a document type of its own",
+    ),
+    "an entity of nowhere": (
+        "<testsuite>&e;</testsuite>",
+        "not well-formed XML: undefined",
+    ),
+    "deep XML": ("<testsuite>" + "<a>" * 100_000, "nested deeper than 64 levels"),
+    "cut XML": (SUITE[:-5], "1: not well-formed XML: unclosed token"),
+    "two roots": (SUITE + SUITE, "1: not well-formed XML: junk after document"),
+    "an unknown encoding": (
+        f'<?xml version="1.0" encoding="x-nobody"?>{SUITE}',
+        "not XML that can be read: unknown encoding: x-nobody",
+    ),
+    "a negative sum": ('<testsuite tests="-1"/>', "tests: '-1' is not a count"),
+    "no number": ('<testsuite failures="NaN"/>', "failures: 'NaN' is not a count"),
+    "other digits": ('<testsuite tests="٣"/>', "tests: '٣' is not a count"),
+    "a sum without end": ('<testsuite tests="' + "9" * 5000 + '"/>', "is not a count"),
+    "more skipped than there are": (
+        '<testsuite tests="1" skipped="2"/>',
+        "more tests failed or were skipped than there are",
+    ),
+    "a rate of 200 %": ('<coverage line-rate="2"/>', "line-rate: '2' is not a rate"),
+    "another rate": (
+        '<coverage line-rate="0.9" lines-valid="10" lines-covered="1"/>',
+        "line-rate: 0.9 is not 1 of 10 lines",
+    ),
+    "more lines covered than there are": (
+        '<coverage line-rate="1" lines-valid="1" lines-covered="2"/>',
+        "more lines are covered than there are",
+    ),
+    "negative hits": (
+        '<coverage line-rate="1"><class><lines><line number="1" hits="-1"/></lines>'
+        "</class></coverage>",
+        "hits: '-1' is not a count",
+    ),
+    "deep JSON": ('{"runs":' + "[" * 100_000 + "]" * 100_000 + "}", "nested deeper"),
+    "deep JSON, cut": ('{"runs":' + "[" * 100_000, "not JSON"),
+    "a key twice": (
+        ESLINT % ("[]", 0, '0,"errorCount":1'),
+        'the key "errorCount" is there twice',
+    ),
+    "not a number": (ESLINT % ("[]", "NaN", 0), "not JSON"),
+    "a negative count": (ESLINT % ("[]", -1, 0), "[0].errorCount: Expected `int` >= 0"),
+    "a huge count": (ESLINT % ("[]", "9" * 5000, 0), "[0].errorCount: "),
+    "a word for a count": (ESLINT % ("[]", '"1"', 0), "[0].errorCount: Expected `int`"),
+    "true for a count": (ESLINT % ("[]", "true", 0), "[0].errorCount: Expected `int`"),
+    "counts that do not fit": (
+        ESLINT % ("[{}]", 0, 0),
+        "[0]: 1 messages, and counts of 0 errors and 0 warnings",
+    ),
+    "a percentage beyond 100": (
+        COVERAGE % '{"covered_lines":1,"num_statements":1,"percent_covered":101}',
+        "totals.percent_covered: Expected `float` <= 100",
+    ),
+    "a percentage beyond numbers": (
+        COVERAGE % '{"covered_lines":1,"num_statements":1,"percent_covered":1e999}',
+        "totals.percent_covered: ",
+    ),
+    "more covered than there is": (
+        COVERAGE % '{"covered_lines":2,"num_statements":1,"percent_covered":50}',
+        "totals: more lines are covered than there are",
+    ),
+    "SARIF 1": ('{"version":"1.0.0","runs":[]}', "version: only SARIF 2 is read"),
+    "SARIF without results": (
+        '{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"a"}}}]}',
+        "runs: no run of it holds results",
+    ),
+    "an unknown level": (
+        '{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"a"}},"results":'
+        '[{"message":{},"level":"fatal"}]}]}',
+        "runs[0].results[0].level: Invalid enum value 'fatal'",
+    ),
+    "cut LCOV": ("SF:a\nDA:1,1\n", "ends within a record: it is cut off"),
+    "LCOV in LCOV": ("SF:a\nSF:b\nend_of_record\n", "2: a record begins within another"),
+    "LCOV without a file": ("TN:\nDA:1,1\n", "2: a line of no source file"),
+    "LCOV with negative hits": ("SF:a\nDA:1,-1\n", "2: 'DA:1,-1' is not LCOV"),
+    "LCOV and prose": ("SF:a\nhello\n", "2: 'hello' is not LCOV"),
+    "LCOV of nothing": ("TN:\n", "holds no record of a source file"),
+    "more of LCOV than there is": (
+        "SF:a\nLF:1\nLH:2\nend_of_record\n",
+        "LH: more lines are covered than there are",
+    ),
+    "mypy and prose": (
+        '{"file":"a","line":1,"message":"m"}\nhello\n',
+        "2: not a line that mypy prints",
+    ),
+    "mypy, cut": (
+        '{"file":"a","line":1,"message":"m"}\n{"file":"a","li',
+        "2: not JSON",
+    ),
+    "an agent that says nothing": (
+        '{"type":"result","result":"done"}',
+        "no result of an agent that states tokens, cost or turns",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_report_is_refused(case: str, tmp_path: Path) -> None:
+    """The error names the file, the place in it, and what is wrong there."""
+    content, said = REFUSED[case]
+    message = refusal(content.encode(), tmp_path)
+    assert message.startswith("report:")
+    assert said in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("format_", ["junit", "sarif", "lcov", "mypy", "agent", "ruff"])
+def test_naming_another_format_does_not_help(format_: str, tmp_path: Path) -> None:
+    """A report that is called what it is not is refused."""
+    content = (FIXTURES / "cobertura-java.xml").read_bytes()
+    refusal(content, tmp_path, name=f"{format_}=report")
+
+
+@pytest.mark.parametrize(
+    "content", [b"SF:\xff\nend_of_record\n", b'{"type":"result \xff"}']
+)
+def test_bytes_that_are_not_utf_8_are_refused(content: bytes, tmp_path: Path) -> None:
+    """What cannot be text is not guessed at."""
+    assert refusal(content, tmp_path).startswith("report:")
+
+
+def test_compressed_reports_are_not_unpacked(tmp_path: Path) -> None:
+    """Nothing is unpacked, so nothing can grow."""
+    assert refusal(gzip.compress(b"<testsuite/>"), tmp_path) == "report: is compressed"
+
+
+def test_only_plain_files_are_reports(tmp_path: Path) -> None:
+    """A folder, a pipe, a link and a device are refused, and nothing waits for them."""
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(FIXTURES / "junit-jest.xml")
+    for name in ("folder", "pipe", "link", "/dev/zero"):
+        with pytest.raises(Exception, match="cannot be read: it is ") as caught:
+            read(name, folder=tmp_path)
+        assert caught.value.args[0].startswith(f"{name}: ")
+    with pytest.raises(NotFoundError, match=r"^nowhere: there is no such file$"):
+        read("nowhere", folder=tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_what_may_not_be_read_is_refused(tmp_path: Path) -> None:
+    """The error says why the system does not let us."""
+    (tmp_path / "report").write_text(SUITE)
+    (tmp_path / "report").chmod(0)
+    with pytest.raises(Exception, match="cannot be read: Permission denied"):
+        read("report", folder=tmp_path)
+
+
+def test_what_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file over the limit is not held in memory to find that out."""
+    with tempfile.NamedTemporaryFile(dir=tmp_path) as file:
+        file.truncate(report.REPORT_BYTES_MAX + 1)
+        with pytest.raises(Exception, match="is longer than 64 MiB"):
+            read(file.name, folder=tmp_path)
+    for module in (json_values, xml_events):
+        monkeypatch.setattr(module, "VALUES_MAX", 100)
+    assert "holds more than 100 keys and values" in refusal(
+        b'{"runs":[' + b"0," * 100 + b"0]}", tmp_path
+    )
+    many = b"<testsuite>" + b"<a/>" * 100 + b"</testsuite>"
+    assert "holds more than 100 elements" in refusal(many, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"runs":"' + b'\\"' * 3_000_000,
+        b'{"runs":[' + b"[]," * 300_000,
+        b'{"type":"' + b"a" * 10_000_000,
+        b"SF:" + b"a" * 10_000_000,
+        b"TN:\n" + b"A" * 10_000_000,
+        b": error" * 1_000_000 + b"\nFound no error",
+        b'<testsuite name="' + b"a" * 10_000_000,
+        b"<testsuite>" + b"<testcase/>" * 100_000,
+    ],
+    ids=lambda content: content[:12].decode(),
+)
+def test_no_report_takes_long(content: bytes, tmp_path: Path) -> None:
+    """Reading is linear: megabytes that lead nowhere are refused within seconds."""
+    before = os.times()
+    refusal(content, tmp_path)
+    after = os.times()
+    assert after.user + after.system - before.user - before.system < 10

@@ -1,0 +1,89 @@
+"""Reports in the shapes that many tools and versions write."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.adapters.reports.formats import READERS
+from sprintlog.engine.iterations.events import Usage
+
+from .reading import FIXTURES, read
+
+EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_each_shape_is_known_and_gives_its_metrics(name: str) -> None:
+    """The format and the tool are told from the content, the metrics are those."""
+    format_, tool, metrics = EXPECTED[name]
+    measured = read(name, folder=FIXTURES)
+    (source,) = measured.origins
+    assert (source.name, source.format, source.tool) == (name, format_, tool)
+    assert measured.metrics == metrics
+    assert set(source.metrics) == set(metrics)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_naming_the_format_changes_nothing(name: str) -> None:
+    """A report whose format is named says the same."""
+    told = read(f"{EXPECTED[name][0]}={name}", folder=FIXTURES)
+    assert told == read(name, folder=FIXTURES)
+
+
+def test_the_page_of_formats_has_all_of_them() -> None:
+    """Whoever looks a format up finds it."""
+    page = (FIXTURES.parents[1] / "docs" / "reference" / "reports.md").read_text("utf-8")
+    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert rows == list(READERS)
+
+
+def test_every_fixture_is_expected_to_say_something() -> None:
+    """No fixture lies there unread."""
+    unnamed = {"expected.json", "mypy-clean.jsonl"}
+    assert {file.name for file in FIXTURES.iterdir()} - unnamed == set(EXPECTED)
+
+
+def test_a_clean_mypy_run_is_read_when_it_is_named() -> None:
+    """The empty line that mypy prints in JSON mode means no error, but not by itself."""
+    assert read("mypy=mypy-clean.jsonl", folder=FIXTURES).metrics == {"type_errors": 0}
+
+
+def test_no_tests_are_no_pass() -> None:
+    """Nothing collected is counted as nothing, and said."""
+    measured = read("junit-nothing.xml", folder=FIXTURES)
+    assert measured.metrics["test_count"] == 0
+    assert measured.notes == (
+        "junit-nothing.xml: no tests were collected: that is not a pass",
+    )
+
+
+def test_an_agents_result_tells_its_cost() -> None:
+    """Tokens, cost, turns and time are read as they are recorded of a run."""
+    assert read("agent-result.json", folder=FIXTURES).usage == Usage(
+        input_tokens=1200,
+        output_tokens=450,
+        cache_read_tokens=9000,
+        cache_creation_tokens=300,
+        cost_usd=0.125,
+        turns=7,
+        duration_ms=61250,
+    )
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    """What some editors put at the beginning changes nothing."""
+    for name in ("eslint-9.json", "lcov-2.info", "junit-jest.xml"):
+        content = (FIXTURES / name).read_bytes()
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content)
+        assert read(name, folder=tmp_path).metrics == EXPECTED[name][2]
+
+
+def test_xml_may_be_in_another_encoding(tmp_path: Path) -> None:
+    """XML says its encoding itself; UTF-16 is one of them."""
+    text = (
+        '<?xml version="1.0" encoding="UTF-16"?><testsuite><testcase name="é"/></testsuite>'
+    )
+    (tmp_path / "a.xml").write_bytes(text.encode("utf-16"))
+    assert read("a.xml", folder=tmp_path).metrics["test_count"] == 1

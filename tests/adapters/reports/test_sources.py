@@ -1,0 +1,78 @@
+"""Size and complexity by lizard: in a process of its own, which ends in time."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.reports import complexity
+from sprintlog.engine.adapters.reports.measurement import Measured
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+
+from ..remains import alive_with
+
+
+def measured(*paths: str, folder: Path, seconds: float = 60, mark: str = "") -> Measured:
+    """Measure sources in a folder."""
+    return complexity.measure_sources(
+        [Path(path) for path in paths],
+        folder=folder,
+        environment={"MARK": mark},
+        timeout_seconds=seconds,
+    )
+
+
+def test_several_languages_are_measured(tmp_path: Path) -> None:
+    """Lines are those of code; files that hold the same count once, as lizard has it."""
+    (tmp_path / "a.py").write_text("# A comment.\n\ndef f(a):\n    return a or 1\n")
+    (tmp_path / "b.js").write_text("function g() {\n  return 1\n}\n")
+    (tmp_path / "copy.js").write_text("function g() {\n  return 1\n}\n")
+    (tmp_path / "notes.txt").write_text("Nothing to measure.\n")
+    found = measured(".", folder=tmp_path)
+    assert found.metrics == {"file_count": 2, "loc_total": 5, "complexity_score": 1.5}
+    assert found.origins[0].tool == "lizard"
+
+
+def test_without_functions_there_is_no_complexity(tmp_path: Path) -> None:
+    """A mean of nothing is missing, not zero."""
+    (tmp_path / "a.py").write_text("A = 1\n")
+    found = measured("a.py", folder=tmp_path)
+    assert found.metrics == {"file_count": 1, "loc_total": 1}
+
+
+def test_what_lizard_cannot_read_is_said(tmp_path: Path) -> None:
+    """A file that it cannot read is counted, and told of."""
+    (tmp_path / "a.py").write_text("A = 1\n")
+    (tmp_path / "b.py").symlink_to("nowhere")
+    found = measured(".", folder=tmp_path)
+    assert found.notes == (".: lizard could not read 1 of 2 files whole",)
+
+
+def test_nothing_to_measure_is_refused(tmp_path: Path) -> None:
+    """A path without sources, or that is not there, is named."""
+    (tmp_path / "plan.yaml").write_text("a: 1\n")
+    for path in (".", "plan.yaml"):
+        with pytest.raises(InvalidInputError, match="holds no source file"):
+            measured(path, folder=tmp_path)
+    with pytest.raises(NotFoundError, match=r"^nowhere: there is no such file or folder"):
+        measured("nowhere", folder=tmp_path)
+
+
+def test_a_source_that_never_ends_is_given_up(tmp_path: Path) -> None:
+    """At its time limit lizard is ended, and nothing of it is left."""
+    os.mkfifo(tmp_path / "pipe.py")
+    mark = f"measured-{tmp_path}"
+    with pytest.raises(RefusedError, match=r"lizard did not end within 1 s"):
+        measured(".", folder=tmp_path, seconds=1, mark=mark)
+    assert alive_with(mark) == []
+
+
+def test_without_lizard_there_is_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever did not install the extra is told its name."""
+    monkeypatch.setattr(complexity, "_PYTHON", [sys.executable, "-I", "-S"])
+    with pytest.raises(RefusedError, match="is not installed") as caught:
+        measured(".", folder=tmp_path)
+    assert caught.value.hint == "pip install 'sprintlog[complexity]'"

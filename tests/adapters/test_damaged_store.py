@@ -1,0 +1,100 @@
+"""A store of snapshots whose files are not what was written, and what is saved of it."""
+
+import random
+import shutil
+import zlib
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.snapshots.objects import DamagedError
+from sprintlog.engine.adapters.snapshots.store import Store
+from sprintlog.engine.errors import SprintlogError
+
+from .trees import extracted, fill, picture, put, taken
+
+SEED = 20260115
+
+
+@pytest.fixture
+def filled(root: Path, store: Store) -> list[str]:
+    """Fill a tree, and keep it three times on its way."""
+    fill(root)
+    first = taken(store, root)
+    put(root / "more", b"more\n" * 99)
+    second = taken(store, root)
+    put(root / "more", b"other\n" * 99)
+    return [first.commit, second.commit, taken(store, root).commit]
+
+
+def flip(path: Path, chance: random.Random) -> None:
+    """Turn one bit of a file over."""
+    content = bytearray(path.read_bytes())
+    content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    path.chmod(0o600)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_a_bit_is_noticed_and_the_next_snapshot_is_whole(
+    root: Path, store: Store, filled: list[str], tmp_path: Path, number: int
+) -> None:
+    """Wherever a bit turns over, it is found, and what the tree still has is saved."""
+    chance = random.Random(SEED + number)
+    files = sorted(path for path in store.git.folder.rglob("*") if path.is_file())
+    struck = chance.choice(files)
+    flip(struck, chance)
+    # A name that leads to no snapshot any more is as good as one that is lost.
+    assert len(store.unsound()) == 1 or "refs" in struck.parts
+    put(root / "new", b"new")
+    made = taken(store, root)
+    assert store.unsound() == []
+    wanted = picture(root)
+    assert extracted(store, made.commit, tmp_path / "out") == wanted
+    # Of the older ones at most the one file is lost whose only bytes were hit.
+    for commit in filled:
+        try:
+            files_then = store.read(commit).files
+        except SprintlogError:
+            continue
+        damaged = store.damaged(entry.oid for entry in files_then.values())
+        assert len(damaged) <= 1
+    with store.lock():
+        store.hold(filled)
+        store.tidy()
+    assert extracted(store, made.commit, tmp_path / "again") == wanted
+
+
+def test_packs_can_be_cut_or_lost(root: Path, store: Store, filled: list[str]) -> None:
+    """A pack that was cut, or has no index, is found, and the next snapshot is whole."""
+    packs = sorted((store.git.folder / "objects/pack").glob("*.pack"))
+    packs[0].chmod(0o600)
+    packs[0].write_bytes(packs[0].read_bytes()[:-30])
+    packs[1].with_suffix(".idx").unlink()
+    assert len(store.unsound()) == 2
+    made = taken(store, root)
+    assert store.unsound() == []
+    files = store.read(made.commit).files
+    assert store.damaged(entry.oid for entry in files.values()) == set()
+
+
+def test_what_is_sound_is_left_as_it_is(store: Store, filled: list[str]) -> None:
+    """Mending changes nothing where nothing is damaged."""
+    before = picture(store.git.folder)
+    with store.lock():
+        store.mend()
+    assert picture(store.git.folder) == before
+
+
+def test_bytes_are_compared_with_their_id(root: Path, store: Store) -> None:
+    """What git would hand out for other bytes is never believed."""
+    put(root / "one", b"one")
+    oid = store.read(taken(store, root).commit).files["one"].oid
+    shutil.rmtree(store.git.folder / "objects/pack")
+    loose = store.git.folder / "objects" / oid[:2] / oid[2:]
+    loose.parent.mkdir()
+    loose.write_bytes(zlib.compress(b"blob 3\0two"))
+    assert store.git.run("cat-file", "blob", oid) == b"two"
+    assert store.damaged([oid]) == {oid}
+    with store.blobs() as blob, pytest.raises(DamagedError):
+        blob(oid)

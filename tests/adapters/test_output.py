@@ -1,0 +1,102 @@
+"""Output of any length is kept within a bound, and no token shows at a cut."""
+
+import tracemalloc
+from hashlib import sha256
+
+import pytest
+
+from sprintlog.engine.adapters.processes.output import HEAD_BYTES, TAIL_BYTES, Output
+from sprintlog.engine.masking import mask
+
+TOKEN = "ghp_" + "a1" * 20
+PRIVATE = f"-----BEGIN PRIVATE KEY-----\n{'MIIB' * 200}\n-----END PRIVATE KEY-----"
+
+
+def output_of(*chunks: bytes) -> Output:
+    """Return the output that came in these chunks."""
+    output = Output()
+    for chunk in chunks:
+        output.feed(chunk)
+    return output
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "no newline", "one\ntwo\n", "na\u00efve \U0001f600", "\0\r\x1b[0m"]
+)
+def test_keeps_short_output_whole(text: str) -> None:
+    """What fits is kept as it came, byte by byte or at once."""
+    content = text.encode()
+    for output in (output_of(content), output_of(*(bytes([b]) for b in content))):
+        assert (output.text(), output.bytes) == (text, len(content))
+        assert output.sha256 == sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"a\xffb", "a\ufffdb"),
+        (b"\xe2\x82", "\ufffd"),
+        (b"\xed\xa0\x80", "\ufffd\ufffd\ufffd"),
+        (b"\xf5\x80", "\ufffd\ufffd"),
+    ],
+)
+def test_replaces_what_is_no_text(content: bytes, text: str) -> None:
+    """Bytes that are not UTF-8 become U+FFFD; the digest is of the bytes."""
+    output = output_of(content)
+    assert output.text() == text
+    assert output.sha256 == sha256(content).hexdigest()
+
+
+def test_keeps_head_and_tail() -> None:
+    """Of long output head and tail are kept, and how much is between is said."""
+    lines = [f"{number:09}\n".encode() for number in range(20_000)]
+    output = output_of(*lines)
+    head, _, tail = output.text().partition("[sprintlog: ")
+    out, _, tail = tail.partition(" bytes left out]\n")
+    assert head.startswith("000000000\n000000001\n")
+    assert tail.endswith("000019999\n")
+    assert int(out) == 200_000 - len(head.removesuffix("\n")) - len(tail)
+    assert (len(head) - 1, len(tail)) == (HEAD_BYTES, TAIL_BYTES)
+    assert output.sha256 == sha256(b"".join(lines)).hexdigest()
+
+
+@pytest.mark.parametrize("extra", range(4))
+def test_cuts_no_character(extra: int) -> None:
+    """A cut goes between characters."""
+    text = output_of(b"x" * extra + "\u20ac".encode() * 40_000).text()
+    assert "\ufffd" not in text
+
+
+def test_counts_what_it_leaves_out_of_garbage() -> None:
+    """The count is of bytes also where they are no text."""
+    text = output_of(b"\xff" * 100_000).text()
+    assert f"[sprintlog: {100_000 - HEAD_BYTES - TAIL_BYTES} bytes left out]" in text
+    assert text.count("\ufffd") == HEAD_BYTES + TAIL_BYTES
+
+
+@pytest.mark.parametrize("secret", [TOKEN, PRIVATE], ids=["token", "private key"])
+def test_shows_no_part_of_a_token(secret: str) -> None:
+    """A token that lies across a cut is left out whole: no part escapes the mask."""
+    size = len(secret)
+    whole = 4 * (HEAD_BYTES + TAIL_BYTES)
+    ends = (HEAD_BYTES, whole - TAIL_BYTES)
+    for end in ends:
+        for before in range(0, size + 2, 1 if size < 100 else 37):
+            begin = end - before
+            text = "." * (begin - 1) + " " + secret + " " + "." * (whole - begin - size - 1)
+            shown = mask(output_of(text.encode()).text())
+            assert secret[20:30] not in shown
+            assert secret[-25:-18] not in shown
+
+
+def test_holds_no_more_than_it_shows() -> None:
+    """However much comes, memory stays bounded."""
+    output, chunk = Output(), b"y\n" * (1 << 15)
+    tracemalloc.start()
+    for _ in range(2000):
+        output.feed(chunk)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert output.bytes == 2000 * (1 << 16)
+    assert peak < 1 << 20
+    assert len(output.text()) < HEAD_BYTES + TAIL_BYTES + 100

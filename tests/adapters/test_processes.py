@@ -1,0 +1,60 @@
+"""A process is known again by its number, its start, and the machine's start."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.processes import process as processes
+from sprintlog.engine.adapters.processes.process import is_alive, process
+
+
+@pytest.fixture(params=["proc", "ps"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have the system asked through /proc, or through `ps` where there is none."""
+    if request.param == "ps":
+        if shutil.which("ps") is None:
+            pytest.skip("there is no ps")
+        monkeypatch.setattr(processes, "_PROC", Path("/nowhere"))
+    return str(request.param)
+
+
+def test_knows_itself(way: str) -> None:
+    """Our own process is alive, and the same each time it is asked."""
+    this = process()
+    assert this == process(os.getpid())
+    assert this.pid == os.getpid()
+    assert this.started
+    assert is_alive(this)
+
+
+def test_notices_an_end(way: str) -> None:
+    """A process that ended is not alive, reaped or not."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    seen = process(child.pid)
+    assert is_alive(seen)
+    child.kill()
+    child.wait()
+    assert child.stdin is not None
+    child.stdin.close()
+    assert not is_alive(seen)
+    assert not is_alive(process(child.pid))
+
+
+def test_takes_a_zombie_for_dead() -> None:
+    """A process that ended but was not reaped yet does nothing any more."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert process(child).started == ""
+    os.waitpid(child, 0)
+
+
+def test_tells_a_number_given_again() -> None:
+    """The same number from another time is another process."""
+    assert not is_alive(process()._replace(started="other"))
+    assert not is_alive(process()._replace(boot_id="other"))

@@ -1,0 +1,111 @@
+"""What of a work tree is taken: what git would see, and no repository within."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.snapshots.listing import GITS_OWN, NESTED
+from sprintlog.engine.adapters.snapshots.store import Store
+
+from .trees import (
+    environment,
+    git,
+    put,
+    reasons,
+    taken,
+)
+
+
+def test_ignored_files_are_left_unless_asked_for(root: Path, store: Store) -> None:
+    """What git ignores is not taken, but for what the patterns name."""
+    git(root, "init", "-q")
+    put(root / ".gitignore", b"*.log\nbuild/\n.env\n")
+    for name in ("a.log", "build/x/y.o", "build/keep/z.txt", ".env", "src/.env", "seen"):
+        put(root / name, b"x")
+    files = store.read(taken(store, root).commit).files
+    assert sorted(files) == [".gitignore", "seen"]
+    patterns = (".env", "build/**/*.txt")
+    files = store.read(taken(store, root, patterns=patterns).commit).files
+    assert sorted(files) == [".env", ".gitignore", "build/keep/z.txt", "seen"]
+
+
+def test_tracked_files_are_never_ignored(root: Path, store: Store) -> None:
+    """A file that git tracks is taken even where a pattern would ignore it."""
+    git(root, "init", "-q")
+    put(root / "build/tracked", b"x")
+    put(root / "build/other", b"x")
+    git(root, "add", "build/tracked")
+    put(root / ".gitignore", b"build/\n")
+    files = store.read(taken(store, root).commit).files
+    assert sorted(files) == [".gitignore", "build/tracked"]
+
+
+def test_person_and_repository_ignore_too(
+    root: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repository's own exclude file and the person's are obeyed as git does."""
+    git(root, "init", "-q")
+    put(tmp_path / "home/mine", b"*.mine\n")
+    put(tmp_path / "home/.gitconfig", b"[core]\n\texcludesFile = ~/mine\n")
+    put(root / ".git/info/exclude", b"*.theirs\n")
+    for name in ("a.mine", "a.theirs", "seen"):
+        put(root / name, b"x")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    own = Store(store.folder, environment())
+    assert sorted(own.read(taken(own, root).commit).files) == ["seen"]
+
+
+def test_linked_work_trees_are_taken_each_for_itself(
+    root: Path, store: Store, tmp_path: Path
+) -> None:
+    """A linked work tree is taken like any other, with what the repository ignores."""
+    git(root, "init", "-q")
+    put(root / "a", b"a")
+    git(root, "add", "a")
+    git(root, "commit", "-qm", "a")
+    put(root / ".git/info/exclude", b"*.log\n")
+    git(root, "worktree", "add", "-q", str(tmp_path / "linked"))
+    put(tmp_path / "linked/b", b"b")
+    put(tmp_path / "linked/b.log", b"b")
+    assert sorted(store.read(taken(store, root).commit).files) == ["a"]
+    linked = store.read(taken(store, tmp_path / "linked").commit)
+    assert sorted(linked.files) == ["a", "b"]
+
+
+def test_nested_repositories_are_named_and_left(root: Path, store: Store) -> None:
+    """Submodules and nested repositories are not taken, and each is named."""
+    git(root, "init", "-q")
+    for name in ("inner", "vendor/deep"):
+        (root / name).mkdir(parents=True)
+        git(root / name, "init", "-q")
+        put(root / name / "file", b"x")
+    git(root / "inner", "add", "file")
+    git(root / "inner", "commit", "-qm", "x")
+    git(
+        root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", "./inner", "sub"
+    )
+    made = taken(store, root)
+    assert reasons(made) == {"inner": NESTED, "vendor/deep": NESTED, "sub": NESTED}
+    assert sorted(store.read(made.commit).files) == [".gitmodules"]
+
+
+def test_bare_repository_is_files_like_others(root: Path, store: Store) -> None:
+    """An embedded bare repository is plain files, as git sees it, and nothing runs."""
+    git(root, "init", "-q", "--bare", "inner")
+    put(root / "inner/hooks/post-commit", b"#!/bin/sh\ntouch /tmp/ran\n", 0o755)
+    made = taken(store, root)
+    assert made.left_out == []
+    assert "inner/hooks/post-commit" in store.read(made.commit).files
+
+
+def test_names_that_mean_gits_folder_are_left(root: Path, store: Store) -> None:
+    """What some system would take for `.git` is never in a snapshot."""
+    names = (".GIT", ".gIt ", ".git.", "git~1", ".g\u200cit", ".git::$INDEX_ALLOCATION")
+    for name in names:
+        put(root / name / "config", b"x")
+    put(root / "sub/.GIT", b"x")
+    put(root / ".gitignore", b"")
+    made = taken(store, root)
+    assert reasons(made) == dict.fromkeys([*names, "sub/.GIT"], GITS_OWN)
+    assert [*store.read(made.commit).files] == [".gitignore"]
