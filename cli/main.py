@@ -81,10 +81,23 @@ SECTIONS = {
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 """Every command with its one line; the module of the same name holds it."""
 
+FOLDERS = {
+    "Begin": "begin",
+    "Work": "work",
+    "Iterations": "iterations",
+    "Journal": "journal",
+    "What happened": "history",
+    "Go back": "back",
+    "Keep it sound": "upkeep",
+}
+"""Where the modules of a section's commands are."""
+
 
 def module_of(command: str) -> str:
-    """Return the name of the module that holds a command."""
-    return "import_" if command == "import" else command.replace("-", "_")
+    """Return the module that holds a command, as a name below `sprintlog.cli`."""
+    title = next(title for title, section in SECTIONS.items() if command in section)
+    name = "import_" if command == "import" else command.replace("-", "_")
+    return f"{FOLDERS[title]}.{name}"
 
 
 class LazyGroup(click.Group):
@@ -98,7 +111,7 @@ class LazyGroup(click.Group):
         """Return a command, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f".commands.{module_of(cmd_name)}", __package__)
+        module = import_module(f".{module_of(cmd_name)}", __package__)
         command: click.Command = module.command
         # Versions of click differ in what becomes of a group that is typed alone.
         command.no_args_is_help = False

@@ -62,3 +62,15 @@ def test_import_contracts_see_every_module() -> None:
     """What the contracts are checked on is the whole package, not an empty one."""
     graph = grimp.build_graph("sprintlog", cache_dir=None)
     assert graph.modules == {"sprintlog", *map(dotted, modules(*ROOMS))}
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    """From no module do imports lead back to it, wherever in the tree they go."""
+    graph = grimp.build_graph("sprintlog", cache_dir=None)
+    left = {
+        module: set(graph.find_modules_directly_imported_by(module))
+        for module in graph.modules
+    }
+    while free := {module for module, targets in left.items() if not targets & left.keys()}:
+        left = {module: targets for module, targets in left.items() if module not in free}
+    assert left == {}

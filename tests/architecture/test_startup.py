@@ -37,7 +37,7 @@ OTHERS = {
 }
 """Commands that do not record a single action; every other one is on the hot path."""
 RECORDING_COMMANDS = [
-    f"sprintlog.cli.commands.{module_of(name)}" for name in COMMANDS if name not in OTHERS
+    f"sprintlog.cli.{module_of(name)}" for name in COMMANDS if name not in OTHERS
 ]
 
 

@@ -55,7 +55,7 @@ def serve(address: str) -> None:
     from sprintlog.cli import main
 
     for name in main.COMMANDS:
-        import_module(f"sprintlog.cli.commands.{main.module_of(name)}")
+        import_module(f"sprintlog.cli.{main.module_of(name)}")
     import_module("sprintlog.cli.intake.progress")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:

@@ -1,7 +1,8 @@
 """Processes whose supervisor died before them: they become our children, and are ended.
 
-A supervisor adopts what a program leaves, unless the program kills it first. So while supervisors
-run we adopt as well (a sub-reaper, on Linux): what was below a dead one comes to us.
+A supervisor adopts what a program leaves, unless the program kills it first. So while
+supervisors run we adopt as well (a sub-reaper, on Linux): what was below a dead one comes
+to us.
 """
 
 import os

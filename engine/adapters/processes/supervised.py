@@ -1,7 +1,7 @@
 """Runs a program within a time limit, reads what it prints, and leaves nothing of it.
 
-A supervisor process starts the program and ends what it leaves (see `supervisor.py`); here its
-output is read while it runs.
+A supervisor process starts the program and ends what it leaves (see `supervisor.py`);
+here its output is read while it runs.
 """
 
 import json
