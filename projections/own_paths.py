@@ -31,7 +31,7 @@ def kept_out(workspace: ActingWorkspace) -> frozenset[str]:
         if sprint.plan.place is not None:
             path = sprint.plan.place.path
             own |= {*_written(path), *_written(path + CHECKSUM_SUFFIX)}
-            own |= {*_transcripts(workspace, sprint, PurePosixPath(path).parent)}
+            own |= {*transcripts(workspace, sprint)}
     return frozenset(own)
 
 
@@ -46,11 +46,12 @@ def _written(path: str) -> Iterator[str]:
     yield from (path, *(str(place.with_name(p.name)) for p in unfinished(place)))
 
 
-def _transcripts(
-    workspace: ActingWorkspace, sprint: Sprint, folder: PurePosixPath
-) -> Iterator[str]:
+def transcripts(workspace: ActingWorkspace, sprint: Sprint) -> Iterator[str]:
     """Yield where hooks' output was kept; it lies in the sprint's folder."""
-    document = sprint.plan.document
+    document, place = sprint.plan.document, sprint.plan.place
+    if place is None:
+        return
+    folder = PurePosixPath(place.path).parent
     named = [task.get("transcript") for task in tasks_of(document).values()]
     # Only hooks are worth reading all of the events for.
     if named or hooks_of(document):

@@ -1,0 +1,70 @@
+"""The registry of what keeps text: every place in which something that was said may stand.
+
+It is here because only the projections reach all of it: the log, the store of snapshots,
+the copies beside the log and the state files. What a person had made elsewhere (a backup,
+an export, files brought back into another folder) is theirs; the log does not know where.
+"""
+
+from sprintlog.engine.adapters.snapshots.store import ASIDE
+
+from ..files import EDITS, FINISHED
+from ..files import LOCK as FILES_LOCK
+from ..location import DATABASE
+from ..restoring import KEPT
+from ..snapshotting import FOLDER as SNAPSHOTS
+from ..sql import read_model, searching
+from .salvaging import LOST
+from .text_places import (
+    Copy,
+    Events,
+    Files,
+    KeptText,
+    Rows,
+    Snapshots,
+    Transcripts,
+    Tree,
+    Why,
+    matches,
+)
+
+_SNAPSHOTS_LOCK = f"{SNAPSHOTS}/lock"
+
+KEPT_TEXT: tuple[KeptText, ...] = (
+    Events(),
+    Rows("saved states", ("checkpoints", "statuses")),
+    Rows("digests written", ("written", "_sqlite_migrations"), Why.KNOWS_OURS),
+    Files("database pages", (f"{DATABASE}-*", DATABASE), why=Why.NOT_VACUUMED),
+    Copy("read model", read_model.NAME, read_model.LOCK),
+    Copy("search index", searching.SEARCH, searching.LOCK),
+    Files("kept edits", (f"{EDITS}/*",), FILES_LOCK),
+    Files("files of finished sprints", (f"{FINISHED}/*",), FILES_LOCK),
+    Files("lost events", (LOST,), why=Why.NOT_ALONE),
+    Snapshots(),
+    Files("displaced files", (f"{SNAPSHOTS}/{KEPT}/*",), _SNAPSHOTS_LOCK),
+    Files(
+        "damaged packs", (f"{SNAPSHOTS}/{ASIDE}/*",), _SNAPSHOTS_LOCK, is_compressed=True
+    ),
+    Files(
+        "names of known files",
+        (f"{SNAPSHOTS}/known-*", f"{SNAPSHOTS}/tmp*"),
+        _SNAPSHOTS_LOCK,
+    ),
+    Tree("state files", Why.FOLLOWS),
+    Tree("output", Why.TREES_OWN),
+    Transcripts(),
+    Files(
+        "locks",
+        (
+            *(FILES_LOCK, read_model.LOCK, searching.LOCK, _SNAPSHOTS_LOCK),
+            *("run-*.lock", ".gitignore", "..gitignore.*"),
+        ),
+        why=Why.NO_TEXT,
+    ),
+)
+"""Everything that keeps text; what is not in here is not found, and not erased."""
+
+
+def entry_of(name: str) -> KeptText | None:
+    """Return what a file below the log's folder belongs to; None for a stranger."""
+    found = (entry for entry in KEPT_TEXT if matches(name, entry.files))
+    return next(found, None)
