@@ -1,6 +1,6 @@
 """What all recording commands do: decide, append, answer, refresh the state file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +13,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.acting import Skippable
 from sprintlog.projections.catalogue import sprint_of, sprint_stream
 from sprintlog.projections.refreshing import Refreshed
 from sprintlog.projections.workspace import (
@@ -160,18 +161,18 @@ def act_on_journal(
     arguments: Mapping[str, Any],
     *,
     observed: bool = False,
-    takes_in: bool = False,
+    without: Collection[Skippable] = (),
 ) -> "Acted[Journal]":
     """Let the workspace act on the journal with a command's options."""
     envelope = envelope_of(command, options, arguments, observed=observed)
-    outcome = workspace.act_on_journal(decide, takes_in=takes_in, **envelope)
+    outcome = workspace.act_on_journal(decide, without=without, **envelope)
     _diagnose(command, outcome)
     return outcome
 
 
 def settle(workspace: Workspace, sprint_id: str) -> None:
     """Finish restores that were cut short, before anything is decided on files."""
-    workspace.settle(workspace.sprint(sprint_id))
+    workspace.finish_restores(workspace.sprint(sprint_id))
 
 
 def envelope_of(

@@ -1,7 +1,7 @@
 """What it means to act on a stream: what is decided, under which conditions, what came."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypedDict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypedDict, Unpack
 
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
@@ -11,11 +11,12 @@ from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .catalogue import State
-from .files import StateFiles
 from .location import Location
 from .reading import Reader
+from .state_file_port import StateFiles
 
 if TYPE_CHECKING:
+    from sprintlog.engine.journal.document import Document
     from sprintlog.engine.journal.state.journal import Journal
 
 Decide = Callable[[Sprint, str], list[Fact]]
@@ -24,6 +25,9 @@ Decide = Callable[[Sprint, str], list[Fact]]
 
 DecideOnJournal = Callable[["Journal", str], list[Fact]]
 """The same for the journal."""
+
+Skippable = Literal["finish_restores", "refuse_edits", "refuse_strangers"]
+"""The middlewares that an action can do without: those that it is itself part of."""
 
 
 class Envelope(TypedDict, total=False):
@@ -70,32 +74,40 @@ class MovedOnError(Exception):
         self.events = events
 
 
-class ActingWorkspace(Protocol):
+class Service(Protocol):
     """A workspace, for those that act on sprints and the files around them."""
 
-    @property
-    def location(self) -> Location:
-        """Return where the log and the work tree are."""
-        ...
+    location: Location
+    log: SqliteLog
+    reader: Reader[Sprint]
+    environment: Mapping[str, str]
+    behind: set[str]
+    journal_place: str | None
 
     @property
-    def log(self) -> SqliteLog:
-        """Return the log."""
-        ...
-
-    @property
-    def files(self) -> StateFiles:
+    def state_files(self) -> StateFiles:
         """Return the state files."""
         ...
 
     @property
-    def reader(self) -> Reader[Sprint]:
-        """Return the reader of sprints."""
+    def journals(self) -> "Reader[Journal]":
+        """Return the reader of the journal's ids and counts."""
         ...
 
     @property
-    def act(self) -> Callable[..., Outcome]:
-        """Return what lets a sprint decide and appends it."""
+    def documents(self) -> "Reader[Document]":
+        """Return the reader of the journal's texts."""
+        ...
+
+    def act(
+        self,
+        sprint_id: str,
+        decide: Decide,
+        *,
+        without: Collection[Skippable] = (),
+        **envelope: Unpack[Envelope],
+    ) -> Outcome:
+        """Let a sprint decide, and append that."""
         ...
 
     def now(self) -> str:
@@ -106,6 +118,10 @@ class ActingWorkspace(Protocol):
         """Return the sprints of the log with their versions."""
         ...
 
+    def status_of(self, sprint_id: str, version: int) -> str:
+        """Return a sprint's status at its head."""
+        ...
+
     def sprint(self, sprint_id: str) -> Sprint:
         """Return a sprint as it is."""
         ...
@@ -114,10 +130,18 @@ class ActingWorkspace(Protocol):
         """Return the journal's ids and counts as they are."""
         ...
 
-    def settle(self, sprint: Sprint) -> int:
-        """Finish restores that were cut short."""
+    def events(self, sprint_id: str | None = None) -> Iterator[Recorded]:
+        """Yield the events of a sprint."""
+        ...
+
+    def finish_restores(self, sprint: Sprint) -> int:
+        """Finish restores that were cut short; return how many events that recorded."""
         ...
 
     def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
-        """Record an edit of a state file, once under this key."""
+        """Record an edit of a sprint's file, once under this key."""
+        ...
+
+    def observe_journal(self, fact: EditObserved, *, key: str) -> None:
+        """Record an edit of the journal's file, once under this key."""
         ...

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.errors import BusyError, RefusedError
@@ -19,6 +19,7 @@ from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
 from sprintlog.engine.log.stores.waiting import locked
 
+from .acting import Service
 from .location import Location
 from .replacing import (
     NotPlainError,
@@ -277,6 +278,12 @@ class StateFiles:
             text = read_file(_checksum(spot), at_most=CHECKSUM_BYTES_MAX)
             return text.decode(errors="replace").strip()
         return None
+
+
+class FilesService(Service, Protocol):
+    """A workspace with the files on disk."""
+
+    files: StateFiles
 
 
 def way_out(error: OSError) -> str:

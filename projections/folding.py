@@ -1,5 +1,11 @@
 """Whether a log can be read to its end, as every command would have to."""
 
+from os import urandom
+from pathlib import Path
+
+from sprintlog.engine.log.envelope import Head
+from sprintlog.engine.log.port import Clock
+from sprintlog.engine.log.stores.sqlite import backup
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from .catalogue import SPRINTS, sprint_of
@@ -19,3 +25,11 @@ def fold_all(log: SqliteLog) -> None:
         else:
             Reader(log, JOURNALS, NoCheckpoints()).from_nothing(stream)
             Reader(log, DOCUMENTS, NoCheckpoints()).from_nothing(stream)
+
+
+def back_up(log: SqliteLog, target: Path, *, clock: Clock) -> Head:
+    """Copy the log into one file, and read and fold the copy whole; return its head.
+
+    Raise `RefusedError` over an existing file.
+    """
+    return backup.back_up(log, target, clock=clock, entropy=urandom, check=fold_all)

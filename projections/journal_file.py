@@ -1,53 +1,21 @@
 """The state file of the journal: progress.json."""
 
-from typing import Any, Protocol
+from typing import Any
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.journal.document import Document
-from sprintlog.engine.journal.intake.strangers import ELSEWHERE, stranger
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.sprint.events import EditObserved
 
 from . import progress_json
-from .files import StateFiles
-from .location import Location
-from .reading import Reader
+from .files import FilesService
 from .refreshing import Refresher
 from .state_places import wrong_journal
-
-
-class Acting(Protocol):
-    """What of a workspace is needed here."""
-
-    @property
-    def location(self) -> Location:
-        """Return where the log and the work tree are."""
-        ...
-
-    @property
-    def files(self) -> StateFiles:
-        """Return the state files."""
-        ...
-
-    @property
-    def journals(self) -> Reader[Journal]:
-        """Return the reader of the journal's ids and counts."""
-        ...
-
-    @property
-    def documents(self) -> Reader[Document]:
-        """Return the reader of the journal's texts."""
-        ...
-
-    def observe_journal(self, fact: EditObserved, *, key: str) -> None:
-        """Record an edit of the journal's file, once under this key."""
-        ...
 
 
 class JournalFile:
     """progress.json; its texts are read from the log when it is written."""
 
-    def __init__(self, workspace: Acting) -> None:
+    def __init__(self, workspace: FilesService) -> None:
         self.location = workspace.location
         self.files = workspace.files
         self.reader = workspace.journals
@@ -88,23 +56,6 @@ class JournalFile:
         self._workspace.observe_journal(fact, key=key)
 
 
-def journal_file(workspace: Acting) -> Refresher[Journal]:
+def journal_file(workspace: FilesService) -> Refresher[Journal]:
     """Return what brings the journal's file up to date."""
     return Refresher(JournalFile(workspace))
-
-
-def check_no_stranger(files: StateFiles, place: str) -> None:
-    """Refuse to begin a journal where another tool has a file: it says what that is."""
-    seen = files.look(place)
-    if not seen.is_foreign:
-        return
-    try:
-        found = stranger(progress_json.load(seen.content or b"", file=place))
-    except InvalidInputError:
-        found = "no JSON"
-    if found is None:
-        hint = f"`sprintlog import journal {place}` takes it in, then repeat this"
-        raise RefusedError(
-            f"{place} is there already, a journal of another tool", hint=hint, file=place
-        )
-    raise RefusedError(f"{place} is there already: {found}", hint=ELSEWHERE, file=place)

@@ -6,13 +6,13 @@ from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
-from .acting import ActingWorkspace
 from .catalogue import sprint_stream
+from .files import FilesService
 from .refreshing import Refreshed
 from .state_places import LOOPS
 
 
-def loop_folder(workspace: ActingWorkspace, sprint: Sprint) -> str | None:
+def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
     """Return the folder in which a loop's files are kept up to date, None without one.
 
     Those of a loop that was given a name, or whose folder somebody made; in the work tree
@@ -32,9 +32,7 @@ def loop_folder(workspace: ActingWorkspace, sprint: Sprint) -> str | None:
     return folder if owner(workspace, given or sprint.id) == sprint.id else None
 
 
-def with_loop(
-    workspace: ActingWorkspace, sprint: Sprint, refreshed: Refreshed
-) -> Refreshed:
+def with_loop(workspace: FilesService, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
     """Bring the files of a sprint's loop up to date; add what was found to the other's."""
     if (folder := loop_folder(workspace, sprint)) is None:
         return refreshed
@@ -46,7 +44,7 @@ def with_loop(
     return refreshed._replace(problem=told or None)
 
 
-def owner(workspace: ActingWorkspace, loop_id: str) -> str | None:
+def owner(workspace: FilesService, loop_id: str) -> str | None:
     """Return the sprint that a loop is of: an unfinished one, the first that was measured.
 
     A fork has the loop of what it was made from, and leaves its files alone.

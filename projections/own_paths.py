@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.goal.hook_tasks import tasks_of
 from sprintlog.engine.sprint.goal.settings import hooks_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from .acting import ActingWorkspace
+from .acting import Service
 from .files import CHECKSUM_SUFFIX
 from .location import HIDDEN
 from .replacing import unfinished
@@ -23,7 +23,7 @@ OUTPUT = ".aiwg/output"
 """Where the result of a loop is put, below the work tree's root."""
 
 
-def kept_out(workspace: ActingWorkspace) -> frozenset[str]:
+def kept_out(workspace: Service) -> frozenset[str]:
     """Return the files and folders that no snapshot holds, in any work tree of the log."""
     own = {HIDDEN, LOOPS, *_written(workspace.journal().place or PLACE)}
     for name in workspace.sprints():
@@ -35,7 +35,7 @@ def kept_out(workspace: ActingWorkspace) -> frozenset[str]:
     return frozenset(own)
 
 
-def own_paths(workspace: ActingWorkspace) -> frozenset[str]:
+def own_paths(workspace: Service) -> frozenset[str]:
     """Return all that is no agent's work: a copy of the result, too."""
     return kept_out(workspace) | {OUTPUT}
 
@@ -46,7 +46,7 @@ def _written(path: str) -> Iterator[str]:
     yield from (path, *(str(place.with_name(p.name)) for p in unfinished(place)))
 
 
-def transcripts(workspace: ActingWorkspace, sprint: Sprint) -> Iterator[str]:
+def transcripts(workspace: Service, sprint: Sprint) -> Iterator[str]:
     """Yield where hooks' output was kept; it lies in the sprint's folder."""
     document, place = sprint.plan.document, sprint.plan.place
     if place is None:

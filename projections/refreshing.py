@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, Generic, NamedTuple, Protocol
+from typing import Any, Generic, Protocol
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from .catalogue import State
 from .files import Seen, StateFiles, way_out
 from .location import Location
 from .reading import Reader
+from .state_file_port import Refreshed as Refreshed
 
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "
@@ -68,21 +69,6 @@ class Projected(Protocol[State]):
     def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
         ...
-
-
-class Refreshed(NamedTuple):
-    """What happened to a state file."""
-
-    path: str | None
-    """None when there is no state file in this work tree."""
-    state: str
-    """`same`, `written`, `missing`, `stale`, `edited`, `imported` or `elsewhere`."""
-    digest: str = ""
-    """sha256 of our bytes, in hexadecimal."""
-    kept: str | None = None
-    """Name of the copy of somebody else's bytes."""
-    problem: str | None = None
-    """A sentence for the person at the terminal."""
 
 
 @contextmanager

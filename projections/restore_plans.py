@@ -14,7 +14,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.state.held import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from .acting import ActingWorkspace
+from .acting import Service
 from .own_paths import own_paths
 
 NOTHING = Snapshot("", {}, {}, [], 0, [])
@@ -35,7 +35,7 @@ class Wish(NamedTuple):
 
 
 def plan_for(
-    workspace: ActingWorkspace, store: Store, sprint: Sprint, wish: Wish, present: Snapshot
+    workspace: Service, store: Store, sprint: Sprint, wish: Wish, present: Snapshot
 ) -> Plan:
     """Return how to get from what stands there to what is wished for."""
     for restore in taken_back(sprint, wish):
@@ -50,17 +50,13 @@ def plan_for(
     return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
 
 
-def plan_of(
-    workspace: ActingWorkspace, store: Store, sprint: Sprint, restore: Restore
-) -> Plan:
+def plan_of(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Plan:
     """Return the plan that a restore was begun with."""
     before = store.read(restore.fact.before)
     return plan_for(workspace, store, sprint, wish_of(restore), before)
 
 
-def way_back(
-    workspace: ActingWorkspace, store: Store, sprint: Sprint, restore: Restore
-) -> Plan:
+def way_back(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Plan:
     """Return how to get from what a restore made to what stood there before."""
     made = plan_of(workspace, store, sprint, restore)
     return reverse(made, store.read(restore.fact.before))

@@ -35,7 +35,7 @@ from sprintlog.engine.sprint.iterations.snapshots import (
 from sprintlog.engine.sprint.state.held import HeldSnapshot, Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from .acting import ActingWorkspace, Envelope, Outcome
+from .acting import Envelope, Outcome, Service
 from .best_iteration import artifacts_path
 from .judging import Judged
 from .own_paths import own_paths
@@ -71,7 +71,7 @@ class GivenUp(NamedTuple):
 
 
 def into_folder(
-    workspace: ActingWorkspace,
+    workspace: Service,
     store: Store,
     commit: str,
     target: Path,
@@ -90,7 +90,7 @@ def into_folder(
 
 
 def into_branch(
-    workspace: ActingWorkspace, store: Store, held: HeldSnapshot, name: str
+    workspace: Service, store: Store, held: HeldSnapshot, name: str
 ) -> tuple[str, int, list[LeftOut]]:
     """Make a git branch of a snapshot's files.
 
@@ -108,7 +108,7 @@ def into_branch(
 
 
 def in_place(
-    workspace: ActingWorkspace,
+    workspace: Service,
     sprint_id: str,
     store: Store,
     wish: Wish,
@@ -152,7 +152,9 @@ def in_place(
                 before = taken_fact(workspace, taken, number, BEFORE_RESTORE)
                 return start_restore(sprint, before=before, restore=started, rollback=state)
 
-            outcome = workspace.act(sprint_id, decide, settles=False, **envelope)
+            outcome = workspace.act(
+                sprint_id, decide, without={"finish_restores"}, **envelope
+            )
             is_recorded = is_worth_it and not outcome.duplicate
         finally:
             if not is_recorded:
@@ -164,7 +166,7 @@ def in_place(
 
 
 def _prepare(
-    workspace: ActingWorkspace, store: Store, sprint: Sprint, wish: Wish, *, at: str | None
+    workspace: Service, store: Store, sprint: Sprint, wish: Wish, *, at: str | None
 ) -> tuple[Taken, Plan]:
     """Keep what stands there, and make a plan whose bytes are all there, both ways.
 
@@ -203,7 +205,7 @@ def _check_bytes(made: Plan, damaged: set[str]) -> None:
 
 
 def finish_restores(
-    workspace: ActingWorkspace, sprint_id: str, environment: Mapping[str, str]
+    workspace: Service, sprint_id: str, environment: Mapping[str, str]
 ) -> tuple[int, str | None]:
     """Finish what killed restores of a sprint left undone.
 
@@ -224,7 +226,7 @@ def finish_restores(
 
 
 def give_up(
-    workspace: ActingWorkspace, sprint_id: str, store: Store, *, actor: str
+    workspace: Service, sprint_id: str, store: Store, *, actor: str
 ) -> list[GivenUp]:
     """End restores that were cut short by putting everything back, the newest first.
 
@@ -243,8 +245,7 @@ def give_up(
             outcome = workspace.act(
                 sprint_id,
                 partial(_give_up, ended=ended),
-                settles=False,
-                checks_file=False,
+                without={"finish_restores", "refuse_edits"},
                 actor=actor,
             )
             done.append(GivenUp(outcome, placed))
@@ -255,9 +256,7 @@ def _give_up(sprint: Sprint, at: str, *, ended: FilesRestored) -> list[Fact]:
     return give_restore_up(sprint, ended=ended)
 
 
-def _put_back(
-    workspace: ActingWorkspace, store: Store, sprint: Sprint, restore: Restore
-) -> Placed:
+def _put_back(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Placed:
     """Put back what a restore has touched, as far as its bytes are to be had."""
     try:
         back = way_back(workspace, store, sprint, restore)
@@ -268,7 +267,7 @@ def _put_back(
         return place(root, back, blob, keep_in=kept, leaves_damaged=True)
 
 
-def is_unfinished(workspace: ActingWorkspace, sprint: Sprint) -> bool:
+def is_unfinished(workspace: Service, sprint: Sprint) -> bool:
     """Tell whether a restore into this work tree began and did not end."""
     return any(_is_here(workspace, restore) for restore in sprint.record.restoring)
 
@@ -282,9 +281,7 @@ class _Ended(NamedTuple):
     """Why nobody can ever finish it, where that is so."""
 
 
-def _finish(
-    workspace: ActingWorkspace, sprint_id: str, store: Store, actor: str
-) -> list[_Ended]:
+def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> list[_Ended]:
     """Do what is left of every restore that began; the lock must be held."""
     done = []
     sprint = workspace.sprint(sprint_id)
@@ -306,7 +303,7 @@ def _finish(
                 placed = place(root, made, blob, keep_in=store.folder / KEPT)
             facts = _ended(restore, made.meant, placed, loop_id)
         end = partial(_end, facts=facts)
-        outcome = workspace.act(sprint_id, end, settles=False, actor=actor)
+        outcome = workspace.act(sprint_id, end, without={"finish_restores"}, actor=actor)
         done.append(_Ended(placed, len(outcome.events), lost))
     return done
 
@@ -340,7 +337,7 @@ def _ended(
     return ended, [applied]
 
 
-def _is_here(workspace: ActingWorkspace, restore: Restore) -> bool:
+def _is_here(workspace: Service, restore: Restore) -> bool:
     return restore.fact.worktree == workspace.location.worktree
 
 

@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.state.times import parse
 
 from .as_of import Point, parse_point, version_at
 from .catalogue import CODEC, sprint_of
-from .workspace_reading import WorkspaceReading
+from .service import Workspace
 
 EVENTS_A_STEP = 512
 
@@ -80,7 +80,7 @@ class Wanted(NamedTuple):
 
 
 def range_of(
-    workspace: WorkspaceReading,
+    workspace: Workspace,
     stream: str | None,
     *,
     since: str | None = None,
@@ -118,7 +118,7 @@ def range_of(
 
 
 def _place(
-    workspace: WorkspaceReading, stream: str | None, point: Point, *, is_first: bool
+    workspace: Workspace, stream: str | None, point: Point, *, is_first: bool
 ) -> int:
     if stream is None:
         if point.form != "position":

@@ -35,7 +35,7 @@ from sprintlog.engine.sprint.state.held import HeldSnapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import parse
 
-from .acting import ActingWorkspace, Envelope, Outcome
+from .acting import Envelope, Outcome, Service
 from .as_of import target_of
 from .catalogue import CODEC
 from .own_paths import kept_out
@@ -53,13 +53,13 @@ class Difference(NamedTuple):
     """`added`, `removed`, `changed`, or `mode`."""
 
 
-def store_of(workspace: ActingWorkspace, environment: Mapping[str, str]) -> Store:
+def store_of(workspace: Service, environment: Mapping[str, str]) -> Store:
     """Return the store of a workspace's snapshots."""
     return Store(workspace.location.folder / FOLDER, environment, workspace.log.wait)
 
 
 def take_and_record(
-    workspace: ActingWorkspace,
+    workspace: Service,
     sprint_id: str,
     store: Store,
     *,
@@ -81,7 +81,7 @@ def take_and_record(
 
 @contextmanager
 def kept_files(
-    workspace: ActingWorkspace,
+    workspace: Service,
     sprint_id: str,
     store: Store,
     *,
@@ -94,7 +94,7 @@ def kept_files(
     One that is not recorded then is let go again.
     """
     with store.lock():
-        workspace.settle(workspace.sprint(sprint_id))
+        workspace.finish_restores(workspace.sprint(sprint_id))
         taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
 
         def fact_for(sprint: Sprint) -> SnapshotTaken:
@@ -115,7 +115,7 @@ def kept_files(
 
 
 def take_tree(
-    workspace: ActingWorkspace,
+    workspace: Service,
     store: Store,
     *,
     limits: Limits | None = None,
@@ -138,7 +138,7 @@ def take_tree(
 
 
 def taken_fact(
-    workspace: ActingWorkspace, taken: Taken, iteration: int, purpose: str
+    workspace: Service, taken: Taken, iteration: int, purpose: str
 ) -> SnapshotTaken:
     """Return the fact that a snapshot was taken."""
     return SnapshotTaken(
@@ -165,7 +165,7 @@ def shown(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def find_snapshot(workspace: ActingWorkspace, sprint: Sprint, point: str) -> HeldSnapshot:
+def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapshot:
     """Return the snapshot that `iter:N`, `best` or `snapshot:ID` names.
 
     Raise `InvalidInputError` for another form, `NotFoundError` when there is none.
@@ -241,7 +241,7 @@ def lost_paths(
 
 
 def prune(
-    workspace: ActingWorkspace,
+    workspace: Service,
     sprint_id: str,
     store: Store,
     *,

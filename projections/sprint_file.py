@@ -1,52 +1,22 @@
 """The state file of a sprint: PROGRESS.yaml."""
 
-from typing import Any, Protocol
+from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.iterations.events import ADOPT as ADOPT
-from sprintlog.engine.iterations.events import REFUSE as REFUSE
-from sprintlog.engine.sprint.events import EditObserved, Place
+from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 from . import progress_yaml
-from .files import StateFiles
-from .location import Location
-from .reading import Reader
+from .files import FilesService
 from .refreshing import Refresher
-
-
-class Acting(Protocol):
-    """What of a workspace is needed here."""
-
-    @property
-    def location(self) -> Location:
-        """Return where the log and the work tree are."""
-        ...
-
-    @property
-    def files(self) -> StateFiles:
-        """Return the state files."""
-        ...
-
-    @property
-    def reader(self) -> Reader[Sprint]:
-        """Return the reader of sprints."""
-        ...
-
-    def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
-        """Record an edit of a sprint's file, once under this key."""
-        ...
-
-    def holder(self, place: Place) -> str | None:
-        """Return the sprint whose file is at a place."""
-        ...
+from .taking_place import holder
 
 
 class SprintFile:
     """PROGRESS.yaml."""
 
-    def __init__(self, workspace: Acting) -> None:
+    def __init__(self, workspace: FilesService) -> None:
         self.location = workspace.location
         self.files = workspace.files
         self.reader = workspace.reader
@@ -59,7 +29,7 @@ class SprintFile:
         if place is None or place.worktree != self.location.worktree:
             return None
         # One that is finished may have given the place free for another one.
-        if plan.status == COMPLETED and self._workspace.holder(place) != state.id:
+        if plan.status == COMPLETED and holder(self._workspace, place) != state.id:
             return None
         return place.path
 
@@ -104,24 +74,6 @@ class SprintFile:
         self._workspace.observe(name, fact, key=key)
 
 
-def sprint_files(workspace: Acting) -> Refresher[Sprint]:
+def sprint_files(workspace: FilesService) -> Refresher[Sprint]:
     """Return what brings the files of sprints up to date."""
     return Refresher(SprintFile(workspace))
-
-
-def policy_of(sprint: Sprint) -> str:
-    """Return what becomes of an edit of the sprint's file: `rules set --progress-edits`."""
-    return sprint.record.tracker.rules_at(sprint.version).progress_edits
-
-
-def refuse_edit(workspace: Acting, sprint: Sprint) -> None:
-    """Raise `RefusedError` while somebody else's version of the file stands there."""
-    found = sprint_files(workspace).check(sprint)
-    if found.state == "edited":
-        raise RefusedError(
-            f"{found.problem}: nothing is recorded while it is so",
-            hint="`sprintlog rebuild` keeps their version and writes ours; "
-            "`sprintlog adopt` then makes facts of it",
-            file=found.path,
-            sprint=sprint.id,
-        )

@@ -10,7 +10,7 @@ import msgspec
 
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from .workspace_reading import WorkspaceReading
+from .service import Workspace
 from .yaml.writer import dump
 
 
@@ -29,21 +29,19 @@ class StateFile(NamedTuple):
 
     path: str
     """How it is called where it is written."""
-    read: Callable[[WorkspaceReading, str | None, str | None], Standing]
+    read: Callable[[Workspace, str | None, str | None], Standing]
     """From a workspace, whose file and a point to what it says there."""
     text: Callable[[dict[str, Any]], str]
     """From what it says to its text."""
 
 
-def _progress(
-    workspace: WorkspaceReading, sprint_id: str | None, at: str | None
-) -> Standing:
+def _progress(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
     sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
     check_exists(sprint)
     return Standing(sprint.id, sprint.version, sprint.document)
 
 
-def _best(workspace: WorkspaceReading, sprint_id: str | None, at: str | None) -> Standing:
+def _best(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
     # Imported here: whoever compares sprints needs none of the judging.
     from .best_iteration import tracker_data
     from .judging import Judged
@@ -53,9 +51,7 @@ def _best(workspace: WorkspaceReading, sprint_id: str | None, at: str | None) ->
     return Standing(sprint.id, sprint.version, tracker_data(Judged(workspace.log, sprint)))
 
 
-def _journal(
-    workspace: WorkspaceReading, sprint_id: str | None, at: str | None
-) -> Standing:
+def _journal(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
     # Imported here: whoever compares sprints needs none of the journal.
     from .progress_json import as_data
 

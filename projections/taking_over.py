@@ -5,49 +5,21 @@ it comes over exactly once, however many sprints start at a time and whoever is 
 who starts again finds the key.
 """
 
-from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
-from typing import Any, Protocol
 
-from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.events import ForkCreated, RequestOrigin, SprintStarted
+from sprintlog.engine.sprint.events import ForkCreated, RequestOrigin
 from sprintlog.engine.sprint.queue.requests import take_over
 from sprintlog.engine.sprint.queue.returns import for_the_next_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import Data
 
+from .acting import Service
 from .catalogue import CODEC, sprint_of
 
 
-class Acting(Protocol):
-    """What of a workspace is needed here."""
-
-    @property
-    def act(self) -> Callable[..., Any]:
-        """Return what lets a sprint decide and appends it."""
-        ...
-
-    def sprints(self) -> dict[str, int]:
-        """Return the sprints of the log."""
-        ...
-
-    def sprint(self, sprint_id: str) -> Sprint:
-        """Return a sprint as it is."""
-        ...
-
-    def events(self, sprint_id: str | None = None) -> Iterator[Recorded]:
-        """Yield the events of a sprint."""
-        ...
-
-
-def is_start(facts: list[Fact]) -> bool:
-    """Tell whether a sprint is about to start."""
-    return any(isinstance(fact, SprintStarted) for fact in facts)
-
-
-def take_over_all(workspace: Acting, sprint_id: str, *, at: str, actor: str) -> int:
+def take_over_all(workspace: Service, sprint_id: str, *, at: str, actor: str) -> int:
     """Let a sprint take over what waits for the next one; return how much was appended."""
     taken = 0
     for other in workspace.sprints():
@@ -69,7 +41,7 @@ def take_over_all(workspace: Acting, sprint_id: str, *, at: str, actor: str) -> 
     return taken
 
 
-def _first(workspace: Acting, sprint_id: str, request: str) -> str:
+def _first(workspace: Service, sprint_id: str, request: str) -> str:
     """Return the sprint that a request was queued in: a fork of it holds a copy."""
     version, _ = workspace.sprint(sprint_id).record.requests.get(request, (0, None))
     for event in workspace.events(sprint_id):

@@ -8,6 +8,7 @@ from sprintlog.engine.sprint.document.adoption import adopt_edit
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.adopting import observed_edit
 from sprintlog.projections.catalogue import CODEC
+from sprintlog.projections.sprint_file import sprint_files
 
 from ..context import open_workspace, with_recording
 from ..output import warn
@@ -35,7 +36,8 @@ def command(version: int | None, of_journal: bool, **given: Any) -> None:
     with open_workspace() as workspace:
         name = workspace.choose(options.sprint_id)
         if version is None:
-            workspace.observe_edit(name)
+            # An edit that stands there is recorded; nothing of it is adopted yet.
+            sprint_files(workspace).refresh(name)
         edit, observed, base = observed_edit(workspace, name, version)
         outcome = act(
             workspace,

@@ -58,7 +58,7 @@ def _record(
             decide,
             options,
             {"document": read.document},
-            takes_in=True,
+            without={"refuse_strangers"},
         )
         recorded += len(outcome.events)
         if len(outcome.events) < APPEND_EVENTS_MAX:

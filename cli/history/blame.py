@@ -8,8 +8,9 @@ import click
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.document.field_path import MISSING
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.projections.past.blame import Blame
-from sprintlog.projections.past.blame_lines import Line
+from sprintlog.projections.past.blame import Blame, blame
+from sprintlog.projections.past.blame_files import blame_best, blame_journal
+from sprintlog.projections.past.blame_lines import Line, blame_lines
 from sprintlog.projections.past.causes import CAUSES_MAX, reason_of
 from sprintlog.projections.past.differences import cut, shown
 from sprintlog.projections.state_files import STATE_FILES
@@ -57,11 +58,11 @@ def command(
         raise click.UsageError("--all goes with PROGRESS.yaml alone")
     with open_workspace() as workspace:
         if file == "journal":
-            _print(workspace.blame_journal(*fields, at=at), as_json=as_json)
+            _print(list(blame_journal(workspace, fields, at=at)), as_json=as_json)
             return
         name = workspace.choose(sprint_id)
         if every:
-            lines = workspace.blame_lines(name, at=at)
+            lines = list(blame_lines(workspace, workspace.sprint(name, at=at)))
             if as_json:
                 for line in lines:
                     print_json(_line_answer(line))
@@ -69,8 +70,8 @@ def command(
                 rows = [_row(line) for line in lines]
                 print_text(*table(rows, right=frozenset({0})))
             return
-        ask = workspace.blame_best if file == "best" else workspace.blame
-        _print(ask(name, *fields, at=at), as_json=as_json)
+        ask = blame_best if file == "best" else blame
+        _print(list(ask(workspace, name, fields, at=at)), as_json=as_json)
 
 
 def _print(found: Iterable[Blame], *, as_json: bool) -> None:

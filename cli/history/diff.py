@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.projections.past.differences import Difference, told
+from sprintlog.projections.past.differences import Difference, difference, told
 from sprintlog.projections.state_files import STATE_FILES, Standing
 
 from ..context import open_workspace, with_json, with_sprint
@@ -46,7 +46,7 @@ def command(
     if json_patch + unified + as_json > 1:
         raise click.UsageError("give one of --json-patch, --unified and --json")
     with open_workspace() as workspace:
-        found = workspace.diff(old, new, sprint_id=sprint_id, file=file)
+        found = difference(workspace, old, new, sprint_id=sprint_id, file=file)
     if json_patch:
         print_json(found.json_patch())
     elif unified:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sprintlog.projections.past.differences import cut, told
-from sprintlog.projections.past.timeline import Step
+from sprintlog.projections.past.timeline import Step, replay
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_json, print_text, progress
@@ -58,7 +58,7 @@ def command(
         raise click.UsageError("--to and --at are the same; give one of them")
     with open_workspace() as workspace:
         name = workspace.choose(sprint_id)
-        steps = workspace.replay(name, since=since, until=until or at)
+        steps = replay(workspace, name, since=since, until=until or at)
         if as_json:
             for step in steps:
                 print_json(_answer(step))

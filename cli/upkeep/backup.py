@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from sprintlog.projections.folding import back_up
+
 from ..context import open_workspace, with_json
 from ..output import print_json, print_text
 
@@ -19,7 +21,7 @@ def command(file: Path, as_json: bool) -> None:
     place as log.db, remove log.db-head, and `sprintlog verify`.
     """
     with open_workspace() as workspace:
-        head = workspace.back_up(file)
+        head = back_up(workspace.log, file, clock=workspace.clock)
     if as_json:
         print_json({"file": str(file), "events": head.position, "head": head.hash.hex()})
     else:

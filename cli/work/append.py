@@ -23,8 +23,8 @@ from sprintlog.engine.sprint.events import (
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.wishes import BY_TAG, fulfil, observe, to_fact
 from sprintlog.projections.catalogue import CODEC, sprint_of
+from sprintlog.projections.service import JOURNAL
 from sprintlog.projections.workspace import Acted, Outcome, Workspace
-from sprintlog.projections.workspace_reading import JOURNAL
 
 from ..context import open_workspace, parse_expected, with_recording
 from ..intake.json_reader import load

@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..refreshing import Refreshed
+from ..state_file_port import Refreshed
 from ..workspace import Outcome, Workspace
 
 BEAT_SECONDS = 5 * 60

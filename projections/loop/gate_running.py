@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from sprintlog.engine.adapters.processes import process
-from sprintlog.engine.errors import RefusedError, SprintlogError
+from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.port import Expected
@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC
-from ..refreshing import Refreshed
+from ..state_file_port import Refreshed
 from ..workspace import Outcome, Workspace
 
 _RUNS: set[str] = set()
@@ -88,7 +88,7 @@ def run_gate(
     this = process.process()
     _RUNS.add(run)
     try:
-        began = act(_begins(workspace, run, this, phase, timeout_seconds), expect=expect)
+        began = act(_begins(run, this, phase, timeout_seconds), expect=expect)
         if not began.events:
             return GateRun(began, [])
         started = CODEC.decode(began.events[-1])
@@ -114,14 +114,12 @@ def run_gate(
 
 
 def _begins(
-    workspace: Workspace,
     run: str,
     this: process.Process,
     phase: str | None,
     timeout_seconds: float | None,
 ) -> Callable[[Sprint, str], list[Fact]]:
     def decide(sprint: Sprint, at: str) -> list[Fact]:
-        _check_worktree(workspace, sprint)
         return start_gate(
             sprint,
             run=run,
@@ -186,16 +184,3 @@ def _interrupt(
 
 def _nothing(sprint: Sprint, at: str) -> list[Fact]:
     return []
-
-
-def _check_worktree(workspace: Workspace, sprint: Sprint) -> None:
-    """Raise `RefusedError` in a work tree that is not the one the sprint works in."""
-    place = sprint.plan.place
-    if place is not None and place.worktree != workspace.location.worktree:
-        raise RefusedError(
-            f"sprint {sprint.id} works in the work tree {place.worktree or 'main'}: its "
-            "gate would check other files here",
-            hint="run it there",
-            sprint=sprint.id,
-            wish="gate",
-        )

@@ -19,7 +19,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..catalogue import sprint_stream
 from ..reading import Reader
-from ..workspace_reading import WorkspaceReading
+from ..service import Workspace
 from .causes import causes_of, reason_of
 from .probe import Probe
 
@@ -59,7 +59,7 @@ class Setting(NamedTuple):
 
 
 def blame(
-    workspace: WorkspaceReading,
+    workspace: Workspace,
     sprint_id: str,
     fields: Sequence[str],
     *,
@@ -86,7 +86,7 @@ def blame(
 
 
 def blamed(
-    workspace: WorkspaceReading,
+    workspace: Workspace,
     field: str,
     value: Any,
     event: Recorded,
@@ -126,7 +126,7 @@ def search(
     return found
 
 
-def event_at(workspace: WorkspaceReading, sprint_id: str, version: int) -> Recorded:
+def event_at(workspace: Workspace, sprint_id: str, version: int) -> Recorded:
     """Return the event of a version."""
     stream = sprint_stream(sprint_id)
     return next(workspace.log.read_stream(stream, after=version - 1, until=version))

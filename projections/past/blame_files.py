@@ -24,7 +24,7 @@ from .. import progress_json
 from ..best_iteration import tracker_data
 from ..catalogue import CODEC, sprint_stream
 from ..judging import Judged
-from ..workspace_reading import JOURNAL, WorkspaceReading
+from ..service import JOURNAL, Workspace
 from .blame import Blame, blamed, event_at
 from .probe import token
 
@@ -41,7 +41,7 @@ _WITHOUT_ITERATIONS = frozenset(fact.type for fact in _SAY_NOTHING)
 
 
 def blame_journal(
-    workspace: WorkspaceReading, fields: Sequence[str], *, at: str | None = None
+    workspace: Workspace, fields: Sequence[str], *, at: str | None = None
 ) -> Iterator[Blame]:
     """Yield who set each of some fields of progress.json.
 
@@ -66,7 +66,7 @@ def blame_journal(
 
 
 def blame_best(
-    workspace: WorkspaceReading,
+    workspace: Workspace,
     sprint_id: str,
     fields: Sequence[str],
     *,
@@ -99,7 +99,7 @@ def blame_best(
 class _Told:
     """What is known of the best iteration at some versions of a sprint."""
 
-    def __init__(self, workspace: WorkspaceReading, sprint_id: str) -> None:
+    def __init__(self, workspace: Workspace, sprint_id: str) -> None:
         self._workspace = workspace
         self._sprint_id = sprint_id
         self._documents: dict[int, dict[str, Any]] = {0: {}}
@@ -172,7 +172,7 @@ def _item(document: Document, key: Any, step: Any) -> Shape | None:
     return next((pattern for pattern in document.patterns if pattern.id == step), None)
 
 
-def _telling(workspace: WorkspaceReading, sprint_id: str, until: int) -> list[int]:
+def _telling(workspace: Workspace, sprint_id: str, until: int) -> list[int]:
     """Return the versions that can say something of an iteration."""
     events = workspace.log.read_stream(sprint_stream(sprint_id), until=until)
     return [event.version for event in events if event.type not in _WITHOUT_ITERATIONS]

@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.state.tree import CHILDREN, Node
 
 from ..progress_yaml import render
 from ..reading import Reader
-from ..workspace_reading import WorkspaceReading
+from ..service import Workspace
 from ..yaml.writer import dump_entry, dump_item
 from .blame import Setting, event_at, search
 from .probe import line_token, token
@@ -45,7 +45,7 @@ class Line(NamedTuple):
     """The event in force that the value comes from, where that is another one."""
 
 
-def blame_lines(workspace: WorkspaceReading, sprint: Sprint) -> Iterator[Line]:
+def blame_lines(workspace: Workspace, sprint: Sprint) -> Iterator[Line]:
     """Yield the lines of a sprint's PROGRESS.yaml with the events that set them."""
     check_exists(sprint)
     texts = render(sprint).decode().split("\n")

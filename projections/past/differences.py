@@ -10,8 +10,8 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.document.field_path import under_item, under_key
 from sprintlog.engine.sprint.document.patch import Operation, diff, same
 
+from ..service import Workspace
 from ..state_files import STATE_FILES, Standing, StateFile
-from ..workspace_reading import WorkspaceReading
 
 _CONTEXT_CHARS = 12
 
@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
 
 def difference(
-    workspace: WorkspaceReading,
+    workspace: Workspace,
     old: str,
     new: str | None = None,
     *,

@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC, sprint_stream
-from ..workspace_reading import WorkspaceReading
+from ..service import Workspace
 from .causes import reason_of
 from .differences import Change, changes
 
@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 
 def replay(
-    workspace: WorkspaceReading,
+    workspace: Workspace,
     sprint_id: str,
     *,
     since: str | None = None,

@@ -16,9 +16,9 @@ from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..acting import ActingWorkspace
 from ..best_iteration import iteration_data, render
 from ..catalogue import sprint_stream
+from ..files import FilesService
 from ..judging import Judged
 from ..refreshing import Refreshed, Refresher
 from ..state_places import BASELINE, LOOPS, METRICS, REPORT, SELECTION, TRACKER
@@ -57,7 +57,7 @@ def selection_path(loop_id: str) -> str:
     return f"{LOOPS}/{loop_id}/{SELECTION}"
 
 
-def then_of(workspace: ActingWorkspace, judged: Judged) -> Then:
+def then_of(workspace: FilesService, judged: Judged) -> Then:
     """Return what answers with a sprint's iterations as of when one was measured."""
     sprint_id = judged.sprint.id
 
@@ -140,7 +140,7 @@ def _selection(now: Judged, path: str) -> bytes:
 class LoopFile:
     """One file of a loop, as a state file of its sprint."""
 
-    def __init__(self, workspace: ActingWorkspace, path: str, make: Make) -> None:
+    def __init__(self, workspace: FilesService, path: str, make: Make) -> None:
         self.location = workspace.location
         self.files = workspace.files
         self.reader = workspace.reader
@@ -183,7 +183,7 @@ class LoopFile:
 
 
 def loop_refreshers(
-    workspace: ActingWorkspace, sprint: Sprint, numbers: Iterable[int] | None = None
+    workspace: FilesService, sprint: Sprint, numbers: Iterable[int] | None = None
 ) -> list[Refresher[Sprint]]:
     """Return what brings the files of a loop up to date, with these iterations or all."""
     judged = Judged(workspace.log, sprint)
@@ -192,9 +192,7 @@ def loop_refreshers(
     return [Refresher(LoopFile(workspace, path, make)) for path, make in files.items()]
 
 
-def refresh_loop(
-    workspace: ActingWorkspace, sprint: Sprint, folder: str
-) -> list[Refreshed]:
+def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[Refreshed]:
     """Bring up to date what of a loop's files can have changed.
 
     What was said of an iteration stays as it was when the next one was measured: of those
@@ -214,7 +212,7 @@ def refresh_loop(
 
 
 def write_loop_files(
-    workspace: ActingWorkspace, sprint: Sprint, numbers: Iterable[int] | None = None
+    workspace: FilesService, sprint: Sprint, numbers: Iterable[int] | None = None
 ) -> list[Refreshed]:
     """Write the files of a loop with the reports of these iterations, or of all.
 

@@ -20,7 +20,7 @@ from sprintlog.engine.log.fact import Fact
 from sprintlog.engine.log.stores.waiting import locked
 
 from ..catalogue import CODEC
-from ..workspace_reading import WorkspaceReading
+from ..service import Workspace
 from .proof import BUSY_SECONDS, is_proven, prove, remove
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Hit(NamedTuple):
 
 
 def search(
-    workspace: WorkspaceReading, query: str, *, kind: str | None = None, limit: int = 20
+    workspace: Workspace, query: str, *, kind: str | None = None, limit: int = 20
 ) -> list[Hit]:
     """Return what holds every word of a query, what fits best first.
 
@@ -74,14 +74,14 @@ def search(
         return _search(workspace, None, words, kind, limit)
 
 
-def forget(workspace: WorkspaceReading) -> None:
+def forget(workspace: Workspace) -> None:
     """Throw the index away; the next search makes a new one."""
     with suppress(OSError):
         remove(workspace.location.folder / SEARCH)
 
 
 def _search(
-    workspace: WorkspaceReading,
+    workspace: Workspace,
     path: Path | None,
     words: list[str],
     kind: str | None,
@@ -116,7 +116,7 @@ def _search(
         return [Hit(*row) for row in rows]
 
 
-def _bring_up_to_date(workspace: WorkspaceReading, database: "Database") -> bool:
+def _bring_up_to_date(workspace: Workspace, database: "Database") -> bool:
     """Add what was recorded since, and tell whether there was anything.
 
     Where the log is not the one known it begins anew.
@@ -141,7 +141,7 @@ def _bring_up_to_date(workspace: WorkspaceReading, database: "Database") -> bool
     return True
 
 
-def _known(workspace: WorkspaceReading, database: "Database") -> int | None:
+def _known(workspace: Workspace, database: "Database") -> int | None:
     """Return up to which version of the journal the index goes; None for another log's."""
     if "known" not in database.table_names():
         return None

@@ -15,6 +15,8 @@ from sprintlog.engine.sprint.document.patch import apply
 from sprintlog.projections import Workspace
 from sprintlog.projections.past.blame import search
 from sprintlog.projections.past.blame_lines import line_fields
+from sprintlog.projections.past.differences import difference
+from sprintlog.projections.past.timeline import replay
 
 from .commands import answers, run
 from .criterion import Verdict
@@ -47,14 +49,14 @@ def agrees_with_the_files(data: Path, seed: int) -> Verdict:
 
 def _moved(workspace: Workspace, name: str, documents: list[Any]) -> Iterator[str]:
     """Yield where diff or replay lead elsewhere than to the next file."""
-    for step in workspace.replay(name):
+    for step in replay(workspace, name):
         version = step.event.version
         before, after = documents[version - 1], documents[version]
         if not _same(apply(deepcopy(before), step.json_patch()), after):
             yield f"replay leads elsewhere than to version {version}"
         if version == 1:
             continue
-        found = workspace.diff(f"version:{version - 1}", f"version:{version}")
+        found = difference(workspace, f"version:{version - 1}", f"version:{version}")
         if not _same(apply(deepcopy(before), found.json_patch()), after):
             yield f"diff leads elsewhere than to version {version}"
         told = {change.field for change in found.changes() if change.what == "changed"}

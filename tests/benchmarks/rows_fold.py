@@ -17,6 +17,8 @@ from sprintlog.engine.sprint.events import FACTS
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.health.verifying import verify
+from sprintlog.projections.past.blame import blame as blamed
+from sprintlog.projections.past.blame_lines import blame_lines as lines_of
 from sprintlog.projections.workspace import Workspace
 
 from .logs import TAIL, Bench, make_loop
@@ -192,7 +194,7 @@ def blame_lines(bench: Bench) -> Figure:
     events = bench.sizes.blame
     with Workspace.open(bench.past) as workspace:
         sides = side_by_side(
-            lambda: workspace.blame_lines(SPRINT),
+            lambda: list(lines_of(workspace, workspace.sprint(SPRINT))),
             lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
             rounds=_rounds(bench),
         )
@@ -200,7 +202,7 @@ def blame_lines(bench: Bench) -> Figure:
 
 
 def _set_at(workspace: Workspace, field: str, version: int | None) -> None:
-    (found,) = workspace.blame(SPRINT, field)
+    (found,) = blamed(workspace, SPRINT, [field])
     assert version in (None, found.event.version), found
 
 

@@ -9,6 +9,7 @@ import pytest
 from sprintlog.engine.sprint.document.field_path import MISSING, find
 from sprintlog.engine.sprint.document.field_path import Path as FieldPath
 from sprintlog.projections import Workspace
+from sprintlog.projections.past.blame_files import blame_best, blame_journal
 from sprintlog.projections.past.probe import token
 from sprintlog.projections.state_files import STATE_FILES
 
@@ -83,7 +84,7 @@ def check_against_every_version(
 def test_is_exact_for_every_field_of_a_journal(learned: Path) -> None:
     """Each field is blamed on the last version at which it differs from the one before."""
     with Workspace.open(Path()) as workspace:
-        ask: Any = workspace.blame_journal
+        ask: Any = lambda field: list(blame_journal(workspace, [field]))  # noqa: E731
         assert check_against_every_version("journal", 8, ask, workspace) > 40
 
 
@@ -91,7 +92,7 @@ def test_is_exact_for_every_field_of_the_best(measured: Path) -> None:
     """The same holds for what is known of iterations, across a rollback."""
     with Workspace.open(Path()) as workspace:
         head = workspace.sprint("auth").version
-        ask: Any = lambda field: workspace.blame_best("auth", field)  # noqa: E731
+        ask: Any = lambda field: list(blame_best(workspace, "auth", [field]))  # noqa: E731
         assert check_against_every_version("best", head, ask, workspace) > 40
 
 
