@@ -7,8 +7,7 @@ import click
 import msgspec
 
 from sprintlog.projections.markdown import code
-from sprintlog.projections.past.decision_table import KINDS
-from sprintlog.projections.past.decisions import Decision, decisions
+from sprintlog.projections.past.decisions import KINDS, Decision, decisions
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import counted, print_bytes, print_json, print_text

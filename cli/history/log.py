@@ -15,7 +15,6 @@ from sprintlog.projections.selecting import Wanted, range_of, select
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_point, with_sprint
-from ..descriptions import PARTS
 from ..output import envelope, print_json, print_text, table
 from .pager import STDOUT, paged
 
@@ -175,6 +174,10 @@ def print_events(events: Iterable[Recorded]) -> None:
     """Print events as JSON lines."""
     for event in events:
         print_json(envelope(event))
+
+
+PARTS = ("entry", "learning", "pattern")
+"""The fields of the journal's facts that hold something with an id."""
 
 
 class _Lines:

@@ -7,6 +7,7 @@ import msgspec
 
 from sprintlog.engine.log.envelope import Recorded
 from sprintlog.engine.sprint.events import (
+    QUEUE_FACTS,
     Injection,
     RequestDecided,
     RequestQueued,
@@ -19,8 +20,7 @@ from sprintlog.engine.sprint.queue.rules import Ruling
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import CODEC
 
-from ..descriptions import OF_QUEUE
-
+OF_QUEUE = frozenset(fact.type for fact in QUEUE_FACTS)
 Data = dict[str, Any]
 
 

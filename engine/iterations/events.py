@@ -4,11 +4,13 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.fact import Fact, Kind
+from ..log.fact import AsDecision, Fact, Kind, Reach, Subject
 
 OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
 EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
 """Edits are kept and replaced; made facts as far as they can be; or nothing is recorded."""
+
+ITERATION = Subject("iteration", ("number",))
 
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -124,6 +126,8 @@ class BaselineCaptured(Fact, frozen=True):
 
     type: ClassVar[str] = "baseline-captured"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = Subject("baseline")
+    reach: ClassVar[Reach] = Reach.NOTHING
     metrics: Metrics
     loop_id: str | None = None
     """Names the loop; without it the sprint's id does."""
@@ -136,6 +140,9 @@ class IterationMeasured(Fact, frozen=True):
 
     type: ClassVar[str] = "iteration-measured"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = ITERATION
+    reach: ClassVar[Reach] = Reach.NOTHING
+    ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
     number: int
     metrics: Metrics
     previous: int | None = None
@@ -155,6 +162,9 @@ class MeasurementFailed(Fact, frozen=True):
 
     type: ClassVar[str] = "measurement-failed"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = ITERATION
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
     number: int
     error: str
     """Why not."""
@@ -175,6 +185,15 @@ class RecommendationGiven(Fact, frozen=True):
 
     type: ClassVar[str] = "recommendation-given"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = ITERATION
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "recommendation",
+        ("number", "action", "reason", "target"),
+        ("confidence", "because"),
+        judges="number",
+    )
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("action", "reason")
     number: int
     action: str
     """`continue`, `stop`, `rollback` or `escalate`."""
@@ -192,6 +211,14 @@ class BestSelected(Fact, frozen=True):
 
     type: ClassVar[str] = "best-selected"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = ITERATION
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "selection",
+        ("number", "final", "is_verified"),
+        ("score", "final_score"),
+        judges="number",
+    )
     number: int
     final: int
     """The last iteration on the path."""
@@ -208,6 +235,11 @@ class RulesSet(Fact, frozen=True):
 
     type: ClassVar[str] = "rules-set"
     kind: ClassVar[Kind] = Kind.CONTROL
+    subject: ClassVar[Subject] = Subject("rules")
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "rules", ("weights", "thresholds", "verification_required")
+    )
     weights: Weights = Weights()
     """What each dimension counts."""
     thresholds: Thresholds = Thresholds()
@@ -223,6 +255,11 @@ class ArtifactsApplied(Fact, frozen=True):
 
     type: ClassVar[str] = "artifacts-applied"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = Subject("artifacts")
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "selection", ("source", "destination"), ("files_copied",)
+    )
     source: str
     """The folder that they came from."""
     destination: str

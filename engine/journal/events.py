@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ..log.fact import Fact, Kind
+from ..log.fact import Fact, Kind, Reach, Subject
 from .state.checks import event_time
 from .state.shapes import Entry, Learning, Pattern
 
@@ -22,6 +22,8 @@ class JournalOpened(JournalFact, frozen=True):
     """The journal began."""
 
     type: ClassVar[str] = "journal-opened"
+    subject: ClassVar[Subject] = Subject("journal")
+    reach: ClassVar[Reach] = Reach.TOP
     created_at: str
     """When: RFC 3339, as it was given."""
     project_name: str = ""
@@ -43,6 +45,8 @@ class JournalMoved(JournalFact, frozen=True):
     """Its file has another place from now on."""
 
     type: ClassVar[str] = "journal-moved"
+    subject: ClassVar[Subject] = Subject("journal")
+    reach: ClassVar[Reach] = Reach.NOTHING
     place: str
     """Where its file is, below the work tree's root."""
     worktree: str = ""
@@ -53,6 +57,8 @@ class JournalRaised(JournalFact, frozen=True):
     """Its file came back by a later version of the schema."""
 
     type: ClassVar[str] = "journal-raised"
+    subject: ClassVar[Subject] = Subject("journal")
+    reach: ClassVar[Reach] = Reach.TOP
     version: str
     """The version of the schema that its file is written by."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -63,6 +69,8 @@ class JournalCorrected(JournalFact, frozen=True):
     """What was recorded was put right by hand: these parts are as they stand here."""
 
     type: ClassVar[str] = "journal-corrected"
+    subject: ClassVar[Subject] = Subject("journal")
+    reach: ClassVar[Reach] = Reach.WHOLE
     entries: tuple[Entry, ...] = ()
     """Entries, each in the place of that of its id."""
     learnings: tuple[Learning, ...] = ()
@@ -75,6 +83,8 @@ class EntryRecorded(JournalFact, frozen=True):
     """An iteration's work on a PRD ended."""
 
     type: ClassVar[str] = "entry-recorded"
+    subject: ClassVar[Subject] = Subject("entry", ("entry.id",), is_told=True)
+    reach: ClassVar[Reach] = Reach.WHOLE
     entry: Entry
     """What it came to."""
 
@@ -87,6 +97,8 @@ class LearningAdded(JournalFact, frozen=True):
     """Something was learned."""
 
     type: ClassVar[str] = "learning-added"
+    subject: ClassVar[Subject] = Subject("learning", ("learning.id",), is_told=True)
+    reach: ClassVar[Reach] = Reach.WHOLE
     learning: Learning
     """What was learned."""
     observation: int = 0
@@ -101,6 +113,8 @@ class LearningReferenced(JournalFact, frozen=True):
     """A learning was used."""
 
     type: ClassVar[str] = "learning-referenced"
+    subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
+    reach: ClassVar[Reach] = Reach.NODE
     learning_id: str
     """The learning."""
     prd_id: str = ""
@@ -115,6 +129,8 @@ class LearningRetired(JournalFact, frozen=True):
     """A learning no longer holds; it stays readable."""
 
     type: ClassVar[str] = "learning-retired"
+    subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
+    reach: ClassVar[Reach] = Reach.NODE
     learning_id: str
     """The learning."""
     reason: str | None = None
@@ -124,6 +140,8 @@ class PatternDiscovered(JournalFact, frozen=True):
     """A pattern of the codebase was discovered."""
 
     type: ClassVar[str] = "pattern-discovered"
+    subject: ClassVar[Subject] = Subject("pattern", ("pattern.id",), is_told=True)
+    reach: ClassVar[Reach] = Reach.WHOLE
     pattern: Pattern
     """What was discovered."""
 

@@ -1,7 +1,12 @@
-"""The shape every fact shares: a frozen struct with a wire tag and a kind."""
+"""The shape every fact shares: a frozen struct that declares what is known about it.
+
+Each class says where it is defined what it is about, how far it reaches, what a rollback
+does to it, and whether it is a decision. No table elsewhere lists facts for that.
+"""
 
 from enum import Enum
-from typing import Any, ClassVar, TypeVar
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,17 +27,87 @@ class Kind(Enum):
     """Never voided: rollbacks themselves, and the rules in force."""
 
 
+class Reach(Enum):
+    """Which part of its stream's document a fact can change."""
+
+    NOTHING = "nothing"
+    """None of it."""
+    TOP = "top"
+    """All but its nodes: a sprint's phases with all below, a journal's entries."""
+    NODE = "node"
+    """Besides, the node that the fact is about, and all above it."""
+    WHOLE = "whole"
+    """Everything, and which nodes there are."""
+
+
+class Subject(NamedTuple):
+    """What a fact is about, and which of its fields say so."""
+
+    word: str
+    """What kind of thing: `sprint`, `phase`, `iteration`, `request` ..."""
+    names: tuple[str, ...] = ()
+    """The fields that name it in its one line, like `number` or `entry.id`; the first
+    that says something counts. Without any its type says it all."""
+    address: str = ""
+    """The field with the address in the plan, where it is at one."""
+    is_told: bool = False
+    """Whether who recorded it is told the name, to use from now on."""
+
+
+IN_FORCE = "in force"
+HERE, EVERYTHING = "here", "everything"
+
+
+class AsDecision(NamedTuple):
+    """How a fact is read as a decision."""
+
+    kind: str
+    said: tuple[str, ...] = ("reason",)
+    """The fields that say what was decided; those that are there."""
+    evidence: tuple[str, ...] = ()
+    """The fields that it was decided on."""
+    looks_back: bool = False
+    """Whether what went wrong there before is evidence too."""
+    judges: str = ""
+    """What is judged for it: the iteration `in force`, or the one that a field names."""
+    stops: bool = False
+    """Whether the sprint waits then: whatever comes next is what followed."""
+
+
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
     """Something that happened; its fields are the payload, its tag the contract."""
 
     type: ClassVar[str]
+    subject: ClassVar[Subject]
+    reach: ClassVar[Reach]
     kind: ClassVar[Kind] = Kind.EXECUTION
+    as_decision: ClassVar[AsDecision | None] = None
+    """How it is read as a decision; None where it is none."""
+    as_evidence: ClassVar[tuple[str, ...] | None] = None
+    """The fields that tell a later decision what went wrong, or stopped the sprint."""
+    ends: ClassVar[tuple[str, ...]] = ()
+    """Such evidence that is overcome with it: types, all `HERE`, or `EVERYTHING`."""
+    is_quiet: ClassVar[bool] = False
+    """Whether it does not count as following: signs of life, reports of runs."""
     schema_version: ClassVar[int] = 1
     payload_bytes_max: ClassVar[int] = PAYLOAD_BYTES_MAX
 
     def own_time(self) -> str | None:
         """Return when it happened, where the fact itself says so."""
         return None
+
+    def name(self) -> str:
+        """Return the name of what it is about; empty where its type says it all."""
+        return next((str(x) for n in self.subject.names if (x := attrgetter(n)(self))), "")
+
+    def described(self) -> str:
+        """Return its type and what it is about: its one line."""
+        return f"{self.type} {self.name()}".rstrip()
+
+    def told(self) -> dict[str, Any]:
+        """Return the names to use from now on."""
+        name = self.name() if self.subject.is_told else ""
+        return {self.subject.word: name} if name else {}
 
 
 def fact_of(kind: type[Fact], data: object) -> Fact:

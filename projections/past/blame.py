@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.fact import Fact, Reach
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
-from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
@@ -151,9 +150,8 @@ class _Watch:
 
     def seen(self, version: int, fact: Fact) -> None:
         """Note which fields a fact has changed."""
-        reach = REACHES.get(type(fact), Reach.WHOLE)
         for index, probe in self._probes:
-            if probe.changes(self._sprint, reach):
+            if probe.changes(self._sprint, fact.reach):
                 self.changed[index] = self.set[index] = version
 
     def keep(self) -> list[int]:

@@ -10,14 +10,13 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.iterations.tracker import TAKE
 from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.state.shapes import Shape
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.fact import Fact, Kind, Reach
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
-from sprintlog.engine.sprint.events import QUEUE_FACTS
-from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from .. import progress_json
@@ -28,16 +27,15 @@ from ..service import JOURNAL, Workspace
 from .blame import Blame, blamed, event_at
 from .probe import token
 
-_SAY_NOTHING: tuple[type[Fact], ...] = (
-    *(fact for fact, reach in REACHES.items() if reach is Reach.NODE),
-    *QUEUE_FACTS,
-    f.ActivitySeen,
-    f.AgentRan,
-    f.EditObserved,
-    f.NoteAdded,
-)
-_WITHOUT_ITERATIONS = frozenset(fact.type for fact in _SAY_NOTHING)
-"""Facts that say nothing of an iteration; whatever is not named here may."""
+
+def _says_of_iterations(fact: type[Fact]) -> bool:
+    """Tell whether a fact may say something of an iteration."""
+    is_beside = fact.reach is Reach.NODE or fact.subject.word == f.REQUEST.word
+    is_about = fact.kind is not Kind.KNOWLEDGE and not (fact.is_quiet or is_beside)
+    return fact in TAKE or is_about
+
+
+_TELLING = frozenset(fact.type for fact in f.FACTS if _says_of_iterations(fact))
 
 
 def blame_journal(
@@ -175,7 +173,7 @@ def _item(document: Document, key: Any, step: Any) -> Shape | None:
 def _telling(workspace: Workspace, sprint_id: str, until: int) -> list[int]:
     """Return the versions that can say something of an iteration."""
     events = workspace.log.read_stream(sprint_stream(sprint_id), until=until)
-    return [event.version for event in events if event.type not in _WITHOUT_ITERATIONS]
+    return [event.version for event in events if event.type in _TELLING]
 
 
 def _last_change(told: _Told, versions: Sequence[int], path: Path) -> int:

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.fact import Fact, Reach
 from sprintlog.engine.sprint.document.field_path import (
     MISSING,
     parse_path,
     under_item,
     under_key,
 )
-from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import CHILDREN, Node
@@ -142,11 +141,13 @@ class _Watch:
 
     def seen(self, version: int, fact: Fact) -> None:
         """Note which fields a fact has changed."""
-        reach = REACHES.get(type(fact), Reach.WHOLE)
-        if reach is Reach.WHOLE:
+        if fact.reach is Reach.NOTHING:
+            return
+        if fact.reach is Reach.WHOLE:
             self._look_everywhere()
         else:
-            self._look_along(getattr(fact, "phase", "") if reach is Reach.NODE else "")
+            is_at_node = fact.reach is Reach.NODE
+            self._look_along(getattr(fact, fact.subject.address) if is_at_node else "")
         for name in self._changes:
             self.changed[name] = self.set[name] = version
         self._changes.clear()

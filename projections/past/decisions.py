@@ -1,16 +1,17 @@
 """The decisions of a sprint: who decided what, when, on what evidence, what followed.
 
-Which facts are decisions stands in `decision_table`.
+Each fact declares whether it is one, and what it tells a later one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Kind
+from sprintlog.engine.log.fact import IN_FORCE, AsDecision, Fact, Kind, Reach, Subject
 from sprintlog.engine.log.port import Log
+from sprintlog.engine.sprint.events import GateChecked, RolledBack, SprintResumed
 from sprintlog.engine.sprint.iterations.rollback import (
     Interval,
     lies_on,
@@ -21,21 +22,42 @@ from sprintlog.engine.sprint.iterations.rollback import (
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC, sprint_stream
-from .decision_table import (
-    BREAKPOINT,
-    DECISIONS,
-    EVIDENCE,
-    GATE,
-    IN_FORCE,
-    QUIET,
-    UNDOABLE,
-    How,
-)
 from .evidence import Evidence
 
 Data = dict[str, Any]
 
 TEXT_CHARS_MAX = 300
+GATE, ROLLBACK, EDIT, HUMAN, BREAKPOINT = "gate", "rollback", "edit", "human", "breakpoint"
+SKIP, BLOCK, INJECTION, REQUEST, SELECTION = (
+    *("skip", "block", "injection", "request", "selection"),
+)
+RECOMMENDATION, GOAL, PLAN, RULES = "recommendation", "goal", "plan", "rules"
+KINDS = {
+    GATE: "a gate passed, failed or blocked",
+    ROLLBACK: "a rollback, an undo or a redo",
+    EDIT: "somebody changed a state file, or such a change was adopted",
+    HUMAN: "a person was needed, stopped the sprint, went on or opened something again",
+    BREAKPOINT: "the sprint stopped for a review, or went on after one",
+    SKIP: "something is left out on purpose",
+    BLOCK: "something cannot go on",
+    INJECTION: "work came into the plan while it was carried out",
+    REQUEST: "a request of the operators' queue was decided, or came back",
+    SELECTION: "the best iteration was selected, or its files were applied",
+    RECOMMENDATION: "what to do next was recommended",
+    GOAL: "the goal was set, claimed or reached",
+    PLAN: "a plan or a document came in, or a fork began",
+    RULES: "the rules in force were set",
+}
+"""The kinds of decisions, and what each of them means."""
+UNDOABLE = {HUMAN, SKIP, BLOCK, INJECTION, REQUEST}
+"""The kinds that `undo --decision` takes back."""
+
+
+class _Unknown(Fact, frozen=True):
+    """What a fact of a type that is not known here is taken for."""
+
+    subject: ClassVar[Subject] = Subject("unknown")
+    reach: ClassVar[Reach] = Reach.WHOLE
 
 
 class Decision(msgspec.Struct):
@@ -69,30 +91,31 @@ def decisions(
     known, named = Evidence(), dict[int, str]()
     live = path(rollbacks, version)
     for event in events:
-        how, evidence = DECISIONS.get(event.type), EVIDENCE.get(event.type)
-        data = {} if event.type in QUIET else _data(event)
-        about = _about(how or evidence, data)
-        if event.type not in QUIET:
+        fact = CODEC.facts.get(event.type, _Unknown)
+        how, evidence = fact.as_decision, fact.as_evidence
+        data = {} if fact.is_quiet else _data(event)
+        about = str(data.get(fact.subject.address) or "")
+        if not fact.is_quiet:
             for name in {"", *_above(about)} if about else {""}:
                 for before in waiting.pop(name, ()):
                     before.followed = _named(event, about)
         if how is not None:
             named[event.version] = _named(event, about)
             decision = _decision(event, how, data, about, known)
-            if event.type == "rolled-back" and data.get("undoes") is not None:
+            if event.type == RolledBack.type and data.get("undoes") is not None:
                 decision.evidence = named.get(data["undoes"], "")
             decision.in_force = _counts(event, live)
             if not decision.in_force:
                 by = taken_back_by(event.version, rollbacks)
                 decision.followed = f"no longer in force since version {by}"
-            elif event.type == "rolled-back":
+            elif event.type == RolledBack.type:
                 decision.followed = _gone(event.version, rollbacks)
             else:
                 waiting.setdefault("" if how.stops else about, []).append(decision)
             found.append(decision)
         words = None
         if evidence is not None and not _is_passed(event, data):
-            said = filter(None, (_named(event, about), _words(evidence, data)))
+            said = filter(None, (_named(event, about), _words(event, evidence, data)))
             words = ": ".join(said)[:TEXT_CHARS_MAX]
         known.take(event, data, address=about, words=words)
     return found
@@ -106,7 +129,7 @@ def last_decision(log: Log, sprint: Sprint) -> int:
     live = path(sprint.record.rollbacks, sprint.version)
     latest, caused = 0, False
     for event in log.read_stream(sprint_stream(sprint.id), until=sprint.version):
-        how = DECISIONS.get(event.type)
+        how = CODEC.facts.get(event.type, _Unknown).as_decision
         is_one = how is not None and how.kind in UNDOABLE and not caused
         caused = event.remaining > 0
         if is_one and event.version not in sprint.record.undone:
@@ -115,11 +138,11 @@ def last_decision(log: Log, sprint: Sprint) -> int:
 
 
 def _is_passed(event: Recorded, data: Data) -> bool:
-    return event.type == "gate-checked" and data.get("exit_code") == 0
+    return event.type == GateChecked.type and data.get("exit_code") == 0
 
 
 def _decision(
-    event: Recorded, how: How, data: Data, about: str, known: Evidence
+    event: Recorded, how: AsDecision, data: Data, about: str, known: Evidence
 ) -> Decision:
     evidence = [_fields(how.evidence, data)]
     trouble = known.trouble(about) if how.looks_back else None
@@ -128,7 +151,7 @@ def _decision(
         evidence += [known.judgement(event.version), known.advice]
     elif isinstance(number := data.get(how.judges), int):
         evidence.append(known.judgement(event.version, number))
-    is_review = event.type == "sprint-resumed" and known.is_at_breakpoint
+    is_review = event.type == SprintResumed.type and known.is_at_breakpoint
     return Decision(
         event.position,
         event.version,
@@ -151,11 +174,6 @@ def _data(event: Recorded) -> Data:
     return data if isinstance(data, dict) else {}
 
 
-def _about(how: How | None, data: Data) -> str:
-    about = data.get(how.about if how else "phase") or data.get("into")
-    return about if isinstance(about, str) else ""
-
-
 def _above(address: str) -> Iterator[str]:
     """Yield an address and those above it."""
     while address:
@@ -163,16 +181,16 @@ def _above(address: str) -> Iterator[str]:
         address = address.rpartition("/")[0]
 
 
-def _said(event: Recorded, how: How, data: Data) -> str:
-    if event.type == "gate-checked":
+def _said(event: Recorded, how: AsDecision, data: Data) -> str:
+    if event.type == GateChecked.type:
         return _verdict(data)
     return _fields(how.said, data)
 
 
-def _words(how: How, data: Data) -> str:
-    if how.kind == GATE:
+def _words(event: Recorded, evidence: Sequence[str], data: Data) -> str:
+    if event.type == GateChecked.type:
         return _verdict(data)
-    return ": ".join(_shown(data[name]) for name in how.said if data.get(name))
+    return ": ".join(_shown(data[name]) for name in evidence if data.get(name))
 
 
 def _verdict(data: Data) -> str:
@@ -216,8 +234,7 @@ def _named(event: Recorded, about: str) -> str:
 
 
 def _counts(event: Recorded, live: Sequence[Interval]) -> bool:
-    fact = CODEC.facts.get(event.type)
-    is_execution = fact is None or fact.kind is Kind.EXECUTION
+    is_execution = CODEC.facts.get(event.type, _Unknown).kind is Kind.EXECUTION
     return not is_execution or lies_on(live, event.version)
 
 

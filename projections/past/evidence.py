@@ -10,26 +10,13 @@ from sprintlog.engine.iterations.evaluation import Judge, Judgement
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import TAKE, Tracker
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.fact import EVERYTHING, HERE, Fact
 from sprintlog.engine.sprint.iterations.rollback import lies_on, path
 
 from ..catalogue import CODEC
 
 Data = dict[str, Any]
 
-OF_ADDRESS = ("phase-completed", "phase-retried", "phase-reopened", "phase-skipped")
-"""What ends the trouble at an address, and below it; a gate that passes does, too."""
-ENDED_BY: dict[str, tuple[str, ...]] = {
-    "sprint-resumed": (
-        *("sprint-blocked", "human-needed", "breakpoint-reached", "gate-blocked"),
-    ),
-    "iteration-started": ("iteration-failed",),
-    "iteration-ended": ("iteration-failed",),
-    "iteration-measured": ("iteration-failed",),
-    "goal-completed": ("iteration-failed",),
-}
-"""Which other troubles are over with a fact."""
-ENDS_ALL = ("sprint-completed", "sprint-imported")
 ADVICE = "recommendation-given"
 OF_ITERATIONS = {fact.type: take for fact, take in TAKE.items()}
 
@@ -135,18 +122,22 @@ class Evidence:
 
 def _ends(type_: str, data: Data) -> bool:
     is_passed = type_ == "gate-checked" and data.get("exit_code") == 0
-    return is_passed or type_ in OF_ADDRESS or type_ in ENDED_BY or type_ in ENDS_ALL
+    return is_passed or bool(_ended_by(type_))
+
+
+def _ended_by(type_: str) -> Sequence[str]:
+    fact = CODEC.facts.get(type_)
+    return fact.ends if fact is not None else ()
 
 
 def _after(open_: Sequence[Trouble], step: _Step) -> Iterator[Trouble]:
     """Yield what is wrong after a step: what it does not end, and what it began."""
-    ended = ENDED_BY.get(step.type, ())
-    is_there = step.type in OF_ADDRESS or (
-        step.type == "gate-checked" and step.began is None
-    )
+    ended = _ended_by(step.type)
+    is_passed = step.type == "gate-checked" and step.began is None
+    is_there = HERE in ended or is_passed
     for one in open_:
         is_over = one.type in ended or (is_there and _is_in(one, step.address))
-        if not (is_over or step.type in ENDS_ALL or _is_measured(one, step)):
+        if not (is_over or EVERYTHING in ended or _is_measured(one, step)):
             yield one
     if step.began is not None:
         yield step.began

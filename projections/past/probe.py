@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from sprintlog.engine.log.fact import Reach
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, index_of
-from sprintlog.engine.sprint.reach import Reach
 from sprintlog.engine.sprint.state.figures import FIGURES
 from sprintlog.engine.sprint.state.settled import figure_of, part
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -56,6 +56,8 @@ class Probe:
 
     def changes(self, sprint: Sprint, reach: Reach) -> bool:
         """Tell whether a fact that reaches so far has changed the field."""
+        if reach is Reach.NOTHING:
+            return False
         plan = sprint.plan
         if reach is Reach.WHOLE or plan.touched is not self._touched:
             self._node, self._touched = None, plan.touched

@@ -9,12 +9,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sprintlog.engine.log.fact import Reach
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.reach import REACHES, Reach
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import SPRINTS, draft, sprint_stream
 from sprintlog.projections.checkpoints import MemoryCheckpoints
@@ -138,18 +138,21 @@ def test_every_line_has_its_field(world: World) -> None:
 @laws
 @given(worlds(*KINDS))
 def test_facts_stay_within_their_reach(world: World) -> None:
-    """No fact changes more of a document than `reach` says."""
+    """No fact changes more of a document than its reach says."""
     sprint = Sprint("s")
     before: dict[str, bytes] = {}
+    whole = token(sprint.document)
     for version, at, fact in world.tail(0, len(world.events)):
         if isinstance(fact, f.RolledBack):
             sprint = world.rebuilt(version)
         else:
             fold(sprint, [(version, at, fact)])
         sprint.plan.settle()
-        reach = REACHES.get(type(fact), Reach.WHOLE)
+        reach = fact.reach
+        assert reach is not Reach.NOTHING or token(sprint.document) == whole
+        whole = token(sprint.document)
         if reach is not Reach.WHOLE and not sprint.plan.tree.empty:
-            own = getattr(fact, "phase", "") if reach is Reach.NODE else ""
+            own = getattr(fact, fact.subject.address) if reach is Reach.NODE else ""
             assert reached(sprint, before) <= {own, *above(own)}
         before = {n.address: own_part(n.data) for n in sprint.plan.tree.root.walk()}
 

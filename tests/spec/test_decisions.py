@@ -13,7 +13,7 @@ from sprintlog.engine.iterations.events import (
     RecommendationGiven,
 )
 from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.fact import IN_FORCE, Fact
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.rollback import (
     path,
@@ -21,8 +21,7 @@ from sprintlog.engine.sprint.iterations.rollback import (
     taken_back_by,
 )
 from sprintlog.projections.catalogue import CODEC
-from sprintlog.projections.past.decision_table import DECISIONS, KINDS
-from sprintlog.projections.past.decisions import Decision, decisions
+from sprintlog.projections.past.decisions import KINDS, Decision, decisions
 
 AT = "2026-01-15T09:00:00Z"
 
@@ -49,12 +48,14 @@ def told(*facts: Fact) -> list[Decision]:
 
 
 def test_every_decision_has_a_kind_and_is_a_fact() -> None:
-    """A line of the table is of a known kind, and names only fields that its fact has."""
-    for tag, how in DECISIONS.items():
-        assert how.kind in KINDS
-        if (fact := CODEC.facts.get(tag)) is not None:
-            named = {*how.said, *how.evidence, how.about} - {"reason", "phase", ""}
-            assert named <= set(fact.__struct_fields__), tag
+    """A decision is of a known kind, and names only fields that its fact has."""
+    kinds = set()
+    for fact in CODEC.facts.values():
+        if (how := fact.as_decision) is not None:
+            kinds.add(how.kind)
+            named = {*how.said, *how.evidence, how.judges} - {"reason", "", IN_FORCE}
+            assert named <= set(fact.__struct_fields__), fact.type
+    assert kinds == set(KINDS)
 
 
 def test_what_went_wrong_is_the_evidence() -> None:

@@ -24,6 +24,8 @@ from .goal import (
 from .history import AUDIT_FACTS, EditAdopted, EditObserved, ForkCreated, RolledBack
 from .loop import AgentRan, IterationEnded, IterationsLimited, IterationStarted
 from .phases import (
+    BreakpointReached,
+    HumanNeeded,
     Injection,
     InjectionPosition,
     PhaseBlocked,
@@ -40,6 +42,7 @@ from .phases import (
 )
 from .queue import (
     QUEUE_FACTS,
+    REQUEST,
     RequestDecided,
     RequestInjection,
     RequestOrigin,
@@ -61,8 +64,6 @@ from .snapshots import (
 )
 from .sprint import (
     ActivitySeen,
-    BreakpointReached,
-    HumanNeeded,
     NoteAdded,
     Place,
     Source,

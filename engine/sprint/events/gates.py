@@ -2,13 +2,17 @@
 
 from typing import ClassVar
 
-from ...log.fact import Fact
+from ...log.fact import AsDecision, Fact, Reach, Subject
+from .phases import PHASE
 
 
 class GateStarted(Fact, frozen=True):
     """The script of a phase's gate is about to be run."""
 
     type: ClassVar[str] = "gate-started"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    is_quiet: ClassVar[bool] = True
     phase: str
     attempt: int
     run: str
@@ -26,6 +30,12 @@ class GateChecked(Fact, frozen=True):
     """A gate's script ended, or was ended at its time limit."""
 
     type: ClassVar[str] = "gate-checked"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "gate", (), ("attempt", "exit_code", "timed_out", "duration_ms", "output_sha256")
+    )
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("exit_code",)
     phase: str
     attempt: int
     exit_code: int
@@ -48,6 +58,8 @@ class GateInterrupted(Fact, frozen=True):
     """A gate's run ended without a result; it costs no retry."""
 
     type: ClassVar[str] = "gate-interrupted"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
     phase: str
     reason: str | None = None
 
@@ -56,5 +68,9 @@ class GateBlocked(Fact, frozen=True):
     """A gate failed as often as it may: its phase is blocked."""
 
     type: ClassVar[str] = "gate-blocked"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    as_decision: ClassVar[AsDecision | None] = AsDecision("gate", ("error",), stops=True)
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
     phase: str
     error: str

@@ -2,13 +2,19 @@
 
 from typing import ClassVar
 
-from ...log.fact import Fact
+from ...log.fact import AsDecision, Fact, Reach, Subject
+
+GOAL = Subject("goal")
+HOOK = Subject("hook", ("hook_id",))
 
 
 class GoalSet(Fact, frozen=True):
     """The goal was said, and with it what else is given; the sprint is in Ralph mode."""
 
     type: ClassVar[str] = "goal-set"
+    subject: ClassVar[Subject] = GOAL
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision("goal", ("goal",))
     goal: str
     idle_threshold: int | None = None
     """Iterations without progress before reflection starts."""
@@ -21,6 +27,8 @@ class DynamicStepAdded(Fact, frozen=True):
     """A step towards the goal came in (R55-R59)."""
 
     type: ClassVar[str] = "dynamic-step-added"
+    subject: ClassVar[Subject] = Subject("step", ("id",), is_told=True)
+    reach: ClassVar[Reach] = Reach.TOP
     id: str
     prompt: str
     iteration: int = 0
@@ -31,6 +39,8 @@ class DynamicStepUpdated(Fact, frozen=True):
     """A step towards the goal has another status, another prompt, or both."""
 
     type: ClassVar[str] = "dynamic-step-updated"
+    subject: ClassVar[Subject] = Subject("step", ("id",))
+    reach: ClassVar[Reach] = Reach.TOP
     id: str
     status: str | None = None
     """`pending`, `in-progress`, `completed` or `blocked`; null for the one it has."""
@@ -42,6 +52,8 @@ class ReflectionStarted(Fact, frozen=True):
     """So many iterations went by without progress that the loop reflects (R54)."""
 
     type: ClassVar[str] = "reflection-started"
+    subject: ClassVar[Subject] = Subject("iteration")
+    reach: ClassVar[Reach] = Reach.TOP
     iteration: int
     """The iteration that begins to reflect."""
     idle: int
@@ -52,6 +64,9 @@ class IterationFailed(Fact, frozen=True):
     """An iteration's run failed; the iteration goes on when it may be tried again."""
 
     type: ClassVar[str] = "iteration-failed"
+    subject: ClassVar[Subject] = Subject("iteration", ("number",))
+    reach: ClassVar[Reach] = Reach.TOP
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
     number: int
     error: str
     category: str = "logic"
@@ -62,6 +77,11 @@ class GoalClaimed(Fact, frozen=True):
     """The goal was said to be reached when that could not count; the loop goes on."""
 
     type: ClassVar[str] = "goal-claimed"
+    subject: ClassVar[Subject] = GOAL
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "goal", ("reason", "summary"), ("iteration",)
+    )
     iteration: int
     reason: str
     """Why it did not count."""
@@ -74,6 +94,12 @@ class GoalCompleted(Fact, frozen=True):
     """The goal is reached, and with it the sprint is completed (R65-R67, P39)."""
 
     type: ClassVar[str] = "goal-completed"
+    subject: ClassVar[Subject] = GOAL
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "goal", ("summary",), ("iteration", "open_steps")
+    )
+    ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
     iteration: int
     """0 without an iteration."""
     summary: str | None = None
@@ -85,6 +111,8 @@ class HookTaskSpawned(Fact, frozen=True):
     """A hook of an iteration is about to be run, for the first time or again (R60-R64)."""
 
     type: ClassVar[str] = "hook-task-spawned"
+    subject: ClassVar[Subject] = HOOK
+    reach: ClassVar[Reach] = Reach.TOP
     iteration: int
     hook_id: str
     transcript: str
@@ -95,6 +123,8 @@ class HookTaskRunning(Fact, frozen=True):
     """A hook's process runs."""
 
     type: ClassVar[str] = "hook-task-running"
+    subject: ClassVar[Subject] = HOOK
+    reach: ClassVar[Reach] = Reach.TOP
     iteration: int
     hook_id: str
     pid: int | None = None
@@ -104,6 +134,8 @@ class HookTaskCompleted(Fact, frozen=True):
     """A hook ended well."""
 
     type: ClassVar[str] = "hook-task-completed"
+    subject: ClassVar[Subject] = HOOK
+    reach: ClassVar[Reach] = Reach.TOP
     iteration: int
     hook_id: str
 
@@ -112,6 +144,8 @@ class HookTaskFailed(Fact, frozen=True):
     """A hook failed; the loop goes on."""
 
     type: ClassVar[str] = "hook-task-failed"
+    subject: ClassVar[Subject] = HOOK
+    reach: ClassVar[Reach] = Reach.TOP
     iteration: int
     hook_id: str
     error: str | None = None

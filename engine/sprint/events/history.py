@@ -2,7 +2,10 @@
 
 from typing import Any, ClassVar
 
-from ...log.fact import Fact, Kind
+from ...log.fact import IN_FORCE, AsDecision, Fact, Kind, Reach, Subject
+from .sprint import SPRINT
+
+EDIT = Subject("edit")
 
 
 class RolledBack(Fact, frozen=True):
@@ -10,6 +13,11 @@ class RolledBack(Fact, frozen=True):
 
     type: ClassVar[str] = "rolled-back"
     kind: ClassVar[Kind] = Kind.CONTROL
+    subject: ClassVar[Subject] = Subject("sprint", ("to",))
+    reach: ClassVar[Reach] = Reach.WHOLE
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "rollback", ("to", "undoes", "reason"), looks_back=True, judges=IN_FORCE
+    )
     to: int
     """The version of this stream whose state is in force again."""
     reason: str | None = None
@@ -22,6 +30,11 @@ class EditObserved(Fact, frozen=True):
 
     type: ClassVar[str] = "edit-observed"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = EDIT
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "edit", ("path", "problem"), ("since", "digest")
+    )
     path: str
     digest: str
     """sha256 of their bytes, in hexadecimal."""
@@ -39,6 +52,11 @@ class ForkCreated(Fact, frozen=True):
 
     type: ClassVar[str] = "fork-created"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "plan", ("source", "reason"), ("version", "hash")
+    )
     source: str
     """The stream that it was taken from, which stays as it is."""
     version: int
@@ -53,6 +71,11 @@ class EditAdopted(Fact, frozen=True):
 
     type: ClassVar[str] = "edit-adopted"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = EDIT
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "edit", ("path", "adopted", "left"), ("edit", "digest")
+    )
     path: str
     edit: int
     """The version of the edit-observed that was adopted."""

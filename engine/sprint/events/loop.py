@@ -3,13 +3,16 @@
 from typing import ClassVar
 
 from ...iterations.events import Usage
-from ...log.fact import Fact, Kind
+from ...log.fact import AsDecision, Fact, Kind, Reach, Subject
 
 
 class IterationStarted(Fact, frozen=True):
     """A loop iteration began; numbers are never given twice."""
 
     type: ClassVar[str] = "iteration-started"
+    subject: ClassVar[Subject] = Subject("iteration", ("phase", "number"), "phase")
+    reach: ClassVar[Reach] = Reach.TOP
+    ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
     number: int
     max_iterations: int | None = None
     phase: str | None = None
@@ -22,6 +25,9 @@ class IterationsLimited(Fact, frozen=True):
     """How many iterations the loop allows was said; no iteration begins with it."""
 
     type: ClassVar[str] = "iterations-limited"
+    subject: ClassVar[Subject] = Subject("loop")
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision("goal", ("max_iterations",))
     max_iterations: int
     """0 for no limit."""
 
@@ -30,6 +36,9 @@ class IterationEnded(Fact, frozen=True):
     """A loop iteration ended; the start of the next one ends one that was left open."""
 
     type: ClassVar[str] = "iteration-ended"
+    subject: ClassVar[Subject] = Subject("iteration", ("number",))
+    reach: ClassVar[Reach] = Reach.TOP
+    ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
     number: int
     summary: str | None = None
 
@@ -39,6 +48,9 @@ class AgentRan(Fact, frozen=True):
 
     type: ClassVar[str] = "agent-ran"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = Subject("agent", ("phase",), "phase")
+    reach: ClassVar[Reach] = Reach.NOTHING
+    is_quiet: ClassVar[bool] = True
     phase: str
     """The address of what it worked on; empty for the goal."""
     status: str

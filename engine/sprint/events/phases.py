@@ -4,15 +4,19 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ...log.fact import Fact
+from ...log.fact import HERE, AsDecision, Fact, Reach, Subject
 from ...log.port import DOCUMENT_BYTES_MAX
 from .sprint import Source
+
+PHASE = Subject("phase", ("phase",), "phase")
 
 
 class PhaseStarted(Fact, frozen=True):
     """A leaf began to execute; `phase` is its address."""
 
     type: ClassVar[str] = "phase-started"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
     phase: str
     model: str | None = None
 
@@ -21,6 +25,9 @@ class PhaseCompleted(Fact, frozen=True):
     """A leaf finished successfully."""
 
     type: ClassVar[str] = "phase-completed"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    ends: ClassVar[tuple[str, ...]] = (HERE,)
     phase: str
     summary: str | None = None
 
@@ -29,6 +36,9 @@ class PhaseFailed(Fact, frozen=True):
     """A leaf's execution failed."""
 
     type: ClassVar[str] = "phase-failed"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
     phase: str
     error: str
     category: str = "logic"
@@ -38,6 +48,8 @@ class RetryScheduled(Fact, frozen=True):
     """The policy allows another attempt, not before this time."""
 
     type: ClassVar[str] = "retry-scheduled"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
     phase: str
     next_retry_at: str
 
@@ -46,6 +58,10 @@ class PhaseBlocked(Fact, frozen=True):
     """Somebody declared a leaf stuck."""
 
     type: ClassVar[str] = "phase-blocked"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    as_decision: ClassVar[AsDecision | None] = AsDecision("block", looks_back=True)
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
     phase: str
     reason: str
 
@@ -54,6 +70,10 @@ class PhaseSkipped(Fact, frozen=True):
     """A leaf is left out on purpose."""
 
     type: ClassVar[str] = "phase-skipped"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    as_decision: ClassVar[AsDecision | None] = AsDecision("skip", looks_back=True)
+    ends: ClassVar[tuple[str, ...]] = (HERE,)
     phase: str
     reason: str | None = None
 
@@ -62,6 +82,10 @@ class PhaseRetried(Fact, frozen=True):
     """A failed or blocked leaf waits to be executed again."""
 
     type: ClassVar[str] = "phase-retried"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    as_decision: ClassVar[AsDecision | None] = AsDecision("human", looks_back=True)
+    ends: ClassVar[tuple[str, ...]] = (HERE,)
     phase: str
     reason: str | None = None
 
@@ -70,14 +94,47 @@ class PhaseReopened(Fact, frozen=True):
     """A completed or skipped leaf is to be done again."""
 
     type: ClassVar[str] = "phase-reopened"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    as_decision: ClassVar[AsDecision | None] = AsDecision("human")
+    ends: ClassVar[tuple[str, ...]] = (HERE,)
     phase: str
     reason: str | None = None
+
+
+class HumanNeeded(Fact, frozen=True):
+    """A leaf cannot go on without a person (R140, P38)."""
+
+    type: ClassVar[str] = "human-needed"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "human", ("reason", "details"), ("error",), looks_back=True, stops=True
+    )
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
+    phase: str
+    reason: str
+    details: str | None = None
+    error: str | None = None
+
+
+class BreakpointReached(Fact, frozen=True):
+    """A phase with `break: true` completed; the sprint waits for a review."""
+
+    type: ClassVar[str] = "breakpoint-reached"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision("breakpoint", (), stops=True)
+    as_evidence: ClassVar[tuple[str, ...] | None] = ()
+    phase: str
 
 
 class WorkDone(Fact, frozen=True):
     """A leaf's work is done; its gate is waited for, or the end of a pause."""
 
     type: ClassVar[str] = "work-done"
+    subject: ClassVar[Subject] = PHASE
+    reach: ClassVar[Reach] = Reach.NODE
     phase: str
     summary: str | None = None
 
@@ -94,6 +151,11 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
 class Injection(Fact, frozen=True):
     """What both injections say: what came into the plan, and where."""
 
+    subject: ClassVar[Subject] = Subject("addresses", address="into")
+    reach: ClassVar[Reach] = Reach.WHOLE
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "injection", ("nodes", "into", "after", "before"), ("sources",)
+    )
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     nodes: list[dict[str, Any]]
     """What came in, side by side, with all below, in the shape of PROGRESS.yaml."""

@@ -4,7 +4,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ...log.fact import Fact, Kind
+from ...log.fact import AsDecision, Fact, Kind, Reach, Subject
+
+REQUEST = Subject("request", ("request",), is_told=True)
 
 
 class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,6 +39,8 @@ class RequestQueued(Fact, frozen=True):
 
     type: ClassVar[str] = "request-queued"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = REQUEST
+    reach: ClassVar[Reach] = Reach.TOP
     request: str
     title: str
     """What it is, in a few words."""
@@ -60,6 +64,13 @@ class RequestDecided(Fact, frozen=True):
     """A request was approved, rejected, deferred, or put into the backlog (R129)."""
 
     type: ClassVar[str] = "request-decided"
+    subject: ClassVar[Subject] = REQUEST._replace(address="phase")
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "request",
+        ("request", "decision", "reasoning", "rejection_reason", "deferred_until"),
+        ("rule",),
+    )
     request: str
     decision: str
     """`approve`, `reject`, `defer` or `backlog`."""
@@ -81,6 +92,9 @@ class RequestReturned(Fact, frozen=True):
     """What a request was deferred to was reached: it is pending again."""
 
     type: ClassVar[str] = "request-returned"
+    subject: ClassVar[Subject] = REQUEST
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "until"))
     request: str
     until: str
     """What it was deferred to."""
@@ -90,6 +104,9 @@ class RequestReopened(Fact, frozen=True):
     """A decision was taken back: the request is pending again, and nothing else changed."""
 
     type: ClassVar[str] = "request-reopened"
+    subject: ClassVar[Subject] = REQUEST
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "reason"))
     request: str
     reason: str
     """Why it is to be decided anew."""

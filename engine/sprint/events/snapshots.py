@@ -8,11 +8,13 @@ from typing import ClassVar
 
 import msgspec
 
-from ...log.fact import Fact, Kind
+from ...log.fact import Fact, Kind, Reach, Subject
 
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
 BEFORE_RESTORE = "before-restore"
+
+SNAPSHOT = Subject("snapshot")
 
 
 class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,6 +39,8 @@ class SnapshotTaken(Fact, frozen=True):
 
     type: ClassVar[str] = "snapshot-taken"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = SNAPSHOT
+    reach: ClassVar[Reach] = Reach.NOTHING
     snapshot: str
     """Its id in the store of snapshots."""
     iteration: int
@@ -68,6 +72,8 @@ class RestoreStarted(Fact, frozen=True):
 
     type: ClassVar[str] = "restore-started"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = SNAPSHOT
+    reach: ClassVar[Reach] = Reach.NOTHING
     snapshot: str
     """What is brought back."""
     before: str
@@ -93,6 +99,8 @@ class FilesRestored(Fact, frozen=True):
 
     type: ClassVar[str] = "files-restored"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = SNAPSHOT
+    reach: ClassVar[Reach] = Reach.NOTHING
     started: int
     """The version of its beginning."""
     written: int
@@ -114,6 +122,8 @@ class SnapshotsPruned(Fact, frozen=True):
 
     type: ClassVar[str] = "snapshots-pruned"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = SNAPSHOT
+    reach: ClassVar[Reach] = Reach.NOTHING
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""
 

@@ -4,8 +4,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ...log.fact import Fact, Kind
+from ...log.fact import EVERYTHING, AsDecision, Fact, Kind, Reach, Subject
 from ...log.port import DOCUMENT_BYTES_MAX
+
+SPRINT = Subject("sprint")
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,6 +34,9 @@ class SprintCompiled(Fact, frozen=True):
     type: ClassVar[str] = "sprint-compiled"
     schema_version: ClassVar[int] = 2
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.WHOLE
+    as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("sources",))
     document: dict[str, Any]
     place: Place | None = None
     sources: tuple[Source, ...] = ()
@@ -43,6 +48,10 @@ class SprintImported(Fact, frozen=True):
 
     type: ClassVar[str] = "sprint-imported"
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.WHOLE
+    as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("source",))
+    ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     source: str
     document: dict[str, Any] | None = None
     patch: list[dict[str, Any]] | None = None
@@ -57,43 +66,40 @@ class SprintStarted(Fact, frozen=True):
     """Execution began."""
 
     type: ClassVar[str] = "sprint-started"
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
 
 
 class SprintPaused(Fact, frozen=True):
     """A person wished to pause."""
 
     type: ClassVar[str] = "sprint-paused"
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
     reason: str | None = None
-
-
-class BreakpointReached(Fact, frozen=True):
-    """A phase with `break: true` completed; the sprint waits for a review."""
-
-    type: ClassVar[str] = "breakpoint-reached"
-    phase: str
 
 
 class SprintBlocked(Fact, frozen=True):
     """The sprint cannot go on."""
 
     type: ClassVar[str] = "sprint-blocked"
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "block", looks_back=True, stops=True
+    )
+    as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
     reason: str
-
-
-class HumanNeeded(Fact, frozen=True):
-    """A leaf cannot go on without a person (R140, P38)."""
-
-    type: ClassVar[str] = "human-needed"
-    phase: str
-    reason: str
-    details: str | None = None
-    error: str | None = None
 
 
 class SprintInterrupted(Fact, frozen=True):
     """The loop that drove the sprint was stopped from outside."""
 
     type: ClassVar[str] = "sprint-interrupted"
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
     reason: str | None = None
 
 
@@ -101,6 +107,17 @@ class SprintResumed(Fact, frozen=True):
     """Execution goes on; after `blocked` and `needs-human` with who and why."""
 
     type: ClassVar[str] = "sprint-resumed"
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "human", ("by", "why"), looks_back=True
+    )
+    ends: ClassVar[tuple[str, ...]] = (
+        "sprint-blocked",
+        "human-needed",
+        "breakpoint-reached",
+        "gate-blocked",
+    )
     by: str | None = None
     why: str | None = None
     done: str | None = None
@@ -111,6 +128,9 @@ class SprintCompleted(Fact, frozen=True):
     """Every leaf is completed or skipped and the sprint was closed."""
 
     type: ClassVar[str] = "sprint-completed"
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
+    ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     summary: str | None = None
     abandons_goal: bool = False
     """True when its goal was given up, not reached."""
@@ -122,6 +142,9 @@ class SprintReopened(Fact, frozen=True):
     """A completed sprint was opened again."""
 
     type: ClassVar[str] = "sprint-reopened"
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
+    as_decision: ClassVar[AsDecision | None] = AsDecision("human")
     reason: str | None = None
 
 
@@ -129,6 +152,9 @@ class ActivitySeen(Fact, frozen=True):
     """The heartbeat of a running loop."""
 
     type: ClassVar[str] = "activity-seen"
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
+    is_quiet: ClassVar[bool] = True
 
 
 class NoteAdded(Fact, frozen=True):
@@ -136,5 +162,8 @@ class NoteAdded(Fact, frozen=True):
 
     type: ClassVar[str] = "note-added"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = Subject("note", ("phase",), "phase")
+    reach: ClassVar[Reach] = Reach.NOTHING
+    is_quiet: ClassVar[bool] = True
     text: str
     phase: str | None = None
