@@ -2,30 +2,30 @@
 
 from typing import Any
 
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import Injection
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.projections.catalogue import CODEC
 
 
-def described(event: Recorded) -> str:
+def described(recorded: RecordedEvent) -> str:
     """Return an event's type and what it is about, in a few words."""
-    fact = _fact(event)
-    if isinstance(fact, Injection):
-        return f"{event.type} {', '.join(addresses(fact))}".rstrip()
-    return fact.described() if fact is not None else event.type
+    event = _event(recorded)
+    if isinstance(event, Injection):
+        return f"{event.type} {', '.join(addresses(event))}".rstrip()
+    return event.described() if event is not None else recorded.type
 
 
-def named(event: Recorded) -> dict[str, Any]:
+def named(recorded: RecordedEvent) -> dict[str, Any]:
     """Return by which names what came in can be called from now on."""
-    fact = _fact(event)
-    if isinstance(fact, Injection):
+    event = _event(recorded)
+    if isinstance(event, Injection):
         # What has no id, or no status, cannot be called at all.
-        return {fact.subject.word: came} if (came := addresses(fact)) else {}
-    return fact.told() if fact is not None else {}
+        return {event.subject.word: came} if (came := addresses(event)) else {}
+    return event.told() if event is not None else {}
 
 
-def _fact(event: Recorded) -> Fact | None:
-    """Return an event's fact; None when it was erased."""
+def _event(event: RecordedEvent) -> Event | None:
+    """Return an event's event; None when it was erased."""
     return None if event.payload is None else CODEC.decode(event)

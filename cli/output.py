@@ -14,7 +14,7 @@ from sprintlog.engine.errors import (
     SprintlogError,
     UnreadableError,
 )
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.markdown import visible as visible
 
@@ -209,7 +209,7 @@ def table(
     return lines
 
 
-def reference(event: Recorded) -> dict[str, Any]:
+def reference(event: RecordedEvent) -> dict[str, Any]:
     """Return what a recording command answers for an event."""
     return {
         "position": event.position,
@@ -221,7 +221,7 @@ def reference(event: Recorded) -> dict[str, Any]:
     }
 
 
-def envelope(event: Recorded) -> dict[str, Any]:
+def envelope(event: RecordedEvent) -> dict[str, Any]:
     """Return a whole event with its data, as `log --json` prints it.
 
     Whoever reads it meets today's shapes alone. The bytes of an older one stand beside

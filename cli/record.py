@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import RefusedError, SprintlogError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -32,7 +32,7 @@ from .output import hint, print_json, print_text, reference, warn
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state.journal import Journal
 
-Rule = Callable[..., list[Fact]]
+Rule = Callable[..., list[Event]]
 
 UNNAMED = ("runtime", "operator")
 """Who causes an event where nobody says more of it."""
@@ -96,7 +96,7 @@ def record(
     options = Options(given)
     wish = options.masked(arguments)
 
-    def decide(sprint: Sprint, at: str) -> list[Fact]:
+    def decide(sprint: Sprint, at: str) -> list[Event]:
         return rule(sprint, **wish, at=at) if takes_time else rule(sprint, **wish)
 
     with open_workspace() as workspace:
@@ -118,7 +118,7 @@ def record_in_journal(
     options = Options(given)
     wish = options.masked(arguments)
 
-    def decide(journal: "Journal", at: str) -> list[Fact]:
+    def decide(journal: "Journal", at: str) -> list[Event]:
         return rule(journal, **wish, at=at) if takes_time else rule(journal, **wish)
 
     with open_workspace() as workspace:

@@ -1,1 +1,1 @@
-"""Facts, rules and the log: everything that knows no file, no terminal and no reader."""
+"""Events, rules and the log: everything that knows no file, no terminal and no reader."""

@@ -49,7 +49,7 @@ TEXTS = frozenset(
     # Of the journal; its ids, words and paths stay what they are.
     | {"content", "examples", "extra", "previous_failure_reason", "recovery_guidance"}
 )
-"""The fields of facts that hold text of agents and people."""
+"""The fields of events that hold text of agents and people."""
 
 NODES = "nodes"
 """The field of what is injected: prompts that agents write while they work."""
@@ -76,7 +76,7 @@ def masked_spans(text: str) -> list[tuple[int, int]]:
 
 
 def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a fact or command with its free texts masked."""
+    """Return the fields of an event or command with its free texts masked."""
     return {
         name: mask_all(value) if name == NODES or name in TEXTS else _mask_inside(value)
         for name, value in fields.items()
@@ -93,7 +93,7 @@ def _mask_inside(value: Any) -> Any:
 
 
 def mask_all(value: Any) -> Any:
-    """Return a JSON value, or a part of a fact, with every text in it masked."""
+    """Return a JSON value, or a part of an event, with every text in it masked."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, list):

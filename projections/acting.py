@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypedDict, Unpack
 
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import EditObserved
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from sprintlog.engine.journal.document import Document
     from sprintlog.engine.journal.state.journal import Journal
 
-Decide = Callable[[Sprint, str], list[Fact]]
-"""A command with its arguments: from the sprint and the time to the facts."""
+Decide = Callable[[Sprint, str], list[Event]]
+"""A command with its arguments: from the sprint and the time to the events."""
 
 
-DecideOnJournal = Callable[["Journal", str], list[Fact]]
+DecideOnJournal = Callable[["Journal", str], list[Event]]
 """The same for the journal."""
 
 Skippable = Literal["finish_restores", "refuse_edits", "refuse_strangers"]
@@ -49,7 +49,7 @@ class Acted(NamedTuple, Generic[State]):
 
     state: State
     """What it was done to, as it is now."""
-    events: list[Recorded]
+    events: list[RecordedEvent]
     """Empty when the same wish had been fulfilled before."""
     duplicate: bool = False
     """True when a key answered with what was recorded the first time."""
@@ -130,7 +130,7 @@ class Service(Protocol):
         """Return the journal's ids and counts as they are."""
         ...
 
-    def events(self, sprint_id: str | None = None) -> Iterator[Recorded]:
+    def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
         """Yield the events of a sprint."""
         ...
 
@@ -138,10 +138,10 @@ class Service(Protocol):
         """Finish restores that were cut short; return how many events that recorded."""
         ...
 
-    def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
+    def observe(self, sprint_id: str, event: EditObserved, *, key: str) -> None:
         """Record an edit of a sprint's file, once under this key."""
         ...
 
-    def observe_journal(self, fact: EditObserved, *, key: str) -> None:
+    def observe_journal(self, event: EditObserved, *, key: str) -> None:
         """Record an edit of the journal's file, once under this key."""
         ...

@@ -5,8 +5,8 @@ from copy import deepcopy
 from typing import Any
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.document.adoption import adopt_edit
 from sprintlog.engine.sprint.events import EditAdopted, EditObserved
@@ -20,10 +20,12 @@ BY = "import:edit"
 """Who adopts an edit where nobody was asked."""
 
 
-def said_of(events: Sequence[Recorded]) -> str:
+def said_of(recorded_events: Sequence[RecordedEvent]) -> str:
     """Return in words what became of an edit with these events."""
-    facts = [CODEC.decode(event) for event in events]
-    left = [said for fact in facts if isinstance(fact, EditAdopted) for said in fact.left]
+    events = [CODEC.decode(recorded) for recorded in recorded_events]
+    left = [
+        said for event in events if isinstance(event, EditAdopted) for said in event.left
+    ]
     return f"it was adopted, but not {'; '.join(left)}" if left else "it was adopted"
 
 
@@ -36,14 +38,14 @@ def edit_of(
     where there is none, or none that is not adopted yet.
     """
     edits: dict[int, EditObserved] = {}
-    for event in log.read_stream(stream):
-        if event.type not in (EditObserved.type, EditAdopted.type):
+    for recorded in log.read_stream(stream):
+        if recorded.type not in (EditObserved.type, EditAdopted.type):
             continue
-        fact = CODEC.decode(event)
-        if isinstance(fact, EditObserved) and fact.path.endswith(file):
-            edits[event.version] = fact
-        elif isinstance(fact, EditAdopted) and version is None:
-            edits.pop(fact.edit, None)
+        event = CODEC.decode(recorded)
+        if isinstance(event, EditObserved) and event.path.endswith(file):
+            edits[recorded.version] = event
+        elif isinstance(event, EditAdopted) and version is None:
+            edits.pop(event.edit, None)
     chosen = version if version is not None else max(edits, default=0)
     if chosen in edits:
         return chosen, edits[chosen]
@@ -78,12 +80,12 @@ def observed_edit(
 
 
 def adopt_latest(workspace: Service, sprint_id: str) -> str:
-    """Make facts of the latest observed edit of a sprint's file; say what became of it."""
+    """Make events of the latest observed edit of a sprint's file; say what became of it."""
     try:
-        edit, fact, base = observed_edit(workspace, sprint_id, None)
+        edit, event, base = observed_edit(workspace, sprint_id, None)
 
-        def decide(sprint: Sprint, at: str) -> list[Fact]:
-            return adopt_edit(sprint, edit=edit, observed=fact, base=base, by=BY, at=at)
+        def decide(sprint: Sprint, at: str) -> list[Event]:
+            return adopt_edit(sprint, edit=edit, observed=event, base=base, by=BY, at=at)
 
         events = workspace.act(sprint_id, decide, actor=BY, without={"refuse_edits"}).events
     except RefusedError as error:

@@ -14,13 +14,13 @@ from .state_file_port import Refreshed
 
 def edit_policy(sprint: Sprint) -> str:
     """Return what becomes of an edit of the sprint's file: `rules set --progress-edits`."""
-    return sprint.record.tracker.rules_at(sprint.version).progress_edits
+    return sprint.knowledge.tracker.rules_at(sprint.version).progress_edits
 
 
 def refresh(service: Service, stream: str) -> Refreshed:
     """Bring a stream's state files up to date, and keep what somebody else put there.
 
-    Where edits are adopted, what somebody else put there becomes facts at once.
+    Where edits are adopted, what somebody else put there becomes events at once.
     """
     with _catching_up(service, stream):
         refreshed = service.state_files.refresh(stream)
@@ -35,7 +35,7 @@ def refresh(service: Service, stream: str) -> Refreshed:
             problem = f"{refreshed.problem}; {said}"
             refreshed = again._replace(kept=refreshed.kept, problem=problem)
         sprint = service.sprint(sprint_id)
-        if sprint.record.tracker.is_empty:
+        if sprint.knowledge.tracker.is_empty:
             return refreshed
         return service.state_files.refresh_loop(sprint, refreshed)
 

@@ -62,11 +62,11 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
     match point.form:
         case "best":
             best = target_of(log, head)
-            version = iteration_end(head.record, best, version=head.version)
+            version = iteration_end(head.knowledge, best, version=head.version)
         case "version":
             version = point.number if point.number <= head.version else 0
         case "iter":
-            version = iteration_end(head.record, point.number, version=head.version)
+            version = iteration_end(head.knowledge, point.number, version=head.version)
         case "position":
             version = _last(log, stream, position=point.number)
         case _:

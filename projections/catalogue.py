@@ -1,4 +1,4 @@
-"""Which facts live in which stream, and what is read out of them."""
+"""Which events live in which stream, and what is read out of them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -6,26 +6,26 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from msgspec import structs
 
 from sprintlog.engine.log.codec import Codec, encode
-from sprintlog.engine.log.envelope import Draft
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.upcast import UPCASTS
 from sprintlog.engine.masking import mask_texts
-from sprintlog.engine.sprint.events import FACTS
-from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.events import EVENTS
+from sprintlog.engine.sprint.fold import Versioned, fold
 from sprintlog.engine.sprint.iterations.rollback import Interval
 from sprintlog.engine.sprint.state import sprint as sprints
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, Sprint
 from sprintlog.engine.sprint.state.times import normalise
 
 
-def _of_the_journal() -> tuple[type[Fact], ...]:
+def _of_the_journal() -> tuple[type[Event], ...]:
     # Imported when one is met: what is recorded of a sprint does not wait for it.
-    from sprintlog.engine.journal.events import JOURNAL_FACTS
+    from sprintlog.engine.journal.events import JOURNAL_EVENTS
 
-    return JOURNAL_FACTS
+    return JOURNAL_EVENTS
 
 
-CODEC = Codec(FACTS, UPCASTS, more=_of_the_journal)
+CODEC = Codec(EVENTS, UPCASTS, more=_of_the_journal)
 
 _SPRINT = "sprint/"
 
@@ -62,7 +62,7 @@ class Reading(NamedTuple, Generic[State]):
     stream: Callable[[str], str]
     begin: Callable[[str], State]
     """Gives the state before the first event."""
-    fold: Callable[[State, Iterable[Event], Sequence[Interval] | None], State]
+    fold: Callable[[State, Iterable[Versioned], Sequence[Interval] | None], State]
     rollbacks: Callable[[State], list[tuple[int, int]]]
     pack: Callable[[State], bytes]
     unpack: Callable[[bytes], State]
@@ -75,42 +75,42 @@ SPRINTS: Reading[Sprint] = Reading(
     stream=sprint_stream,
     begin=Sprint,
     fold=fold,
-    rollbacks=lambda sprint: sprint.record.rollbacks,
+    rollbacks=lambda sprint: sprint.knowledge.rollbacks,
     pack=sprints.pack,
     unpack=sprints.unpack,
     format=STATE_FORMAT,
 )
 
 
-def masked(fact: Fact) -> Fact:
-    """Return a fact with known tokens in its free texts masked."""
-    fields = structs.asdict(fact)
+def masked(event: Event) -> Event:
+    """Return an event with known tokens in its free texts masked."""
+    fields = structs.asdict(event)
     texts = mask_texts(fields)
-    return fact if texts == fields else structs.replace(fact, **texts)
+    return event if texts == fields else structs.replace(event, **texts)
 
 
-def draft(
-    fact: Fact,
+def new_event(
+    event: Event,
     *,
     at: str,
     actor: str,
     observed: bool = False,
     correlation_id: str | None = None,
     causation_id: str | None = None,
-) -> Draft:
-    """Return a fact as an event that the log can take.
+) -> NewEvent:
+    """Return an event as an event that the log can take.
 
     What came from a journal's file happened when that says, not when it was read.
     """
-    own = fact.own_time()
-    return Draft(
-        type=fact.type,
-        payload=encode(fact),
+    own = event.own_time()
+    return NewEvent(
+        type=event.type,
+        payload=encode(event),
         at=normalise(own) if own else at,
         actor=actor,
-        schema_version=fact.schema_version,
+        schema_version=event.schema_version,
         correlation_id=correlation_id,
         causation_id=causation_id,
         observed=observed,
-        payload_bytes_max=fact.payload_bytes_max,
+        payload_bytes_max=event.payload_bytes_max,
     )

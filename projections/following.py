@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from sprintlog.engine.log.chain import recorded
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 PAUSE_SECONDS = 0.1
@@ -13,7 +13,7 @@ PAUSES_PER_LOOK = 20
 
 def follow(
     log: SqliteLog, *, after: int, pause: Callable[[], None]
-) -> Iterator[list[Recorded]]:
+) -> Iterator[list[RecordedEvent]]:
     """Yield the events after a position, many at a time, and for ever what comes then.
 
     In between only the head file is read, 48 bytes, which takes no lock and holds up
@@ -32,6 +32,6 @@ def follow(
             log.check_head_file()
 
 
-def _pages(log: SqliteLog, after: int) -> Iterator[list[Recorded]]:
+def _pages(log: SqliteLog, after: int) -> Iterator[list[RecordedEvent]]:
     for rows in log.pages(after=after):
         yield [recorded(row) for row in rows]

@@ -10,8 +10,8 @@ from msgspec import structs
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
-from sprintlog.engine.log.envelope import Draft, Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
     ForkCreated,
     Place,
@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.plan.create import check_sprint_id
 
-from .catalogue import CODEC, draft, sprint_stream
+from .catalogue import CODEC, new_event, sprint_stream
 from .taking_place import free_place
 from .workspace import Outcome, Workspace
 
@@ -44,7 +44,7 @@ def fork(
     source = sprint_stream(source_id)
     if workspace.is_inside_append(source_id, version):
         raise RefusedError(
-            f"cannot fork from version {version}: it lies inside one append, whose facts "
+            f"cannot fork from version {version}: it lies inside one append, whose events "
             "belong together",
             hint="choose the version before or after that append (`sprintlog log`)",
             wish="fork",
@@ -57,9 +57,9 @@ def fork(
         return Outcome(workspace.sprint(name), [])
     if place is not None:
         free_place(workspace, name, place)
-    wanted.append(draft(created, at=workspace.now(), actor=actor))
+    wanted.append(new_event(created, at=workspace.now(), actor=actor))
     stream = sprint_stream(name)
-    events: list[Recorded] = []
+    events: list[RecordedEvent] = []
     for first in range(known, len(wanted), APPEND_EVENTS_MAX):
         batch = wanted[first : first + APPEND_EVENTS_MAX]
         events = workspace.log.append(stream, batch, expect=first).events
@@ -69,52 +69,54 @@ def fork(
 
 def _taken_over(
     workspace: Workspace, source: str, version: int, name: str, place: Place | None
-) -> Iterator[Draft]:
+) -> Iterator[NewEvent]:
     """Yield every event up to a version, what was rolled back and rollbacks among them.
 
     So each has the version here that it has there, and whatever names a version fits.
     """
-    for event in workspace.log.read_stream(source, until=version):
-        fact = CODEC.decode(event)
-        yield Draft(
-            type=event.type,
-            payload=_payload(event, fact, name, place),
-            at=event.at,
-            actor=event.actor,
-            schema_version=fact.schema_version,
-            causation_id=event.id,
-            observed=event.observed,
-            payload_bytes_max=fact.payload_bytes_max,
+    for recorded in workspace.log.read_stream(source, until=version):
+        event = CODEC.decode(recorded)
+        yield NewEvent(
+            type=recorded.type,
+            payload=_payload(recorded, event, name, place),
+            at=recorded.at,
+            actor=recorded.actor,
+            schema_version=event.schema_version,
+            causation_id=recorded.id,
+            observed=recorded.observed,
+            payload_bytes_max=event.payload_bytes_max,
         )
 
 
-def _payload(event: Recorded, fact: Fact, name: str, place: Place | None) -> bytes:
-    if isinstance(fact, SprintCompiled | SprintImported) and fact.document is not None:
-        document = dict(fact.document)
+def _payload(
+    recorded: RecordedEvent, event: Event, name: str, place: Place | None
+) -> bytes:
+    if isinstance(event, SprintCompiled | SprintImported) and event.document is not None:
+        document = dict(event.document)
         if "sprint-id" in document:
             document["sprint-id"] = name
-        fact = structs.replace(fact, document=document, place=place)
-        return draft(fact, at=event.at, actor=event.actor).payload
-    return CODEC.today(event) or b""
+        event = structs.replace(event, document=document, place=place)
+        return new_event(event, at=recorded.at, actor=recorded.actor).payload
+    return CODEC.today(recorded) or b""
 
 
 def _check_free(
-    workspace: Workspace, name: str, wanted: list[Draft], created: ForkCreated
+    workspace: Workspace, name: str, wanted: list[NewEvent], created: ForkCreated
 ) -> int:
     """Return how much of this fork is there already; raise over anything else."""
     stream = sprint_stream(name)
     version = 0
-    for event, draft_ in zip(
+    for recorded, draft_ in zip(
         workspace.log.read_stream(stream), [*wanted, None], strict=False
     ):
-        version = event.version
+        version = recorded.version
         if draft_ is None:
-            fact = CODEC.decode(event)
-            same = isinstance(fact, ForkCreated) and (
-                (fact.source, fact.version) == (created.source, created.version)
+            event = CODEC.decode(recorded)
+            same = isinstance(event, ForkCreated) and (
+                (event.source, event.version) == (created.source, created.version)
             )
         else:
-            same = event.causation_id == draft_.causation_id
+            same = recorded.causation_id == draft_.causation_id
         if not same:
             raise RefusedError(
                 f"there is a sprint {name} already",

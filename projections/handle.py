@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from sprintlog.engine.errors import BusyError, ConflictError
 from sprintlog.engine.log.append import check_expected, check_key
-from sprintlog.engine.log.envelope import Draft, Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import RequestReturned
 from sprintlog.engine.sprint.state.times import normalise
 
 from .acting import Acted, Envelope, MovedOnError, Service
-from .catalogue import State, draft
+from .catalogue import State, new_event
 from .middlewares import Action, Middlewares
 from .reading import Reader
 
@@ -26,7 +26,7 @@ def handle(
     service: Service,
     repository: Reader[State],
     name: str,
-    decide: Callable[[State, str], list[Fact]],
+    decide: Callable[[State, str], list[Event]],
     middlewares: Middlewares[State],
     envelope: Envelope,
 ) -> Acted[State]:
@@ -44,18 +44,18 @@ def handle(
         try:
             for check in middlewares.before:
                 check(action)
-            facts = decide(state, moment)
+            events = decide(state, moment)
             for complete in middlewares.after:
-                facts = complete(action, facts)
+                events = complete(action, events)
         except MovedOnError as moved:
             expect = expect + moved.events if isinstance(expect, int) else expect
             continue
-        if not facts:
+        if not events:
             return Acted(state, [])
         try:
             appended = service.log.append(
                 stream,
-                _drafts(facts, moment, envelope),
+                _drafts(events, moment, envelope),
                 expect=state.version,
                 key=envelope.get("key"),
                 key_digest=envelope.get("key_digest"),
@@ -75,7 +75,7 @@ def handle(
     )
 
 
-def _first_answer(log: Log, envelope: Envelope) -> list[Recorded]:
+def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:
     """Return what was recorded under the same key before."""
     key = envelope.get("key")
     first = log.find_key(key) if key is not None else []
@@ -84,16 +84,16 @@ def _first_answer(log: Log, envelope: Envelope) -> list[Recorded]:
     return first
 
 
-def _drafts(facts: list[Fact], moment: str, envelope: Envelope) -> list[Draft]:
+def _drafts(events: list[Event], moment: str, envelope: Envelope) -> list[NewEvent]:
     observed = envelope.get("observed", False)
     return [
-        draft(
-            fact,
+        new_event(
+            event,
             at=moment,
             actor=envelope.get("actor", "runtime"),
-            observed=observed and not isinstance(fact, RequestReturned),
+            observed=observed and not isinstance(event, RequestReturned),
             correlation_id=envelope.get("correlation_id"),
             causation_id=envelope.get("causation_id"),
         )
-        for fact in facts
+        for event in events
     ]

@@ -10,20 +10,20 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
-from sprintlog.engine.log.fact import Fact
-from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint.fold import Versioned, fold
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
 
 class Follower(Protocol):
-    """Whoever looks at the sprint after each fact."""
+    """Whoever looks at the sprint after each event."""
 
     def begin(self, sprint: Sprint) -> None:
-        """Take the sprint as it is before the first fact."""
+        """Take the sprint as it is before the first event."""
         ...
 
-    def seen(self, version: int, fact: Fact) -> None:
-        """Look at the sprint after a fact."""
+    def seen(self, version: int, event: Event) -> None:
+        """Look at the sprint after an event."""
         ...
 
     def keep(self) -> Any:
@@ -38,7 +38,7 @@ class Follower(Protocol):
 def follow(
     follower: Follower,
     sprint: Sprint,
-    events: Iterator[Event],
+    events: Iterator[Versioned],
     *,
     until: int,
     rollbacks: Sequence[tuple[int, int]],
@@ -64,10 +64,10 @@ def follow(
             kept, goes_back = None, targets[version] < version
             # A log that was handed in may name a target yet to come: that voids nothing.
             if goes_back:
-                record = sprint.record
+                knowledge = sprint.knowledge
                 sprint, kept = turns.back(sprint.id, targets[version])
-                # What was learned meanwhile stays: only the Plan goes back.
-                sprint.record = record
+                # What was learned meanwhile stays: only the plan goes back.
+                sprint.knowledge = knowledge
             fold(sprint, [event])
             if goes_back:
                 follower.went_back(version, sprint, kept)

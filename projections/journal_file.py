@@ -51,9 +51,9 @@ class JournalFile:
         """Tell that an imported journal is written in our layout at once."""
         return False
 
-    def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
+    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
-        self._workspace.observe_journal(fact, key=key)
+        self._workspace.observe_journal(event, key=key)
 
 
 def journal_file(workspace: FilesService) -> Refresher[Journal]:

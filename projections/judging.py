@@ -19,7 +19,7 @@ from sprintlog.engine.iterations.recommend import (
 from sprintlog.engine.iterations.select import Selection, describe, select
 from sprintlog.engine.iterations.target import is_setback, rollback_target
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER, Tracker
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import IterationEnded
 from sprintlog.engine.sprint.goal.settings import max_iterations
@@ -40,7 +40,7 @@ class Failure(NamedTuple):
 
     version: int
     at: str
-    fact: MeasurementFailed
+    event: MeasurementFailed
 
 
 class Judged:
@@ -50,12 +50,12 @@ class Judged:
         self.sprint = sprint
         self._log = log
         self._all: list[Judgement] | None = None
-        self._judge = Judge(sprint.record.tracker, self._by_version)
+        self._judge = Judge(sprint.knowledge.tracker, self._by_version)
 
     @property
     def tracker(self) -> Tracker:
         """Return what the sprint keeps of its iterations."""
-        return self.sprint.record.tracker
+        return self.sprint.knowledge.tracker
 
     @property
     def rules(self) -> RulesSet:
@@ -71,7 +71,7 @@ class Judged:
     @property
     def last(self) -> int | None:
         """Return the iteration measured last on the path, None without one."""
-        return last_measured(self.sprint.record, self.sprint.version)
+        return last_measured(self.sprint.knowledge, self.sprint.version)
 
     def baseline(self) -> Judgement | None:
         """Return the judgement of iteration 0, None when it was not captured."""
@@ -104,7 +104,7 @@ class Judged:
         best = self.tracker.best
         if best is None:
             return None
-        stretches = path(self.sprint.record.rollbacks, self.sprint.version)
+        stretches = path(self.sprint.knowledge.rollbacks, self.sprint.version)
         # The first look is enough for nearly all, and reads no chain.
         if lies_on(stretches, best.version) or best.number not in self.off_path():
             return self._judge.best()
@@ -127,7 +127,7 @@ class Judged:
             return recommend_asking(unmeasured, why)
         last, most = self.last, max_iterations(self.sprint.plan.document)
         if last is None and most is not None and is_used_up(self.sprint):
-            return recommend_end(self.sprint.record.iteration_max, most)
+            return recommend_end(self.sprint.knowledge.iteration_max, most)
         if last is None:
             raise RefusedError(
                 f"there is nothing to decide on: no iteration of sprint {self.sprint.id} "
@@ -144,7 +144,7 @@ class Judged:
             self.best_in_force(),
             self.rules,
             max_iterations=max_iterations(self.sprint.plan.document),
-            begun=self.sprint.record.iteration_max,
+            begun=self.sprint.knowledge.iteration_max,
             find_target=lambda: self._target(number),
         )
 
@@ -213,32 +213,32 @@ class Judged:
         rows = self._log.scan(stream, until=until, only=MeasurementFailed.type)
         measured = {entry.number for entry in self.tracker.measured}
         return {
-            fact.number: Failure(version, at, fact)
-            for version, at, fact in CODEC.facts_of(rows)
-            if isinstance(fact, MeasurementFailed) and fact.number not in measured
+            event.number: Failure(version, at, event)
+            for version, at, event in CODEC.events_of_rows(rows)
+            if isinstance(event, MeasurementFailed) and event.number not in measured
         }
 
     def summaries(self) -> dict[int, str]:
         """Return what was said at the end of iterations, by their numbers."""
         stream, until = sprint_stream(self.sprint.id), self.sprint.version
         rows = self._log.scan(stream, until=until, only=IterationEnded.type)
-        facts = [fact for _, _, fact in CODEC.facts_of(rows)]
+        events = [event for _, _, event in CODEC.events_of_rows(rows)]
         return {
-            fact.number: fact.summary
-            for fact in facts
-            if isinstance(fact, IterationEnded) and fact.summary
+            event.number: event.summary
+            for event in events
+            if isinstance(event, IterationEnded) and event.summary
         }
 
-    def _by_version(self, version: int) -> tuple[str, Fact]:
+    def _by_version(self, version: int) -> tuple[str, Event]:
         stream = sprint_stream(self.sprint.id)
         rows = self._log.scan(stream, after=version - 1, until=version)
-        for _, at, fact in CODEC.facts_of(rows):
-            return at, fact
+        for _, at, event in CODEC.events_of_rows(rows):
+            return at, event
         raise NotFoundError(f"sprint {self.sprint.id} has no version {version}")
 
     def _in_one_scan(self) -> Fetch:
         stream = sprint_stream(self.sprint.id)
         until = self.sprint.version
         rows = self._log.scan(stream, until=until, only=IterationMeasured.type)
-        known = {version: (at, fact) for version, at, fact in CODEC.facts_of(rows)}
+        known = {version: (at, event) for version, at, event in CODEC.events_of_rows(rows)}
         return lambda version: known.get(version) or self._by_version(version)

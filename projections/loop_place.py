@@ -18,7 +18,7 @@ def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
     Those of a loop that was given a name, or whose folder somebody made; in the work tree
     that has the sprint's other file.
     """
-    tracker, place = sprint.record.tracker, sprint.plan.place
+    tracker, place = sprint.knowledge.tracker, sprint.plan.place
     if place is None or place.worktree != workspace.location.worktree:
         return None
     if tracker.is_empty:
@@ -58,7 +58,7 @@ def owner(workspace: FilesService, loop_id: str) -> str | None:
         return found[0].id if found else None
 
     def rank(sprint: Sprint) -> tuple[bool, bool, int]:
-        version = sprint.record.tracker.baseline_version
+        version = sprint.knowledge.tracker.baseline_version
         stream = sprint_stream(sprint.id)
         events = workspace.log.read_stream(stream, after=version - 1, until=version)
         position = next((event.position for event in events if version), 0)
@@ -71,5 +71,5 @@ def owner(workspace: FilesService, loop_id: str) -> str | None:
 
 
 def _given(sprint: Sprint) -> str | None:
-    baseline = sprint.record.tracker.baseline
+    baseline = sprint.knowledge.tracker.baseline
     return baseline.loop_id if baseline is not None else None

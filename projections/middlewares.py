@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.iterations.events import REFUSE
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import GateStarted, SprintStarted
 from sprintlog.engine.sprint.queue.returns import with_returns
 from sprintlog.engine.sprint.state import moments
@@ -37,7 +37,7 @@ class Action(NamedTuple, Generic[State]):
 
 
 Before = Callable[[Action[State]], None]
-After = Callable[[Action[State], list[Fact]], list[Fact]]
+After = Callable[[Action[State], list[Event]], list[Event]]
 
 
 class Middlewares(NamedTuple, Generic[State]):
@@ -46,7 +46,7 @@ class Middlewares(NamedTuple, Generic[State]):
     before: tuple[Before[State], ...]
     """Before anything is decided."""
     after: tuple[After[State], ...]
-    """From the facts that were decided on to those that are appended."""
+    """From the events that were decided on to those that are appended."""
 
     def without(self, left_out: Collection[Skippable]) -> Self:
         """Return the same steps but for some of them."""
@@ -79,33 +79,33 @@ def refuse_edits(action: Action[Sprint]) -> None:
         raise RefusedError(
             f"{found.problem}: nothing is recorded while it is so",
             hint="`sprintlog rebuild` keeps their version and writes ours; "
-            "`sprintlog adopt` then makes facts of it",
+            "`sprintlog adopt` then makes events of it",
             file=found.path,
             sprint=action.state.id,
         )
 
 
-def return_requests(action: Action[Sprint], facts: list[Fact]) -> list[Fact]:
-    """Add what the facts bring back of the operator queue."""
-    return with_returns(action.state, facts, at=action.at)
+def return_requests(action: Action[Sprint], events: list[Event]) -> list[Event]:
+    """Add what the events bring back of the operator queue."""
+    return with_returns(action.state, events, at=action.at)
 
 
-def check_moment(action: Action[Sprint], facts: list[Fact]) -> list[Fact]:
+def check_moment(action: Action[Sprint], events: list[Event]) -> list[Event]:
     """Ask a person again who says that something happened before what came first.
 
     A clock may go backwards.
     """
     if action.envelope.get("at") is not None and not action.envelope.get("observed"):
-        moments.check_moment(action.state, facts, action.at)
-    return facts
+        moments.check_moment(action.state, events, action.at)
+    return events
 
 
-def check_worktree(action: Action[Sprint], facts: list[Fact]) -> list[Fact]:
+def check_worktree(action: Action[Sprint], events: list[Event]) -> list[Event]:
     """Run no gate in a work tree that is not the one the sprint works in."""
     sprint, place = action.state, action.state.plan.place
     if place is None or place.worktree == action.service.location.worktree:
-        return facts
-    if any(isinstance(fact, GateStarted) for fact in facts):
+        return events
+    if any(isinstance(event, GateStarted) for event in events):
         raise RefusedError(
             f"sprint {sprint.id} works in the work tree {place.worktree or 'main'}: its "
             "gate would check other files here",
@@ -113,59 +113,59 @@ def check_worktree(action: Action[Sprint], facts: list[Fact]) -> list[Fact]:
             sprint=sprint.id,
             wish="gate",
         )
-    return facts
+    return events
 
 
-def take_over(action: Action[Sprint], facts: list[Fact]) -> list[Fact]:
+def take_over(action: Action[Sprint], events: list[Event]) -> list[Event]:
     """Let a sprint that starts take over what earlier ones deferred to the next one."""
-    if any(isinstance(fact, SprintStarted) for fact in facts):
+    if any(isinstance(event, SprintStarted) for event in events):
         actor = action.envelope.get("actor", "runtime")
         service, sprint_id = action.service, action.state.id
         if taken := take_over_all(service, sprint_id, at=action.at, actor=actor):
             raise MovedOnError(taken)
-    return facts
+    return events
 
 
-def give_place(action: Action[Sprint], facts: list[Fact]) -> list[Fact]:
+def give_place(action: Action[Sprint], events: list[Event]) -> list[Event]:
     """See that no other sprint's file is where this one's will be written."""
-    take_place(action.service, action.state, facts)
-    return facts
+    take_place(action.service, action.state, events)
+    return events
 
 
-def mask(action: Action[State], facts: list[Fact]) -> list[Fact]:
+def mask(action: Action[State], events: list[Event]) -> list[Event]:
     """Mask tokens in free texts; whole documents never are."""
     if action.envelope.get("masks", True):
-        return [masked(fact) for fact in facts]
-    return facts
+        return [masked(event) for event in events]
+    return events
 
 
-def open_journal(action: "Action[Journal]", facts: list[Fact]) -> list[Fact]:
-    """Let the first fact open the journal, in this work tree."""
+def open_journal(action: "Action[Journal]", events: list[Event]) -> list[Event]:
+    """Let the first event open the journal, in this work tree."""
     # Imported here, and below: what is recorded of a sprint does not wait for it.
     from sprintlog.engine.journal import rules
     from sprintlog.engine.journal.events import JournalOpened
 
-    if action.state.exists or not facts:
-        return facts
-    if not isinstance(facts[0], JournalOpened):
-        facts = [*rules.open_journal(action.state, at=action.at), *facts]
-    first = facts[0]
+    if action.state.exists or not events:
+        return events
+    if not isinstance(events[0], JournalOpened):
+        events = [*rules.open_journal(action.state, at=action.at), *events]
+    first = events[0]
     assert isinstance(first, JournalOpened)
     place = action.service.journal_place or first.place
     worktree = action.service.location.worktree
-    return [replace(first, worktree=worktree, place=place), *facts[1:]]
+    return [replace(first, worktree=worktree, place=place), *events[1:]]
 
 
-def refuse_strangers(action: "Action[Journal]", facts: list[Fact]) -> list[Fact]:
+def refuse_strangers(action: "Action[Journal]", events: list[Event]) -> list[Event]:
     """Begin no journal where another tool has a file."""
     from sprintlog.engine.journal.events import JournalMoved, JournalOpened
     from sprintlog.engine.journal.intake.strangers import check_no_stranger
 
-    if facts and isinstance(first := facts[0], JournalOpened | JournalMoved):
+    if events and isinstance(first := events[0], JournalOpened | JournalMoved):
         theirs = action.service.state_files.foreign(first.place)
         if theirs is not None:
             check_no_stranger(theirs, first.place)
-    return facts
+    return events
 
 
 ON_SPRINTS: Middlewares[Sprint] = Middlewares(

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.iterations.rollback import lies_on, path
@@ -17,7 +17,7 @@ from .checkpoints import EVERY, Checkpoints
 if TYPE_CHECKING:
     from .history import Follower
 
-Kind = TypeVar("Kind", bound=Fact)
+Kind = TypeVar("Kind", bound=Event)
 
 
 class Stretch(NamedTuple):
@@ -52,13 +52,15 @@ class Reader(Generic[State]):
         self._known[name] = state
         return state
 
-    def take(self, state: State, events: list[Recorded]) -> State:
+    def take(self, state: State, recorded_events: list[RecordedEvent]) -> State:
         """Return a state carried over events just appended, not reading them again."""
-        if any(event.type == RolledBack.type for event in events):
+        if any(event.type == RolledBack.type for event in recorded_events):
             self._known.pop(state.id, None)
         else:
-            facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
-            self._known[state.id] = self.reading.fold(state, facts, None)
+            events = [
+                (event.version, event.at, CODEC.decode(event)) for event in recorded_events
+            ]
+            self._known[state.id] = self.reading.fold(state, events, None)
         return self.current(state.id)
 
     def at_head(self, name: str) -> State:
@@ -86,7 +88,7 @@ class Reader(Generic[State]):
         live = path(self.rollbacks(name, last), last)
         state = self._checkpoint(name, last, live)
         tail = self._log.scan(stream, after=state.version, until=last)
-        return self.reading.fold(state, CODEC.facts_of(tail), live)
+        return self.reading.fold(state, CODEC.events_of_rows(tail), live)
 
     def from_nothing(self, name: str) -> State:
         """Return the state as the log has it now, without any checkpoint."""
@@ -107,7 +109,7 @@ class Reader(Generic[State]):
                 state = self.reading.begin(name)
             live = path([r for r in rollbacks if r[0] <= version], version)
             rows = self._log.scan(stream, after=state.version, until=version)
-            yield self.reading.fold(state, CODEC.facts_of(rows), live)
+            yield self.reading.fold(state, CODEC.events_of_rows(rows), live)
 
     def catch_up(self, state: State) -> State:
         """Return a state brought to the head; the given one is used up.
@@ -118,21 +120,23 @@ class Reader(Generic[State]):
         tail = list(self._log.scan(stream, after=state.version))
         if any(row[2] == RolledBack.type for row in tail):
             return self.at_version(state.id, None)
-        return self.reading.fold(state, CODEC.facts_of(tail), None)
+        return self.reading.fold(state, CODEC.events_of_rows(tail), None)
 
     def version(self, name: str) -> int:
         """Return the last version of a stream; 0 when it does not exist."""
         return self._log.version(self.reading.stream(name))
 
-    def versions_of(self, name: str, kind: type[Fact]) -> set[int]:
-        """Return the versions of a stream at which a kind of fact happened."""
+    def versions_of(self, name: str, kind: type[Event]) -> set[int]:
+        """Return the versions of a stream at which a kind of event happened."""
         rows = self._log.scan(self.reading.stream(name), only=kind.type)
         return {version for version, *_ in rows}
 
-    def facts(self, name: str, kind: type[Kind]) -> list[Kind]:
-        """Return all facts of one kind in a stream, in order."""
+    def events(self, name: str, kind: type[Kind]) -> list[Kind]:
+        """Return all events of one kind in a stream, in order."""
         rows = self._log.scan(self.reading.stream(name), only=kind.type)
-        return [fact for _, _, fact in CODEC.facts_of(rows) if isinstance(fact, kind)]
+        return [
+            event for _, _, event in CODEC.events_of_rows(rows) if isinstance(event, kind)
+        ]
 
     def rollbacks(self, name: str, until: int) -> list[tuple[int, int]]:
         """Return version and target of every rollback up to a version, in order."""
@@ -178,11 +182,11 @@ class Reader(Generic[State]):
         rows = self._log.scan(
             self.reading.stream(begin.id), after=begin.version, until=last
         )
-        facts = CODEC.facts_of(rows)
+        events = CODEC.events_of_rows(rows)
         # Imported here: only who asks about the past follows it.
         from .history import follow
 
-        follow(follower, begin, facts, until=last, rollbacks=rollbacks)
+        follow(follower, begin, events, until=last, rollbacks=rollbacks)
 
     def save(self, state: State) -> None:
         """Keep the state when its stream has grown enough since the last one kept."""
@@ -209,7 +213,7 @@ class Reader(Generic[State]):
     def _scan_rollbacks(self, stream: str, after: int, until: int) -> list[tuple[int, int]]:
         rows = self._log.scan(stream, after=after, until=until, only=RolledBack.type)
         return [
-            (version, fact.to)
-            for version, _, fact in CODEC.facts_of(rows)
-            if isinstance(fact, RolledBack)
+            (version, event.to)
+            for version, _, event in CODEC.events_of_rows(rows)
+            if isinstance(event, RolledBack)
         ]

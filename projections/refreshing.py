@@ -66,7 +66,7 @@ class Projected(Protocol[State]):
         """
         ...
 
-    def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
+    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
         ...
 
@@ -186,8 +186,8 @@ class Refresher(Generic[State]):
         return kept
 
     def _last_observed(self, name: str, path: str) -> str | None:
-        facts = self._reader.facts(name, EditObserved)
-        digests = [fact.digest for fact in facts if fact.path == path]
+        events = self._reader.events(name, EditObserved)
+        digests = [event.digest for event in events if event.path == path]
         return digests[-1] if digests else None
 
     def _write(self, name: str, path: str, seen: Seen, kept: str | None) -> Refreshed:
@@ -241,15 +241,15 @@ class Refresher(Generic[State]):
             changes = self._changes(name, since, seen.content or b"", path)
         except InvalidInputError as error:
             problem = str(error)
-        fact = EditObserved(
+        event = EditObserved(
             path, seen.digest.hex(), kept, since, mask_all(changes), mask_all(problem)
         )
-        if len(encode(fact)) > fact.payload_bytes_max:
+        if len(encode(event)) > event.payload_bytes_max:
             problem = "the difference is too large to be recorded; the copy has it"
-            fact = replace(fact, changes=None, problem=problem)
+            event = replace(event, changes=None, problem=problem)
         # A crash before our file stands there must not record the same edit twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
-        self._projected.observe(name, fact, key=key)
+        self._projected.observe(name, event, key=key)
         return kept
 
     def _changes(

@@ -52,22 +52,22 @@ def plan_for(
 
 def plan_of(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Plan:
     """Return the plan that a restore was begun with."""
-    before = store.read(restore.fact.before)
+    before = store.read(restore.event.before)
     return plan_for(workspace, store, sprint, wish_of(restore), before)
 
 
 def way_back(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Plan:
     """Return how to get from what a restore made to what stood there before."""
     made = plan_of(workspace, store, sprint, restore)
-    return reverse(made, store.read(restore.fact.before))
+    return reverse(made, store.read(restore.event.before))
 
 
 def taken_back(sprint: Sprint, wish: Wish) -> list[Restore]:
     """Return the restore that a wish takes back, if it does."""
-    return [r for r in sprint.record.restored if r.version == wish.undoes]
+    return [r for r in sprint.knowledge.restored if r.version == wish.undoes]
 
 
 def wish_of(restore: Restore) -> Wish:
     """Return what a restore was begun for."""
-    fact = restore.fact
-    return Wish(*(getattr(fact, name) for name in Wish._fields))
+    event = restore.event
+    return Wish(*(getattr(event, name) for name in Wish._fields))

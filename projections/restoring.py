@@ -19,7 +19,7 @@ from sprintlog.engine.adapters.snapshots.plan import Plan, needed, plan
 from sprintlog.engine.adapters.snapshots.store import SEE, Store
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.iterations.events import ArtifactsApplied
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
     BEFORE_RESTORE,
     FilesRestored,
@@ -46,12 +46,12 @@ from .snapshotting import (
     shown,
     store_of,
     take_tree,
-    taken_fact,
+    taken_event,
 )
 
 KEPT = "kept"
 
-RollBack = Callable[[Sprint], list[Fact]]
+RollBack = Callable[[Sprint], list[Event]]
 
 
 class Restored(NamedTuple):
@@ -144,12 +144,12 @@ def in_place(
                 undoes=wish.undoes,
             )
 
-            def decide(sprint: Sprint, at: str) -> list[Fact]:
+            def decide(sprint: Sprint, at: str) -> list[Event]:
                 state = roll_back(sprint) if roll_back is not None else []
                 if not is_worth_it:
                     return state
                 number = current_iteration(sprint)
-                before = taken_fact(workspace, taken, number, BEFORE_RESTORE)
+                before = taken_event(workspace, taken, number, BEFORE_RESTORE)
                 return start_restore(sprint, before=before, restore=started, rollback=state)
 
             outcome = workspace.act(
@@ -236,7 +236,7 @@ def give_up(
     done = []
     with store.lock():
         sprint = workspace.sprint(sprint_id)
-        own = [r for r in sprint.record.restoring if _is_here(workspace, r)]
+        own = [r for r in sprint.knowledge.restoring if _is_here(workspace, r)]
         if not own:
             raise NotFoundError(f"sprint {sprint_id} has no restore that was cut short")
         for restore in reversed(own):
@@ -252,7 +252,7 @@ def give_up(
     return done
 
 
-def _give_up(sprint: Sprint, at: str, *, ended: FilesRestored) -> list[Fact]:
+def _give_up(sprint: Sprint, at: str, *, ended: FilesRestored) -> list[Event]:
     return give_restore_up(sprint, ended=ended)
 
 
@@ -269,7 +269,7 @@ def _put_back(workspace: Service, store: Store, sprint: Sprint, restore: Restore
 
 def is_unfinished(workspace: Service, sprint: Sprint) -> bool:
     """Tell whether a restore into this work tree began and did not end."""
-    return any(_is_here(workspace, restore) for restore in sprint.record.restoring)
+    return any(_is_here(workspace, restore) for restore in sprint.knowledge.restoring)
 
 
 class _Ended(NamedTuple):
@@ -286,7 +286,7 @@ def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> lis
     done = []
     sprint = workspace.sprint(sprint_id)
     loop_id = Judged(workspace.log, sprint).loop_id
-    for restore in list(sprint.record.restoring):
+    for restore in list(sprint.knowledge.restoring):
         if not _is_here(workspace, restore):
             continue
         lost = None
@@ -296,27 +296,29 @@ def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> lis
             # The log came from elsewhere, or the store is lost: nobody ever can.
             lost = error.message
             placed = Placed(0, 0, [], [LeftOut("", lost)])
-            facts = _ended(restore, (), placed, loop_id)
+            events = _ended(restore, (), placed, loop_id)
         else:
             with store.blobs() as blob:
                 root = workspace.location.root
                 placed = place(root, made, blob, keep_in=store.folder / KEPT)
-            facts = _ended(restore, made.meant, placed, loop_id)
-        end = partial(_end, facts=facts)
+            events = _ended(restore, made.meant, placed, loop_id)
+        end = partial(_end, events=events)
         outcome = workspace.act(sprint_id, end, without={"finish_restores"}, actor=actor)
         done.append(_Ended(placed, len(outcome.events), lost))
     return done
 
 
-def _end(sprint: Sprint, at: str, *, facts: tuple[FilesRestored, list[Fact]]) -> list[Fact]:
-    return end_restore(sprint, ended=facts[0], more=facts[1])
+def _end(
+    sprint: Sprint, at: str, *, events: tuple[FilesRestored, list[Event]]
+) -> list[Event]:
+    return end_restore(sprint, ended=events[0], more=events[1])
 
 
 def _ended(
     restore: Restore, meant: Sequence[str], placed: Placed, loop_id: str
-) -> tuple[FilesRestored, list[Fact]]:
+) -> tuple[FilesRestored, list[Event]]:
     """Return what is recorded at the end of a restore."""
-    fact = restore.fact
+    event = restore.event
     left = {path for path, _ in placed.skipped}
     ended = FilesRestored(
         restore.version,
@@ -328,17 +330,17 @@ def _ended(
     )
     if not meant:
         return ended, []
-    copied = [path.removeprefix(f"{fact.into}/") for path in meant if path not in left]
+    copied = [path.removeprefix(f"{event.into}/") for path in meant if path not in left]
     applied = ArtifactsApplied(
-        artifacts_path(loop_id, fact.iteration or 0),
-        f"{fact.into}/",
+        artifacts_path(loop_id, event.iteration or 0),
+        f"{event.into}/",
         tuple(shown(path) for path in copied),
     )
     return ended, [applied]
 
 
 def _is_here(workspace: Service, restore: Restore) -> bool:
-    return restore.fact.worktree == workspace.location.worktree
+    return restore.event.worktree == workspace.location.worktree
 
 
 def _check_meant(snapshot: Snapshot, paths: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import Injection
 from sprintlog.engine.sprint.iterations.rollback import iteration_end
@@ -46,7 +46,7 @@ class Wanted(NamedTuple):
     """Stands in one of the event's texts, in capitals or not."""
     range: Range = Range()
 
-    def fits(self, event: Recorded) -> bool:
+    def fits(self, event: RecordedEvent) -> bool:
         """Tell whether an event is wanted; raise `UnreadableError` where none can tell."""
         if self.types and not _any_fits(self.types, event.type):
             return False
@@ -64,18 +64,18 @@ class Wanted(NamedTuple):
             self.text is None or _says(data, self.text.casefold())
         )
 
-    def _is_in_time(self, event: Recorded) -> bool:
+    def _is_in_time(self, event: RecordedEvent) -> bool:
         since, until = self.range.since, self.range.until
         if since is None and until is None:
             return True
         at = parse(event.at)
         return (since is None or at >= since) and (until is None or at <= until)
 
-    def _is_about(self, event: Recorded, data: Any, phase: str) -> bool:
+    def _is_about(self, recorded: RecordedEvent, data: Any, phase: str) -> bool:
         about = [data["phase"]] if isinstance(data.get("phase"), str) else []
         if "nodes" in data:
-            fact = CODEC.decode(event)
-            about = addresses(fact) if isinstance(fact, Injection) else []
+            event = CODEC.decode(recorded)
+            about = addresses(event) if isinstance(event, Injection) else []
         return any(found == phase or found.startswith(f"{phase}/") for found in about)
 
 
@@ -132,8 +132,8 @@ def _place(
     if not is_first:
         return version_at(workspace.log, stream, head, point)
     if point.form == "iter" and isinstance(head, Sprint):
-        iteration_end(head.record, point.number, version=head.version)
-        return dict(head.record.iterations).get(point.number, 1)
+        iteration_end(head.knowledge, point.number, version=head.version)
+        return dict(head.knowledge.iterations).get(point.number, 1)
     if point.form == "position":
         before = point._replace(number=point.number - 1)
         return _versions_until(workspace.log, stream, before.number) + 1
@@ -151,7 +151,7 @@ def _versions_until(log: Log, stream: str, position: int) -> int:
 
 def select(
     log: Log, stream: str | None, wanted: Wanted, *, reverse: bool = False
-) -> Iterator[Recorded]:
+) -> Iterator[RecordedEvent]:
     """Yield the wanted events of a stream, or of the whole log, in order or backwards."""
     found = _read(log, stream, wanted.range, reverse=reverse)
     return filter(wanted.fits, found)
@@ -159,7 +159,7 @@ def select(
 
 def _read(
     log: Log, stream: str | None, range_: Range, *, reverse: bool
-) -> Iterator[Recorded]:
+) -> Iterator[RecordedEvent]:
     end = log.head().position if stream is None else log.version(stream)
     last = end if range_.last is None else min(range_.last, end)
     if not reverse:
@@ -171,7 +171,9 @@ def _read(
         last = first - 1
 
 
-def _between(log: Log, stream: str | None, first: int, last: int) -> Iterator[Recorded]:
+def _between(
+    log: Log, stream: str | None, first: int, last: int
+) -> Iterator[RecordedEvent]:
     if stream is None:
         return log.read(after=first - 1, until=last)
     return log.read_stream(stream, after=first - 1, until=last)

@@ -13,7 +13,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Clock, Entropy
 from sprintlog.engine.log.stores.sqlite.store import WAIT, SqliteLog
 from sprintlog.engine.log.stores.waiting import Wait
@@ -185,7 +185,7 @@ class Workspace:
         without: Collection[Skippable] = (),
         **envelope: Unpack[Envelope],
     ) -> "Acted[Journal]":
-        """Do the same with the journal; its first fact opens it, in this work tree."""
+        """Do the same with the journal; its first event opens it, in this work tree."""
         steps = ON_THE_JOURNAL.without(without)
         return handle(self, self.journals, JOURNAL, decide, steps, envelope)
 
@@ -194,7 +194,7 @@ class Workspace:
 
         Where one cannot be finished who is to be told is told.
         """
-        if not sprint.record.restoring:
+        if not sprint.knowledge.restoring:
             return 0
         # Imported here: almost never is there one.
         from .restoring import finish_restores, is_unfinished
@@ -206,26 +206,26 @@ class Workspace:
             self.tell(problem)
         return events
 
-    def observe(self, sprint_id: str, fact: EditObserved, *, key: str) -> None:
+    def observe(self, sprint_id: str, event: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
         self.act(
             sprint_id,
-            lambda sprint, at: [fact],
+            lambda sprint, at: [event],
             key=key,
-            key_digest=bytes.fromhex(fact.digest),
+            key_digest=bytes.fromhex(event.digest),
             # The lock of state files is held here, which who restores files takes last.
             without={"finish_restores", "refuse_edits"},
         )
 
-    def observe_journal(self, fact: EditObserved, *, key: str) -> None:
+    def observe_journal(self, event: EditObserved, *, key: str) -> None:
         """Record an edit of the journal's file, once under this key."""
-        digest = bytes.fromhex(fact.digest)
-        self.act_on_journal(lambda journal, at: [fact], key=key, key_digest=digest)
+        digest = bytes.fromhex(event.digest)
+        self.act_on_journal(lambda journal, at: [event], key=key, key_digest=digest)
 
     def refresh(self, sprint_id: str) -> Refreshed:
         """Bring a sprint's state files up to date, and keep what somebody else put there.
 
-        Where edits are adopted, what somebody else put there becomes facts at once.
+        Where edits are adopted, what somebody else put there becomes events at once.
         """
         return after_commit.refresh(self, sprint_stream(sprint_id))
 
@@ -320,9 +320,9 @@ class Workspace:
 
     def moved_back(self, sprint: Sprint) -> str | None:
         """Return when a sprint was rolled back last, None when it never was."""
-        if not sprint.record.rollbacks:
+        if not sprint.knowledge.rollbacks:
             return None
-        stream, (last, _) = sprint_stream(sprint.id), sprint.record.rollbacks[-1]
+        stream, (last, _) = sprint_stream(sprint.id), sprint.knowledge.rollbacks[-1]
         return next(self.log.read_stream(stream, after=last - 1, until=last)).at
 
     def standing(self, at: str | None) -> dict[str, Sprint]:
@@ -333,14 +333,14 @@ class Workspace:
                 found[name] = self.sprint(name, at=at)
         return found
 
-    def events(self, sprint_id: str | None = None) -> Iterator[Recorded]:
+    def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
         """Yield the events of one sprint, or of the whole log."""
         if sprint_id is None:
             return self.log.read()
         return self.log.read_stream(sprint_stream(sprint_id))
 
     def is_inside_append(self, sprint_id: str, version: int) -> bool:
-        """Tell whether facts of the same append follow this version."""
+        """Tell whether events of the same append follow this version."""
         stream = sprint_stream(sprint_id)
         found = self.log.read_stream(stream, after=version - 1, until=version)
         return any(event.remaining for event in found)

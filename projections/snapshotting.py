@@ -15,7 +15,7 @@ from sprintlog.engine.adapters.snapshots.entries import LeftOut, Snapshot
 from sprintlog.engine.adapters.snapshots.plan import lies_in, meant
 from sprintlog.engine.adapters.snapshots.store import FILES, Store
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import (
     FileLeft,
@@ -42,7 +42,7 @@ from .own_paths import kept_out
 
 FOLDER = "snapshots"
 NAMED_MAX = 100
-"""How many paths a fact names; the store names the others."""
+"""How many paths an event names; the store names the others."""
 
 
 class Difference(NamedTuple):
@@ -70,10 +70,10 @@ def take_and_record(
     """Take a snapshot for the iteration that a sprint is in, and record it."""
     with kept_files(
         workspace, sprint_id, store, limits=limits, patterns=patterns, at=envelope.get("at")
-    ) as (taken, fact_for):
+    ) as (taken, event_for):
         outcome = workspace.act(
             sprint_id,
-            lambda sprint, at: take_snapshot(sprint, taken=fact_for(sprint)),
+            lambda sprint, at: take_snapshot(sprint, taken=event_for(sprint)),
             **envelope,
         )
         return outcome, taken
@@ -89,7 +89,7 @@ def kept_files(
     patterns: Sequence[str] = (),
     at: str | None = None,
 ) -> Iterator[tuple[Taken, Callable[[Sprint], SnapshotTaken]]]:
-    """Give a snapshot and what makes its fact, to record it while this is held.
+    """Give a snapshot and what makes its event, to record it while this is held.
 
     One that is not recorded then is let go again.
     """
@@ -97,9 +97,9 @@ def kept_files(
         workspace.finish_restores(workspace.sprint(sprint_id))
         taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
 
-        def fact_for(sprint: Sprint) -> SnapshotTaken:
+        def event_for(sprint: Sprint) -> SnapshotTaken:
             number = current_iteration(sprint)
-            return taken_fact(
+            return taken_event(
                 workspace,
                 taken,
                 number,
@@ -107,9 +107,9 @@ def kept_files(
             )
 
         try:
-            yield taken, fact_for
+            yield taken, event_for
         finally:
-            held = workspace.sprint(sprint_id).record.snapshots
+            held = workspace.sprint(sprint_id).knowledge.snapshots
             if all(one.snapshot != taken.commit for one in held):
                 store.drop([taken.commit])
 
@@ -137,10 +137,10 @@ def take_tree(
     )
 
 
-def taken_fact(
+def taken_event(
     workspace: Service, taken: Taken, iteration: int, purpose: str
 ) -> SnapshotTaken:
-    """Return the fact that a snapshot was taken."""
+    """Return the event that a snapshot was taken."""
     return SnapshotTaken(
         taken.commit,
         iteration,
@@ -156,7 +156,7 @@ def taken_fact(
 
 
 def files_left(left: Sequence[LeftOut]) -> tuple[FileLeft, ...]:
-    """Return what was left out as a fact says it."""
+    """Return what was left out as an event says it."""
     return tuple(FileLeft(shown(path), reason) for path, reason in left[:NAMED_MAX])
 
 
@@ -261,7 +261,7 @@ def prune(
         known = {
             held.snapshot
             for name in workspace.sprints()
-            for held in workspace.sprint(name).record.snapshots
+            for held in workspace.sprint(name).knowledge.snapshots
         }
         store.hold(known)
         store.drop([commit for commit in store.snapshots() if commit not in known])
@@ -269,7 +269,7 @@ def prune(
         return outcome, before - store.bytes_used()
 
 
-def _prune(log: Log, sprint: Sprint, at: str, *, keep: int) -> list[Fact]:
+def _prune(log: Log, sprint: Sprint, at: str, *, keep: int) -> list[Event]:
     # Imported here: exact numbers are needed by no other snapshot.
     from .judging import Judged
 
@@ -279,5 +279,5 @@ def _prune(log: Log, sprint: Sprint, at: str, *, keep: int) -> list[Fact]:
 
 def pruned(outcome: Outcome) -> tuple[str, ...]:
     """Return the snapshots that an outcome let go."""
-    facts = map(CODEC.decode, outcome.events)
-    return tuple(x for f in facts if isinstance(f, SnapshotsPruned) for x in f.snapshots)
+    events = map(CODEC.decode, outcome.events)
+    return tuple(x for f in events if isinstance(f, SnapshotsPruned) for x in f.snapshots)

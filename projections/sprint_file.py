@@ -61,17 +61,17 @@ class SprintFile:
 
     def stands_as_imported(self, state: Sprint, since: int | None) -> bool:
         """Tell whether nothing of ours came after the file at hand, which was imported."""
-        record = state.record
+        knowledge = state.knowledge
         return (
             since is not None
-            and since >= record.imported_at
+            and since >= knowledge.imported_at
             and not state.plan.touched
-            and not record.rollbacks
+            and not knowledge.rollbacks
         )
 
-    def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
+    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
-        self._workspace.observe(name, fact, key=key)
+        self._workspace.observe(name, event, key=key)
 
 
 def sprint_files(workspace: FilesService) -> Refresher[Sprint]:

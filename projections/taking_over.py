@@ -8,7 +8,7 @@ who starts again finds the key.
 from functools import partial
 from hashlib import sha256
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import ForkCreated, RequestOrigin
 from sprintlog.engine.sprint.queue.requests import take_over
 from sprintlog.engine.sprint.queue.returns import for_the_next_sprint
@@ -43,15 +43,15 @@ def take_over_all(workspace: Service, sprint_id: str, *, at: str, actor: str) ->
 
 def _first(workspace: Service, sprint_id: str, request: str) -> str:
     """Return the sprint that a request was queued in: a fork of it holds a copy."""
-    version, _ = workspace.sprint(sprint_id).record.requests.get(request, (0, None))
-    for event in workspace.events(sprint_id):
-        if event.type == ForkCreated.type and event.version > version:
-            fact = CODEC.decode(event)
-            assert isinstance(fact, ForkCreated)
-            source = sprint_of(fact.source)
+    version, _ = workspace.sprint(sprint_id).knowledge.requests.get(request, (0, None))
+    for recorded in workspace.events(sprint_id):
+        if recorded.type == ForkCreated.type and recorded.version > version:
+            event = CODEC.decode(recorded)
+            assert isinstance(event, ForkCreated)
+            source = sprint_of(event.source)
             return _first(workspace, source, request) if source else sprint_id
     return sprint_id
 
 
-def _taken(sprint: Sprint, at: str, *, entry: Data, origin: RequestOrigin) -> list[Fact]:
+def _taken(sprint: Sprint, at: str, *, entry: Data, origin: RequestOrigin) -> list[Event]:
     return take_over(sprint, entry=entry, origin=origin, at=at)

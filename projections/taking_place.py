@@ -1,7 +1,7 @@
 """Whose place is where: which sprint has the one of its file, and who chooses by that."""
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.log.fact import Fact, Kind
+from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
@@ -40,14 +40,14 @@ def check_place(service: Service, sprint_id: str, place: Place) -> None:
     )
 
 
-def take_place(service: Service, sprint: Sprint, facts: list[Fact]) -> None:
+def take_place(service: Service, sprint: Sprint, events: list[Event]) -> None:
     """See that no other sprint's file is where this one's will be written.
 
     A finished sprint that goes on takes its place back. Raise `RefusedError` where an
     unfinished one has it.
     """
-    place = next((p for fact in facts if (p := getattr(fact, "place", None))), None)
-    goes_on = any(fact.kind is not Kind.KNOWLEDGE for fact in facts)
+    place = next((p for event in events if (p := getattr(event, "place", None))), None)
+    goes_on = any(event.kind is not Kind.KNOWLEDGE for event in events)
     if place is None and goes_on and sprint.plan.status == COMPLETED:
         place = sprint.plan.place
     if place is not None:

@@ -1,4 +1,4 @@
-"""`sprintlog adopt`: an edit that was observed becomes facts."""
+"""`sprintlog adopt`: an edit that was observed becomes events."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..record import Options, act, answer_and_refresh
 @click.option("--journal", "of_journal", is_flag=True, help="An edit of progress.json.")
 @with_recording
 def command(version: int | None, of_journal: bool, **given: Any) -> None:
-    """Make facts of an edit of PROGRESS.yaml, the latest one or that at VERSION.
+    """Make events of an edit of PROGRESS.yaml, the latest one or that at VERSION.
 
     Statuses go through the commands that lead there, new phases and steps are injected,
     other fields come in as a patch. What is derived, what no command allows and what
@@ -50,7 +50,7 @@ def command(version: int | None, of_journal: bool, **given: Any) -> None:
             {"edit": edit},
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
-        for event in outcome.events:
-            fact = CODEC.decode(event)
-            for reason in fact.left if isinstance(fact, EditAdopted) else ():
+        for recorded in outcome.events:
+            event = CODEC.decode(recorded)
+            for reason in event.left if isinstance(event, EditAdopted) else ():
                 warn(f"not adopted: {reason}")

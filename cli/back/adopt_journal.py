@@ -1,9 +1,9 @@
-"""`sprintlog adopt --journal`: an edit of progress.json that was observed becomes facts."""
+"""`sprintlog adopt --journal`: an edit of progress.json that was observed becomes events."""
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.corrections import correct
 from sprintlog.engine.journal.state.journal import JOURNAL, Journal
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.adopting import edit_of
 
@@ -19,32 +19,32 @@ def adopt_in_journal(options: Options, version: int | None) -> None:
     with open_workspace() as workspace:
         if version is None:
             workspace.refresh_journal()
-        edit, fact = edit_of(
+        edit, event = edit_of(
             workspace.log,
             JOURNAL,
             version,
             of="the journal",
             hint="`sprintlog log --journal --type edit-observed` lists them",
         )
-        content = workspace.files.kept(fact.path, bytes.fromhex(fact.digest))
-        if content is None or not fact.since:
+        content = workspace.files.kept(event.path, bytes.fromhex(event.digest))
+        if content is None or not event.since:
             raise RefusedError(
                 f"the edit at version {edit} cannot be adopted: its bytes, or the version "
                 "that was edited, are not known",
                 hint="`sprintlog import journal FILE` takes in what is new of a file",
                 wish="adopt",
             )
-        theirs = read_journal(content, file=fact.kept).document
-        base = workspace.documents.at_version(JOURNAL, fact.since)
+        theirs = read_journal(content, file=event.kept).document
+        base = workspace.documents.at_version(JOURNAL, event.since)
         left: tuple[str, ...] = ()
 
-        def decide(journal: Journal, at: str) -> list[Fact]:
+        def decide(journal: Journal, at: str) -> list[Event]:
             nonlocal left
             found = correct(workspace.documents.current(JOURNAL), base, theirs)
             left = found.left
             return [
-                *found.facts,
-                EditAdopted(fact.path, edit, fact.digest, found.adopted, left),
+                *found.events,
+                EditAdopted(event.path, edit, event.digest, found.adopted, left),
             ]
 
         wish = {"edit": edit}

@@ -11,7 +11,7 @@ from sprintlog.engine.adapters.snapshots.placement import Placed
 from sprintlog.engine.adapters.snapshots.plan import Plan
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.iterations.snapshots import first_snapshot
 from sprintlog.projections.own_paths import OUTPUT
 from sprintlog.projections.restore_plans import Wish
@@ -212,5 +212,5 @@ def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
     print_text(*left_lines(left_data(left)), *map(_line, events))
 
 
-def _line(event: Recorded) -> str:
+def _line(event: RecordedEvent) -> str:
     return f"{event.type}  [position {event.position}, version {event.version}]"

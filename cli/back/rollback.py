@@ -88,6 +88,6 @@ def _can_bring_files(workspace: Workspace, sprint_id: str) -> bool:
     sprint = workspace.sprint(sprint_id)
     target = target_of(workspace.log, sprint)
     is_kept = has_snapshot(sprint, target)
-    if sprint.record.snapshots and not is_kept:
+    if sprint.knowledge.snapshots and not is_kept:
         warn(f"iteration {target} has no snapshot: the files stay as they are")
     return is_kept

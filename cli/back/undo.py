@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.iterations.rollback import undo_decision, undo_rollback
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -47,7 +47,7 @@ def command(
     take_state_back("undo --decision", _undo_decision, wish, given, reads_log=True)
 
 
-def _undo_decision(sprint: Sprint, *, log: Log, **wish: Any) -> list[Fact]:
+def _undo_decision(sprint: Sprint, *, log: Log, **wish: Any) -> list[Event]:
     # Imported here: to undo a rollback no decision is looked for.
     from sprintlog.projections.past.decisions import last_decision
 

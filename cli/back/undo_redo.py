@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.snapshots import (
     files_to_redo,
     files_to_undo,
@@ -52,7 +52,7 @@ def take_back(
 
 def take_state_back(
     command: str,
-    rule: Callable[..., list[Fact]],
+    rule: Callable[..., list[Event]],
     arguments: dict[str, Any],
     given: dict[str, Any],
     *,
@@ -90,7 +90,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, command: str) -> None:
     said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
     more = " …" if len(gone) > SHOWN_MAX else ""
     count = "counts" if len(gone) == 1 else "count"
-    before = sprint.record.rollbacks[-1][0] - 1
+    before = sprint.knowledge.rollbacks[-1][0] - 1
     way = "`sprintlog redo`"
     if command == "redo":
         # It can itself not be taken back, but gone back from.
@@ -109,7 +109,7 @@ def _with_files(
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
         sprint = workspace.sprint(sprint_id)
-        if not sprint.record.restored and not sprint.record.restoring:
+        if not sprint.knowledge.restored and not sprint.knowledge.restoring:
             return False
         settle(workspace, sprint_id)
         sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
@@ -129,7 +129,7 @@ def _with_files(
         bring_back(
             workspace,
             sprint_id,
-            Wish(restore.fact.before),
+            Wish(restore.event.before),
             options,
             command=command,
             arguments=wish,
@@ -156,7 +156,7 @@ def _files_alone(
     bring_back(
         workspace,
         workspace.choose(options.sprint_id),
-        Wish(restore.fact.before, undoes=restore.version),
+        Wish(restore.event.before, undoes=restore.version),
         options,
         command=command,
         arguments=arguments,

@@ -65,8 +65,8 @@ class Importing:
     def _sources(self, version: "Version") -> set[str]:
         """Return which committed versions were taken in before."""
         if version.sprint_id not in self._known:
-            facts = self._workspace.reader.facts(version.sprint_id, SprintImported)
-            self._known[version.sprint_id] = {fact.source for fact in facts}
+            events = self._workspace.reader.events(version.sprint_id, SprintImported)
+            self._known[version.sprint_id] = {event.source for event in events}
         return self._known[version.sprint_id]
 
     def _record(self, version: "Version", document: dict[str, Any]) -> Outcome:

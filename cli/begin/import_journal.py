@@ -7,7 +7,7 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.intake.foreign import remarks, take_document
 from sprintlog.engine.journal.state.journal import JOURNAL, Journal
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.projections.journal_file import journal_file
 from sprintlog.projections.workspace import Workspace
 
@@ -40,7 +40,7 @@ def _record(
     recorded = 0
     problems: list[str] = []
 
-    def decide(journal: Journal, at: str) -> list[Fact]:
+    def decide(journal: Journal, at: str) -> list[Event]:
         ours = workspace.documents.current(JOURNAL)
         try:
             taken = take_document(ours, read.document)
@@ -49,7 +49,7 @@ def _record(
             problem = error.message.removeprefix(f"{field}: ")
             raise InvalidInputError(problem, file=str(file), field=field) from error
         problems[:] = taken.problems
-        return taken.facts[:APPEND_EVENTS_MAX]
+        return taken.events[:APPEND_EVENTS_MAX]
 
     while True:
         outcome = act_on_journal(

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.actions import STOP
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.goal.settings import HOOKS, ralph_fields
@@ -134,7 +134,7 @@ def create(
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _create(sprint: Sprint, wish: dict[str, Any], *, file: Path | None) -> list[Fact]:
+def _create(sprint: Sprint, wish: dict[str, Any], *, file: Path | None) -> list[Event]:
     """Create a sprint; a field that is refused is named with the plan's file."""
     try:
         return create_sprint(sprint, **wish)

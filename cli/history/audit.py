@@ -58,7 +58,7 @@ def command(
         name = workspace.choose(sprint_id)
         sprint = workspace.sprint(name)
         version = sprint.version if at is None else workspace.version_at(name, at)
-        rollbacks = [r for r in sprint.record.rollbacks if r[0] <= version]
+        rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
         events = workspace.log.read_stream(f"sprint/{name}", until=version)
         found = [
             decision

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.document.field_path import MISSING
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.projections.past.blame import Blame, blame
@@ -94,7 +94,7 @@ def _answer(found: Blame) -> dict[str, Any]:
     }
 
 
-def _envelope(event: Recorded | None) -> dict[str, Any] | None:
+def _envelope(event: RecordedEvent | None) -> dict[str, Any] | None:
     return None if event is None else envelope(event)
 
 
@@ -119,7 +119,7 @@ def _lines(found: Blame) -> Iterator[str]:
         yield f"  part of       {found.event.correlation_id}"
 
 
-def _said(event: Recorded) -> str:
+def _said(event: RecordedEvent) -> str:
     observed = " (observed)" if event.observed else ""
     return (
         f"{event.type}{observed}  version {event.version}  position {event.position}  "

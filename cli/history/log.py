@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from sprintlog.engine.journal.state.journal import JOURNAL
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.projections.catalogue import CODEC, sprint_stream
 from sprintlog.projections.following import PAUSE_SECONDS, follow
 from sprintlog.projections.selecting import Wanted, range_of, select
@@ -21,7 +21,7 @@ from .pager import STDOUT, paged
 TEXT_CHARS_MAX = 100
 EVENTS_A_STEP = 512
 
-Print = Callable[[Iterable[Recorded]], None]
+Print = Callable[[Iterable[RecordedEvent]], None]
 
 
 @click.command(
@@ -127,7 +127,7 @@ def _found(
     last: int | None,
     reverse: bool,
     until: int,
-) -> Iterator[Recorded]:
+) -> Iterator[RecordedEvent]:
     """Yield what is there already, up to a position."""
     if last is None:
         found = select(workspace.log, stream, wanted, reverse=reverse)
@@ -164,20 +164,20 @@ def _pause() -> None:
         raise BrokenPipeError
 
 
-def _paged(events: Iterable[Recorded]) -> Iterator[list[Recorded]]:
+def _paged(events: Iterable[RecordedEvent]) -> Iterator[list[RecordedEvent]]:
     rest = iter(events)
     while page := list(islice(rest, EVENTS_A_STEP)):
         yield page
 
 
-def print_events(events: Iterable[Recorded]) -> None:
+def print_events(events: Iterable[RecordedEvent]) -> None:
     """Print events as JSON lines."""
     for event in events:
         print_json(envelope(event))
 
 
 PARTS = ("entry", "learning", "pattern")
-"""The fields of the journal's facts that hold something with an id."""
+"""The fields of the journal's events that hold something with an id."""
 
 
 class _Lines:
@@ -188,13 +188,13 @@ class _Lines:
         self._right = frozenset({0} if oneline else {0, 1})
         self._widths: list[int] = []
 
-    def print_events(self, events: Iterable[Recorded]) -> None:
+    def print_events(self, events: Iterable[RecordedEvent]) -> None:
         """Print events, many in one write."""
         if rows := [self._row(event) for event in events]:
             print_text(*table(rows, right=self._right, widths=self._widths))
 
 
-def _row(event: Recorded) -> tuple[str, ...]:
+def _row(event: RecordedEvent) -> tuple[str, ...]:
     mark = " (observed)" if event.observed else ""
     return (
         str(event.position),
@@ -206,11 +206,11 @@ def _row(event: Recorded) -> tuple[str, ...]:
     )
 
 
-def _short_row(event: Recorded) -> tuple[str, ...]:
+def _short_row(event: RecordedEvent) -> tuple[str, ...]:
     return str(event.position), f"{event.type} {_said(event)}"
 
 
-def _said(event: Recorded) -> str:
+def _said(event: RecordedEvent) -> str:
     """Return what the event says in one short line."""
     payload = CODEC.today(event)
     if payload is None:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.iterations.events import RecommendationGiven
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.decisions import give_recommendation
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -45,28 +45,28 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     options = Options(given)
     with open_workspace() as workspace:
 
-        def decide(sprint: Sprint, at: str) -> list[Fact]:
+        def decide(sprint: Sprint, at: str) -> list[Event]:
             advice = Judged(workspace.log, sprint).recommendation()
-            return give_recommendation(sprint, given=advice.fact)
+            return give_recommendation(sprint, given=advice.event)
 
         sprint_id = workspace.choose(options.sprint_id)
         outcome = act(workspace, sprint_id, "decide", decide, options, {})
-        fact = outcome.sprint.record.tracker.recommended
+        event = outcome.sprint.knowledge.tracker.recommended
         if outcome.duplicate:
             first = CODEC.decode(outcome.events[0])
-            fact = first if isinstance(first, RecommendationGiven) else fact
-        assert fact is not None
+            event = first if isinstance(first, RecommendationGiven) else event
+        assert event is not None
         judged = Judged(workspace.log, outcome.sprint)
         advice = judged.recommendation()
-        is_current = advice.fact == fact
+        is_current = advice.event == event
         if options.as_json:
-            told = recommendation_answer(advice) if is_current else fact
+            told = recommendation_answer(advice) if is_current else event
             print_json({**answer_of(outcome), "recommendation": told})
         elif not is_current:
-            print_text(fact.reason, f"iteration {fact.number}")
+            print_text(event.reason, f"iteration {event.number}")
         else:
             lines = recommendation_lines(advice) if explain else []
             print_text(advice.message, subject_line(judged, advice), *lines)
         refresh(workspace, sprint_id)
     if says_by_code:
-        sys.exit(exits_with(fact.action))
+        sys.exit(exits_with(event.action))

@@ -207,7 +207,7 @@ def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool
     if as_json:
         off_path = judged.off_path()
         answers = {one.number: judgement_answer(judged, one, off_path) for one in found}
-        answers |= {one.fact.number: failure_answer(one) for one in failed}
+        answers |= {one.event.number: failure_answer(one) for one in failed}
         print_json([answers[number] for number in numbers])
     elif not numbers:
         print_text("no iteration was measured")

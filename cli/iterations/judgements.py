@@ -104,12 +104,12 @@ def subject_line(judged: Judged, given: Recommendation) -> str:
 def failure_answer(failure: Failure) -> dict[str, Any]:
     """Return an iteration whose measurement failed, as JSON has it."""
     return {
-        "iteration": failure.fact.number,
+        "iteration": failure.event.number,
         "at": failure.at,
         "version": failure.version,
         "class": None,
         "score": None,
-        "failed": {n: v for n, v in asdict(failure.fact).items() if n != "number"},
+        "failed": {n: v for n, v in asdict(failure.event).items() if n != "number"},
     }
 
 
@@ -119,7 +119,7 @@ def list_lines(
     """Return a table of iterations, one a line, those without a measurement among them."""
     off_path = judged.off_path()
     rows = [(one.number, _row(judged, one, off_path)) for one in shown_ones]
-    rows += [(one.fact.number, _failed_row(one)) for one in failures]
+    rows += [(one.event.number, _failed_row(one)) for one in failures]
     lines = [row for _, row in sorted(rows)]
     return table([HEAD, *lines], right=frozenset({0, 2, 3, 4, 5}))
 
@@ -200,8 +200,8 @@ def _row(judged: Judged, one: Judgement, off_path: set[int]) -> tuple[str, ...]:
 
 
 def _failed_row(failure: Failure) -> tuple[str, ...]:
-    said = f"not measured: {failure.fact.error}"
-    return (str(failure.fact.number), *("-",) * (len(HEAD) - 2), said[:ERROR_CHARS_MAX])
+    said = f"not measured: {failure.event.error}"
+    return (str(failure.event.number), *("-",) * (len(HEAD) - 2), said[:ERROR_CHARS_MAX])
 
 
 def _cell(number: Number | None, places: int) -> str:

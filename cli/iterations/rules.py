@@ -5,7 +5,7 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.decisions import set_rules
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -48,7 +48,7 @@ def command() -> None:
 @click.option(
     "--progress-edits",
     type=click.Choice(("observe", "adopt", "refuse")),
-    help="What becomes of an edit of PROGRESS.yaml: kept and replaced, made facts as far "
+    help="What becomes of an edit of PROGRESS.yaml: kept and replaced, made events as far "
     "as it can be, or nothing is recorded until it is gone.",
 )
 @with_recording
@@ -80,7 +80,7 @@ def show(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """Show the weights, limits and policies in force."""
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
-        rules = sprint.record.tracker.rules_at(sprint.version)
+        rules = sprint.knowledge.tracker.rules_at(sprint.version)
     answer = {
         "weights": msgspec.structs.asdict(rules.weights),
         "thresholds": msgspec.structs.asdict(rules.thresholds),
@@ -101,11 +101,11 @@ def show(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     print_text(*table(rows))
 
 
-def _change(sprint: Sprint, **wish: Any) -> list[Fact]:
+def _change(sprint: Sprint, **wish: Any) -> list[Event]:
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.engine.iterations.rules import change_rules
 
-    rules = sprint.record.tracker.rules_at(sprint.version)
+    rules = sprint.knowledge.tracker.rules_at(sprint.version)
     return set_rules(sprint, rules=change_rules(rules, **wish))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace
 
@@ -37,9 +37,9 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     options = Options(given)
     with open_workspace() as workspace:
 
-        def decide(sprint: Sprint, at: str) -> list[Fact]:
+        def decide(sprint: Sprint, at: str) -> list[Event]:
             selection = Judged(workspace.log, sprint).selection()
-            return select_best(sprint, selected=selection.fact)
+            return select_best(sprint, selected=selection.event)
 
         sprint_id = workspace.choose(options.sprint_id)
         outcome = act(workspace, sprint_id, "iteration select", decide, options, {})

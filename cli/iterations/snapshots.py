@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.measurement import with_tree
 from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -96,7 +96,7 @@ def keeping_files(
 ) -> Iterator[Callable[[Rule], Rule]]:
     """Give what puts a snapshot behind what a rule decides, if one is wanted.
 
-    Where the rule decides nothing, or its facts are not recorded, none is kept.
+    Where the rule decides nothing, or its events are not recorded, none is kept.
     """
     if not wanted:
         yield lambda rule: rule
@@ -111,20 +111,20 @@ def keeping_files(
         store = store_of(workspace, environment())
         with kept_files(
             workspace, sprint_id, store, limits=limits, patterns=patterns, at=options.at
-        ) as (taken, fact_for):
+        ) as (taken, event_for):
 
             def keep(rule: Rule) -> Rule:
-                def decide(sprint: Sprint, **wish: Any) -> list[Fact]:
-                    facts = rule(sprint, **wish)
-                    if not facts:
+                def decide(sprint: Sprint, **wish: Any) -> list[Event]:
+                    events = rule(sprint, **wish)
+                    if not events:
                         return []
-                    snapshot = fact_for(sprint)
-                    return [*with_tree(facts, snapshot.tree), snapshot]
+                    snapshot = event_for(sprint)
+                    return [*with_tree(events, snapshot.tree), snapshot]
 
                 return decide
 
             yield keep
-            held = workspace.sprint(sprint_id).record.snapshots
+            held = workspace.sprint(sprint_id).knowledge.snapshots
             if all(one.snapshot != taken.commit for one in held):
                 return
             left = f", {len(taken.left_out)} left out" if taken.left_out else ""

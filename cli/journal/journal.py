@@ -17,7 +17,7 @@ from sprintlog.engine.journal.intake.migration import came_from, take_text
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import open_journal
 from sprintlog.engine.journal.state.journal import JOURNAL
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.projections.sql.searching import KINDS, LEARNING
 from sprintlog.projections.workspace import Workspace
 
@@ -252,7 +252,7 @@ def _check_free(backup: Path) -> None:
 
 
 def _tell_taken(
-    workspace: Workspace, source: Path, events: list[Recorded], *, as_json: bool
+    workspace: Workspace, source: Path, events: list[RecordedEvent], *, as_json: bool
 ) -> None:
     """Print how much was taken over."""
     kinds = Counter(event.type for event in events)

@@ -11,7 +11,7 @@ from sprintlog.engine.journal.questions.briefing import Prepared, Room, prepare
 from sprintlog.engine.journal.rules import hand_over
 from sprintlog.engine.journal.state.ids import entry_id
 from sprintlog.engine.journal.state.journal import JOURNAL, Journal
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_envelope
@@ -47,12 +47,12 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
             return
         found: list[Prepared] = []
 
-        def decide(journal: Journal, at: str) -> list[Fact]:
+        def decide(journal: Journal, at: str) -> list[Event]:
             prepared = prepared_now()
             found[:] = [prepared]
             entry = entry_id(prd_id, prepared.iteration)
-            before = workspace.journals.facts(JOURNAL, LearningReferenced)
-            known = {fact.learning_id for fact in before if fact.entry_id == entry}
+            before = workspace.journals.events(JOURNAL, LearningReferenced)
+            known = {event.learning_id for event in before if event.entry_id == entry}
             new = [x.id for x in prepared.learnings if x.id not in known]
             return hand_over(
                 journal, learning_ids=new, prd_id=prd_id, iteration=prepared.iteration

@@ -36,14 +36,14 @@ def events_schema() -> dict[str, object]:
 
     from sprintlog.projections.catalogue import CODEC
 
-    facts = list(CODEC.facts.values())
+    events = list(CODEC.events.values())
     schemas, components = msgspec.json.schema_components(
-        facts, ref_template="#/$defs/{name}"
+        events, ref_template="#/$defs/{name}"
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "sprintlog events",
         "type": "object",
-        "properties": dict(zip(CODEC.facts, schemas, strict=True)),
+        "properties": dict(zip(CODEC.events, schemas, strict=True)),
         "$defs": components,
     }

@@ -1,4 +1,4 @@
-"""`sprintlog append`: facts by their type, one, or a stream of JSON lines."""
+"""`sprintlog append`: events by their type, one, or a stream of JSON lines."""
 
 import os
 import select
@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
     Injection,
     PhaseInjected,
@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.events import (
     SprintImported,
 )
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.wishes import BY_TAG, fulfil, observe, to_fact
+from sprintlog.engine.sprint.wishes import BY_TAG, fulfil, observe, to_event
 from sprintlog.projections.catalogue import CODEC, sprint_of
 from sprintlog.projections.service import JOURNAL
 from sprintlog.projections.workspace import Acted, Outcome, Workspace
@@ -58,9 +58,9 @@ FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
 @click.option(
     "--stream",
     metavar="sprint/ID",
-    help="Which stream; the journal has its own facts. [the only sprint]",
+    help="Which stream; the journal has its own events. [the only sprint]",
 )
-@click.option("--data", metavar="JSON", default="{}", help="The fact's fields.")
+@click.option("--data", metavar="JSON", default="{}", help="The event's fields.")
 @click.option(
     "--observed",
     is_flag=True,
@@ -70,7 +70,7 @@ FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
 def command(
     tag: str | None, stream: str | None, data: str, observed: bool, **given: Any
 ) -> None:
-    """Record a fact by calling the command that would have caused it.
+    """Record an event by calling the command that would have caused it.
 
     Without TYPE every line of standard input is an object with `type`, `data` and, where
     wanted, `stream`, `actor`, `at`, `key`, `expect`, `observed`; each is answered by one
@@ -131,37 +131,39 @@ def _append_line(
 def _append(
     workspace: Workspace, line: dict[str, Any], options: Options
 ) -> "Outcome | Acted[Journal]":
-    """Record one fact; values of the line go before the options."""
+    """Record one event; values of the line go before the options."""
     if not isinstance(line.get("type"), str):
         raise RefusedError("type: is missing or not text", field="type")
     if not isinstance(line["observed"], bool):
         raise RefusedError("observed: must be true or false", field="observed")
-    # Asked of all facts only for one that is not a sprint's: the journal's are imported.
-    if line["type"] not in BY_TAG and line["type"] in CODEC.facts:
+    # Asked of all events only for one that is not a sprint's: the journal's are imported.
+    if line["type"] not in BY_TAG and line["type"] in CODEC.events:
         return _append_to_journal(workspace, line, options)
-    fact = to_fact(line["type"], line.get("data", {}))
-    if isinstance(fact, SprintCompiled | SprintImported):
-        _check_document(fact)
+    event = to_event(line["type"], line.get("data", {}))
+    if isinstance(event, SprintCompiled | SprintImported):
+        _check_document(event)
     else:
-        if isinstance(fact, Injection):
-            _check_nodes(fact)
-        fact = msgspec.structs.replace(fact, **options.masked(msgspec.structs.asdict(fact)))
-    sprint_id = _sprint_id(workspace, line.get("stream"), fact, options)
+        if isinstance(event, Injection):
+            _check_nodes(event)
+        event = msgspec.structs.replace(
+            event, **options.masked(msgspec.structs.asdict(event))
+        )
+    sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
     chosen = _merged(options, line)
     observed: bool = line["observed"]
 
-    def decide(sprint: Sprint, at: str) -> list[Fact]:
-        inside = isinstance(fact, RolledBack) and workspace.is_inside_append(
-            sprint.id, fact.to
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        inside = isinstance(event, RolledBack) and workspace.is_inside_append(
+            sprint.id, event.to
         )
         rule = observe if observed else fulfil
-        return rule(sprint, fact, at, is_inside_append=inside)
+        return rule(sprint, event, at, is_inside_append=inside)
 
-    arguments = {"type": fact.type, "data": msgspec.to_builtins(fact), "to": sprint_id}
+    arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": sprint_id}
     outcome = act(
         workspace, sprint_id, "append", decide, chosen, arguments, observed=observed
     )
-    phase = getattr(fact, "phase", None)
+    phase = getattr(event, "phase", None)
     # An empty one stands for the sprint itself, which is there.
     if phase and outcome.sprint.plan.tree.find(phase) is None:
         warn(f"{phase} is not in the plan of {sprint_id}: recorded, but without effect")
@@ -171,49 +173,49 @@ def _append(
 def _append_to_journal(
     workspace: Workspace, line: dict[str, Any], options: Options
 ) -> "Acted[Journal]":
-    from sprintlog.engine.journal.wishes import fulfil, to_fact
+    from sprintlog.engine.journal.wishes import fulfil, to_event
 
     if line.get("stream") not in (None, JOURNAL):
         raise RefusedError(f"stream: {line['type']} belongs to the journal", field="stream")
-    fact = to_fact(line["type"], line.get("data", {}))
-    fact = msgspec.structs.replace(fact, **options.masked(msgspec.structs.asdict(fact)))
+    event = to_event(line["type"], line.get("data", {}))
+    event = msgspec.structs.replace(event, **options.masked(msgspec.structs.asdict(event)))
     return act_on_journal(
         workspace,
         "append",
-        lambda journal, at: fulfil(journal, fact, at),
+        lambda journal, at: fulfil(journal, event, at),
         _merged(options, line),
-        {"type": fact.type, "data": msgspec.to_builtins(fact), "to": JOURNAL},
+        {"type": event.type, "data": msgspec.to_builtins(event), "to": JOURNAL},
         observed=line["observed"],
     )
 
 
-def _check_document(fact: SprintCompiled | SprintImported) -> None:
+def _check_document(event: SprintCompiled | SprintImported) -> None:
     """Raise `InvalidInputError` for a document that could not be shown again."""
     from sprintlog.projections.yaml.writer import dump
 
     from ..intake.progress import check_plan, check_progress
 
-    document = fact.document or {}
-    check = check_plan if isinstance(fact, SprintCompiled) else check_progress
+    document = event.document or {}
+    check = check_plan if isinstance(event, SprintCompiled) else check_progress
     check(document, file="data.document")
     dump(document)
 
 
-def _check_nodes(fact: Injection) -> None:
+def _check_nodes(event: Injection) -> None:
     """Raise `InvalidInputError` for what could not be shown in a state file."""
     from sprintlog.projections.yaml.writer import dump
 
     from ..intake.progress import check_nodes
 
-    key = "phases" if isinstance(fact, PhaseInjected) else "steps"
-    check_nodes(fact.nodes, file="data.nodes", key=key)
-    dump({key: fact.nodes})
+    key = "phases" if isinstance(event, PhaseInjected) else "steps"
+    check_nodes(event.nodes, file="data.nodes", key=key)
+    dump({key: event.nodes})
 
 
-def _sprint_id(workspace: Workspace, stream: object, fact: Fact, options: Options) -> str:
+def _sprint_id(workspace: Workspace, stream: object, event: Event, options: Options) -> str:
     if stream is None:
-        if isinstance(fact, SprintCompiled | SprintImported) and fact.document:
-            return str(fact.document.get("sprint-id"))
+        if isinstance(event, SprintCompiled | SprintImported) and event.document:
+            return str(event.document.get("sprint-id"))
         return workspace.choose(options.sprint_id)
     sprint_id = sprint_of(stream) if isinstance(stream, str) else None
     if not sprint_id:

@@ -8,7 +8,7 @@ import click
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.gates.checks import record_gate, run_of
 from sprintlog.engine.sprint.gates.gate import (
     GateResult,
@@ -140,7 +140,7 @@ def record(
     result = GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
     wish = {"phase": phase, "attempt": attempt, "result": result}
 
-    def decide(sprint: Sprint, at: str) -> list[Fact]:
+    def decide(sprint: Sprint, at: str) -> list[Event]:
         return record_gate(
             sprint, result=result, phase=phase, attempt=attempt, is_alive=is_alive
         )

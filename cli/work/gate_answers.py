@@ -16,13 +16,13 @@ from ..record import answer_and_refresh, refresh
 
 def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int:
     """Print how a gate went, bring the state file up to date; return the exit code."""
-    facts = [CODEC.decode(event) for event in outcome.events]
-    checked = next((fact for fact in facts if isinstance(fact, GateChecked)), None)
+    events = [CODEC.decode(recorded) for recorded in outcome.events]
+    checked = next((event for event in events if isinstance(event, GateChecked)), None)
     if checked is None:
         answer_and_refresh(workspace, outcome, as_json=as_json)
         return 0
     word = verdict_of(checked)
-    if any(isinstance(fact, GateBlocked) for fact in facts):
+    if any(isinstance(event, GateBlocked) for event in events):
         word = BLOCKED
     try:
         answer = _answer(outcome, checked, word)

@@ -68,7 +68,7 @@ def goal_lines(sprint: Sprint) -> list[str]:
 
 def spent_answer(sprint: Sprint) -> dict[str, Any]:
     """Return what all runs of agents took, as JSON; nothing before the first."""
-    spent = sprint.record.spent
+    spent = sprint.knowledge.spent
     if not spent.runs:
         return {}
     said = {k: value for k, value in structs.asdict(spent).items() if value is not None}
@@ -80,7 +80,7 @@ def spent_answer(sprint: Sprint) -> dict[str, Any]:
 
 def spent_lines(sprint: Sprint) -> list[str]:
     """Return what all runs of agents took, for people."""
-    spent = sprint.record.spent
+    spent = sprint.knowledge.spent
     if not spent.runs:
         return []
     line = f"agents: {counted(spent.runs, 'run')}  {spent.duration_ms // 1000} s"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS, parse_position
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -121,7 +121,7 @@ def inject(command: str, given: Chosen, rule: Rule, *, key: str) -> None:
         }
         sources = tuple(source_of(workspace.location, *read) for read in coming.read)
 
-        def decide(sprint: Sprint, at: str) -> list[Fact]:
+        def decide(sprint: Sprint, at: str) -> list[Event]:
             try:
                 return rule(sprint, **wish, sources=sources)
             except RefusedError as error:

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.queue import decisions
 from sprintlog.engine.sprint.queue.requests import Asked, find_request, queue_requests
@@ -82,7 +82,7 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
     """
     requests, where = read_asked(title, file=file, context=context, given=given)
 
-    def rule(sprint: Sprint, *, requests: list[Asked], at: str) -> list[Fact]:
+    def rule(sprint: Sprint, *, requests: list[Asked], at: str) -> list[Event]:
         try:
             return queue_requests(sprint, requests=requests, at=at)
         except RefusedError as error:
@@ -178,7 +178,7 @@ def approve(
         wish = options.masked(wish)
         sources = tuple(source_of(workspace.location, *read) for read in coming.read)
 
-        def decide(sprint: Sprint, at: str) -> list[Fact]:
+        def decide(sprint: Sprint, at: str) -> list[Event]:
             try:
                 return decisions.approve_request(sprint, **wish, sources=sources)
             except RefusedError as error:
@@ -278,10 +278,10 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
         chosen = read_rules(read_bytes(rules), file=str(rules))
     rulings: list[Ruling] = []
 
-    def rule(sprint: Sprint, at: str) -> list[Fact]:
+    def rule(sprint: Sprint, at: str) -> list[Event]:
         check_exists(sprint)
         rulings[:] = decide_by_rules(sprint, rules=chosen, at=at)
-        return [fact for ruling in rulings for fact in ruling.facts]
+        return [event for ruling in rulings for event in ruling.events]
 
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.events import (
-    QUEUE_FACTS,
+    QUEUE_EVENTS,
     Injection,
     RequestDecided,
     RequestQueued,
@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.queue.rules import Ruling
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import CODEC
 
-OF_QUEUE = frozenset(fact.type for fact in QUEUE_FACTS)
+OF_QUEUE = frozenset(event.type for event in QUEUE_EVENTS)
 Data = dict[str, Any]
 
 
@@ -41,7 +41,7 @@ def answer_of(sprint: Sprint, entry: Data) -> Data:
         "decided_at": entry.get("decided-at"),
         "decision": decision.get("decision"),
         "reasoning": decision.get("reasoning"),
-        "rule": last.fact.rule if last is not None and decision else None,
+        "rule": last.event.rule if last is not None and decision else None,
         "injection": _snake(injection) if isinstance(injection, dict) else None,
         "rejection_reason": entry.get("rejection-reason"),
         "deferred_until": entry.get("deferred-until"),
@@ -51,8 +51,8 @@ def answer_of(sprint: Sprint, entry: Data) -> Data:
 
 def ruling_answer(ruling: Ruling) -> Data:
     """Return what a rule decides, as scripts get it."""
-    why = [x.reasoning for x in ruling.facts if isinstance(x, RequestDecided)]
-    came = [a for x in ruling.facts if isinstance(x, Injection) for a in addresses(x)]
+    why = [x.reasoning for x in ruling.events if isinstance(x, RequestDecided)]
+    came = [a for x in ruling.events if isinstance(x, Injection) for a in addresses(x)]
     return {
         "request": ruling.request,
         "rule": ruling.rule,
@@ -78,30 +78,30 @@ def row_of(entry: Data) -> list[str]:
     return [entry["id"], said, *rest]
 
 
-def history_of(sprint: Sprint, request: str, events: Iterable[Recorded]) -> list[Data]:
+def history_of(sprint: Sprint, request: str, events: Iterable[RecordedEvent]) -> list[Data]:
     """Return what happened to a request, up to this version of its sprint."""
-    live = path(sprint.record.rollbacks, sprint.version)
+    live = path(sprint.knowledge.rollbacks, sprint.version)
     found = []
-    for event in events:
-        if event.type not in OF_QUEUE or event.version > sprint.version:
+    for recorded in events:
+        if recorded.type not in OF_QUEUE or recorded.version > sprint.version:
             continue
-        fact = CODEC.decode(event)
-        if getattr(fact, "request", None) != request:
+        event = CODEC.decode(recorded)
+        if getattr(event, "request", None) != request:
             continue
         said: Data = {
-            "version": event.version,
-            "at": event.at,
-            "actor": event.actor,
-            "type": event.type,
-            "in_force": isinstance(fact, RequestQueued) or lies_on(live, event.version),
+            "version": recorded.version,
+            "at": recorded.at,
+            "actor": recorded.actor,
+            "type": recorded.type,
+            "in_force": isinstance(event, RequestQueued) or lies_on(live, recorded.version),
         }
-        if isinstance(fact, RequestDecided):
-            said |= {"decision": fact.decision, "reasoning": fact.reasoning}
-            said["rule"] = fact.rule
-        if isinstance(fact, RequestReopened):
-            said["reason"] = fact.reason
-        if isinstance(fact, RequestReturned):
-            said["until"] = fact.until
+        if isinstance(event, RequestDecided):
+            said |= {"decision": event.decision, "reasoning": event.reasoning}
+            said["rule"] = event.rule
+        if isinstance(event, RequestReopened):
+            said["reason"] = event.reason
+        if isinstance(event, RequestReturned):
+            said["until"] = event.until
         found.append(said)
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from ..errors import NotFoundError
-from ..log.fact import Fact
+from ..log.event import Event
 from .alerts import Alert, alerts
 from .classify import BASELINE, STALL_LENGTH, STALLED, classify, stalled
 from .deltas import Deltas, deltas
@@ -17,8 +17,8 @@ from .metrics import Figures, figures
 from .score import Score, score
 from .tracker import BASELINE_NUMBER, Entry, Tracker
 
-Fetch = Callable[[int], tuple[str, Fact]]
-"""Answers when the event at a version happened, and its fact."""
+Fetch = Callable[[int], tuple[str, Event]]
+"""Answers when the event at a version happened, and its event."""
 
 
 class Judgement(NamedTuple):
@@ -202,13 +202,13 @@ class Judge:
         return self._of_entry(entry)
 
     def _of_entry(self, entry: Entry) -> _Measured:
-        at, fact = self._fetch(entry.version)
-        assert isinstance(fact, BaselineCaptured | IterationMeasured)
+        at, event = self._fetch(entry.version)
+        assert isinstance(event, BaselineCaptured | IterationMeasured)
         given, tree = None, None
-        if isinstance(fact, IterationMeasured):
-            given, tree = fact.score, fact.tree
-        now = figures(fact.metrics)
+        if isinstance(event, IterationMeasured):
+            given, tree = event.score, event.tree
+        now = figures(event.metrics)
         base = self._tracker.baseline_at(entry.version)
         weights = self._tracker.rules_at(entry.version).weights
         scored = score(now, figures(base.metrics) if base else None, weights, given)
-        return _Measured(entry, at, fact.metrics, now, scored, tree)
+        return _Measured(entry, at, event.metrics, now, scored, tree)

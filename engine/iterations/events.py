@@ -1,14 +1,14 @@
-"""Every fact about the worth of iterations: what was measured, judged and chosen."""
+"""Every event about the worth of iterations: what was measured, judged and chosen."""
 
 from typing import ClassVar
 
 import msgspec
 
-from ..log.fact import AsDecision, Fact, Kind, Reach, Subject
+from ..log.event import AsDecision, Event, Kind, Reach, Subject
 
 OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
 EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
-"""Edits are kept and replaced; made facts as far as they can be; or nothing is recorded."""
+"""Edits are kept and replaced; made events as far as they can be; or nothing is recorded."""
 
 ITERATION = Subject("iteration", ("number",))
 
@@ -121,7 +121,7 @@ class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
     """The score at which the loop may stop; without it none does."""
 
 
-class BaselineCaptured(Fact, frozen=True):
+class BaselineCaptured(Event, frozen=True):
     """Iteration 0 was measured, before any change."""
 
     type: ClassVar[str] = "baseline-captured"
@@ -135,7 +135,7 @@ class BaselineCaptured(Fact, frozen=True):
     """What we read or ran ourselves; the other metrics were told."""
 
 
-class IterationMeasured(Fact, frozen=True):
+class IterationMeasured(Event, frozen=True):
     """What a loop iteration led to was measured."""
 
     type: ClassVar[str] = "iteration-measured"
@@ -157,7 +157,7 @@ class IterationMeasured(Fact, frozen=True):
     """The digest of the work tree then, where its files were kept in the same append."""
 
 
-class MeasurementFailed(Fact, frozen=True):
+class MeasurementFailed(Event, frozen=True):
     """What an iteration led to could not be measured."""
 
     type: ClassVar[str] = "measurement-failed"
@@ -180,7 +180,7 @@ class MeasurementFailed(Fact, frozen=True):
     """sha256 of all that it printed, in hexadecimal."""
 
 
-class RecommendationGiven(Fact, frozen=True):
+class RecommendationGiven(Event, frozen=True):
     """Somebody asked what to do after an iteration, and this was the answer."""
 
     type: ClassVar[str] = "recommendation-given"
@@ -206,7 +206,7 @@ class RecommendationGiven(Fact, frozen=True):
     """Every reason of the action."""
 
 
-class BestSelected(Fact, frozen=True):
+class BestSelected(Event, frozen=True):
     """The output of one iteration was selected as the loop's result."""
 
     type: ClassVar[str] = "best-selected"
@@ -230,7 +230,7 @@ class BestSelected(Fact, frozen=True):
     """The score of the last iteration."""
 
 
-class RulesSet(Fact, frozen=True):
+class RulesSet(Event, frozen=True):
     """These weights, limits and policies are in force from here on."""
 
     type: ClassVar[str] = "rules-set"
@@ -250,7 +250,7 @@ class RulesSet(Fact, frozen=True):
     """What becomes of an edit of PROGRESS.yaml: observe, adopt or refuse."""
 
 
-class ArtifactsApplied(Fact, frozen=True):
+class ArtifactsApplied(Event, frozen=True):
     """The files of the selected iteration were put in place."""
 
     type: ClassVar[str] = "artifacts-applied"
@@ -268,7 +268,7 @@ class ArtifactsApplied(Fact, frozen=True):
     """Their paths below it."""
 
 
-ITERATION_FACTS: tuple[type[Fact], ...] = (
+ITERATION_EVENTS: tuple[type[Event], ...] = (
     BaselineCaptured,
     IterationMeasured,
     MeasurementFailed,

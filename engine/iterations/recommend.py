@@ -61,8 +61,8 @@ class Recommendation(NamedTuple):
         return f"1 - {doubts} = {shown(self.confidence, 2)}"
 
     @property
-    def fact(self) -> RecommendationGiven:
-        """Return the fact that this was answered."""
+    def event(self) -> RecommendationGiven:
+        """Return the event that this was answered."""
         return RecommendationGiven(
             number=self.number,
             action=self.action,

@@ -71,8 +71,8 @@ class Selection(NamedTuple):
         return f"Selected {what} (quality: {mine} vs final {last}){marked}"
 
     @property
-    def fact(self) -> BestSelected:
-        """Return the fact that this was selected."""
+    def event(self) -> BestSelected:
+        """Return the event that this was selected."""
         mine, last = self.selected.score.value, self.final.score.value
         return BestSelected(
             number=self.selected.number,

@@ -1,7 +1,7 @@
 """The tracker: what is kept of all iterations so that the next one can be judged.
 
 It grows by a few bytes an iteration; whatever else is asked of an earlier one is
-read from its event again. Facts change it in the order of the stream, whatever was
+read from its event again. Events change it in the order of the stream, whatever was
 rolled back since.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ..log.fact import Fact
+from ..log.event import Event
 from .events import (
     ArtifactsApplied,
     BaselineCaptured,
@@ -146,41 +146,41 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return next((r for at, r in reversed(self.rules) if at <= version), RulesSet())
 
 
-def _take_baseline(tracker: Tracker, fact: BaselineCaptured, version: int) -> None:
+def _take_baseline(tracker: Tracker, event: BaselineCaptured, version: int) -> None:
     # What was measured is never measured anew, whatever another tool says.
     if tracker.baseline is None:
-        tracker.baseline, tracker.baseline_version = fact, version
+        tracker.baseline, tracker.baseline_version = event, version
 
 
-def _take_rules(tracker: Tracker, fact: RulesSet, version: int) -> None:
-    tracker.rules.append((version, fact))
+def _take_rules(tracker: Tracker, event: RulesSet, version: int) -> None:
+    tracker.rules.append((version, event))
 
 
-def _take_measured(tracker: Tracker, fact: IterationMeasured, version: int) -> None:
+def _take_measured(tracker: Tracker, event: IterationMeasured, version: int) -> None:
     # Imported here: exact numbers would cost every recording command their import.
     from .metrics import figures, not_verified
     from .score import score
 
-    if not 0 < fact.number <= NUMBER_MAX or tracker.entry(fact.number):
+    if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
         return
-    tracker.last, tracker.highest = fact, max(tracker.highest, fact.number)
+    tracker.last, tracker.highest = event, max(tracker.highest, event.number)
     base = tracker.baseline_at(version)
     base_figures = figures(base.metrics) if base else None
     weights = tracker.rules_at(version).weights
-    now = figures(fact.metrics)
-    found = score(now, base_figures, weights, fact.score)
+    now = figures(event.metrics)
+    found = score(now, base_figures, weights, event.score)
     best = tracker.best
     lacks_some = best is not None and not found.components.issuperset(best.components)
     is_incomplete = lacks_some and not found.is_given
-    built_on = fact.previous
+    built_on = event.previous
     if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
         built_on = None
     is_verified = not_verified(now) is None
-    tracker.keep(Entry(fact.number, version, built_on, is_incomplete, is_verified))
+    tracker.keep(Entry(event.number, version, built_on, is_incomplete, is_verified))
     if found.value is not None and not is_incomplete and _replaces(found, best):
         components = tuple(sorted(found.components))
         tracker.best = Best(
-            fact.number, str(found.value), components, found.is_given, version
+            event.number, str(found.value), components, found.is_given, version
         )
 
 
@@ -198,28 +198,28 @@ def _replaces(found: "Score", best: Best | None) -> bool:
     return mine > best.value
 
 
-def _take_failed(tracker: Tracker, fact: MeasurementFailed, version: int) -> None:
-    tracker.failed = without_output(fact)
+def _take_failed(tracker: Tracker, event: MeasurementFailed, version: int) -> None:
+    tracker.failed = without_output(event)
 
 
-def without_output(fact: MeasurementFailed) -> MeasurementFailed:
+def without_output(event: MeasurementFailed) -> MeasurementFailed:
     """Return a failed measurement as the tracker keeps it: without what was printed."""
-    return msgspec.structs.replace(fact, output="")
+    return msgspec.structs.replace(event, output="")
 
 
-def _take_recommended(tracker: Tracker, fact: RecommendationGiven, version: int) -> None:
-    tracker.recommended = fact
+def _take_recommended(tracker: Tracker, event: RecommendationGiven, version: int) -> None:
+    tracker.recommended = event
 
 
-def _take_selected(tracker: Tracker, fact: BestSelected, version: int) -> None:
-    tracker.selected, tracker.selected_at, tracker.applied = fact, version, []
+def _take_selected(tracker: Tracker, event: BestSelected, version: int) -> None:
+    tracker.selected, tracker.selected_at, tracker.applied = event, version, []
 
 
-def _take_applied(tracker: Tracker, fact: ArtifactsApplied, version: int) -> None:
-    tracker.applied.append(fact)
+def _take_applied(tracker: Tracker, event: ArtifactsApplied, version: int) -> None:
+    tracker.applied.append(event)
 
 
-TAKE: dict[type[Fact], Callable[[Tracker, Any, int], None]] = {
+TAKE: dict[type[Event], Callable[[Tracker, Any, int], None]] = {
     BaselineCaptured: _take_baseline,
     IterationMeasured: _take_measured,
     MeasurementFailed: _take_failed,
@@ -228,4 +228,4 @@ TAKE: dict[type[Fact], Callable[[Tracker, Any, int], None]] = {
     BestSelected: _take_selected,
     ArtifactsApplied: _take_applied,
 }
-"""How each fact changes the tracker."""
+"""How each event changes the tracker."""

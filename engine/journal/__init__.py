@@ -1,1 +1,1 @@
-"""The journal: what was tried, noticed and learned, its facts and its rules. Pure."""
+"""The journal: what was tried, noticed and learned, its events and its rules. Pure."""

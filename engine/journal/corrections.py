@@ -1,4 +1,4 @@
-"""What somebody put right in progress.json by hand, as facts: each part by itself.
+"""What somebody put right in progress.json by hand, as events: each part by itself.
 
 It is what they changed since the version they had, so what happened here meanwhile stays.
 """
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from ..log.fact import Fact
+from ..log.event import Event
 from . import events as f
 from .document import Document
 from .intake.foreign import shape_of, take_document
@@ -20,7 +20,7 @@ Part = TypeVar("Part", Entry, Learning, Pattern)
 class Correction(NamedTuple):
     """What an edit comes to."""
 
-    facts: list[Fact]
+    events: list[Event]
     adopted: tuple[str, ...]
     """The parts that are as they were edited now."""
     left: tuple[str, ...]
@@ -31,7 +31,7 @@ def correct(ours: Document, base: Document, theirs: dict[str, Any]) -> Correctio
     """Return what an edited and checked file makes true; `base` is what was edited."""
     left: list[str] = []
     # Its words on parts that differ are of an import, which changes none.
-    new = take_document(ours, theirs).facts
+    new = take_document(ours, theirs).events
     entries = _changed(Entry, "entries", ours.entries, base.entries, theirs, left)
     learnings = _changed(
         Learning, "learnings", ours.learnings, base.learnings, theirs, left
@@ -45,20 +45,20 @@ def correct(ours: Document, base: Document, theirs: dict[str, Any]) -> Correctio
             left.append(f"{field}: it was said when the journal began")
     moved = [x for x in entries if _is_another(x, ours)]
     left += [f"{x.id}: its PRD and its iteration are what its id says" for x in moved]
-    fact = f.JournalCorrected(
+    event = f.JournalCorrected(
         tuple(x for x in entries if x not in moved), tuple(learnings), tuple(patterns)
     )
     corrected: list[Entry | Learning | Pattern] = [
-        *fact.entries,
-        *fact.learnings,
-        *fact.patterns,
+        *event.entries,
+        *event.learnings,
+        *event.patterns,
     ]
     # What is put right says all of a learning: its uses, and whether it holds.
-    counted = {x.id for x in fact.learnings}
+    counted = {x.id for x in event.learnings}
     about = [getattr(x, "learning_id", None) for x in new]
     new = [x for x, id_ in zip(new, about, strict=True) if id_ not in counted]
     adopted = (*(x.id for x in corrected), *(x.type for x in new))
-    return Correction([*new, *([fact] if corrected else [])], adopted, tuple(left))
+    return Correction([*new, *([event] if corrected else [])], adopted, tuple(left))
 
 
 def _changed(

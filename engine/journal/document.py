@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..log.fact import Fact
+from ..log.event import Event
 from . import events as f
-from .fold import Event
+from .fold import Versioned
 from .state.journal import JOURNAL
 from .state.shapes import Entry, Learning, Pattern
 
@@ -69,15 +69,15 @@ class Document:
         if index is not None:
             self.learnings[index] = replace(self.learnings[index], **changes)
 
-    def correct(self, fact: f.JournalCorrected) -> None:
+    def correct(self, event: f.JournalCorrected) -> None:
         """Put parts in the place of those of their ids; what is not there is let be."""
-        for entry in fact.entries:
+        for entry in event.entries:
             if (index := self._entries.get(entry.id)) is not None:
                 self.entries[index] = entry
-        for learning in fact.learnings:
+        for learning in event.learnings:
             if (index := self._learnings.get(learning.id)) is not None:
                 self.learnings[index] = learning
-        right = {pattern.id: pattern for pattern in reversed(fact.patterns)}
+        right = {pattern.id: pattern for pattern in reversed(event.patterns)}
         self.patterns = [right.pop(one.id, one) for one in self.patterns]
 
     def link(self, entry_id: str, observation: int, learning_id: str) -> None:
@@ -94,55 +94,55 @@ class Document:
 
 def fold_document(
     document: Document,
-    events: Iterable[Event],
+    events: Iterable[Versioned],
     live: Sequence[tuple[int, int]] | None = None,
 ) -> Document:
     """Return the document, changed in place by events that follow its version."""
-    for version, _, fact in events:
-        evolve = EVOLVE.get(type(fact))
+    for version, _, event in events:
+        evolve = EVOLVE.get(type(event))
         if evolve is not None:
-            evolve(document, fact)
+            evolve(document, event)
         document.version = version
     return document
 
 
-def _opened(document: Document, fact: f.JournalOpened) -> None:
-    document.created_at = fact.created_at
-    document.project_name = fact.project_name
-    document.schema, document.extra = fact.version, fact.extra
+def _opened(document: Document, event: f.JournalOpened) -> None:
+    document.created_at = event.created_at
+    document.project_name = event.project_name
+    document.schema, document.extra = event.version, event.extra
 
 
-def _raised(document: Document, fact: f.JournalRaised) -> None:
-    document.schema, document.extra = fact.version, fact.extra
+def _raised(document: Document, event: f.JournalRaised) -> None:
+    document.schema, document.extra = event.version, event.extra
 
 
-def _recorded(document: Document, fact: f.EntryRecorded) -> None:
-    document.add_entry(fact.entry)
+def _recorded(document: Document, event: f.EntryRecorded) -> None:
+    document.add_entry(event.entry)
 
 
-def _added(document: Document, fact: f.LearningAdded) -> None:
-    document.add_learning(fact.learning)
-    if fact.observation:
-        learning = fact.learning
-        document.link(learning.source_entry_id, fact.observation, learning.id)
+def _added(document: Document, event: f.LearningAdded) -> None:
+    document.add_learning(event.learning)
+    if event.observation:
+        learning = event.learning
+        document.link(learning.source_entry_id, event.observation, learning.id)
 
 
-def _referenced(document: Document, fact: f.LearningReferenced) -> None:
-    learning = document.learning(fact.learning_id)
+def _referenced(document: Document, event: f.LearningReferenced) -> None:
+    learning = document.learning(event.learning_id)
     if learning is not None:
-        times = learning.times_referenced + fact.times
-        document.change_learning(fact.learning_id, times_referenced=times)
+        times = learning.times_referenced + event.times
+        document.change_learning(event.learning_id, times_referenced=times)
 
 
-def _retired(document: Document, fact: f.LearningRetired) -> None:
-    document.change_learning(fact.learning_id, still_valid=False)
+def _retired(document: Document, event: f.LearningRetired) -> None:
+    document.change_learning(event.learning_id, still_valid=False)
 
 
-def _discovered(document: Document, fact: f.PatternDiscovered) -> None:
-    document.patterns.append(fact.pattern)
+def _discovered(document: Document, event: f.PatternDiscovered) -> None:
+    document.patterns.append(event.pattern)
 
 
-EVOLVE: dict[type[Fact], Callable[[Document, Any], None]] = {
+EVOLVE: dict[type[Event], Callable[[Document, Any], None]] = {
     f.JournalOpened: _opened,
     f.JournalRaised: _raised,
     f.JournalCorrected: Document.correct,
@@ -152,4 +152,4 @@ EVOLVE: dict[type[Fact], Callable[[Document, Any], None]] = {
     f.LearningRetired: _retired,
     f.PatternDiscovered: _discovered,
 }
-"""How each fact changes the document."""
+"""How each event changes the document."""

@@ -1,10 +1,10 @@
-"""Every fact of the journal; none of them is ever voided by a rollback."""
+"""Every event of the journal; none of them is ever voided by a rollback."""
 
 from typing import Any, ClassVar
 
 import msgspec
 
-from ..log.fact import Fact, Kind, Reach, Subject
+from ..log.event import Event, Kind, Reach, Subject
 from .state.checks import event_time
 from .state.shapes import Entry, Learning, Pattern
 
@@ -12,13 +12,13 @@ PLACE = ".ralph/progress.json"
 """Where a journal's file is where nobody says otherwise (R157)."""
 
 
-class JournalFact(Fact, frozen=True):
-    """A fact of the journal."""
+class JournalEvent(Event, frozen=True):
+    """An event of the journal."""
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
 
 
-class JournalOpened(JournalFact, frozen=True):
+class JournalOpened(JournalEvent, frozen=True):
     """The journal began."""
 
     type: ClassVar[str] = "journal-opened"
@@ -41,7 +41,7 @@ class JournalOpened(JournalFact, frozen=True):
         return event_time(self.created_at, field="created_at")
 
 
-class JournalMoved(JournalFact, frozen=True):
+class JournalMoved(JournalEvent, frozen=True):
     """Its file has another place from now on."""
 
     type: ClassVar[str] = "journal-moved"
@@ -53,7 +53,7 @@ class JournalMoved(JournalFact, frozen=True):
     """Name of the linked git work tree that has the file; empty for the main one."""
 
 
-class JournalRaised(JournalFact, frozen=True):
+class JournalRaised(JournalEvent, frozen=True):
     """Its file came back by a later version of the schema."""
 
     type: ClassVar[str] = "journal-raised"
@@ -65,7 +65,7 @@ class JournalRaised(JournalFact, frozen=True):
     """Fields of a later version of the schema, kept as they came."""
 
 
-class JournalCorrected(JournalFact, frozen=True):
+class JournalCorrected(JournalEvent, frozen=True):
     """What was recorded was put right by hand: these parts are as they stand here."""
 
     type: ClassVar[str] = "journal-corrected"
@@ -79,7 +79,7 @@ class JournalCorrected(JournalFact, frozen=True):
     """Patterns, in the same way."""
 
 
-class EntryRecorded(JournalFact, frozen=True):
+class EntryRecorded(JournalEvent, frozen=True):
     """An iteration's work on a PRD ended."""
 
     type: ClassVar[str] = "entry-recorded"
@@ -93,7 +93,7 @@ class EntryRecorded(JournalFact, frozen=True):
         return event_time(self.entry.timestamp, field="entry.timestamp")
 
 
-class LearningAdded(JournalFact, frozen=True):
+class LearningAdded(JournalEvent, frozen=True):
     """Something was learned."""
 
     type: ClassVar[str] = "learning-added"
@@ -109,7 +109,7 @@ class LearningAdded(JournalFact, frozen=True):
         return event_time(self.learning.created_at, field="learning.created_at")
 
 
-class LearningReferenced(JournalFact, frozen=True):
+class LearningReferenced(JournalEvent, frozen=True):
     """A learning was used."""
 
     type: ClassVar[str] = "learning-referenced"
@@ -125,7 +125,7 @@ class LearningReferenced(JournalFact, frozen=True):
     """The entry it was handed to, by the id that this gets; counted once for each."""
 
 
-class LearningRetired(JournalFact, frozen=True):
+class LearningRetired(JournalEvent, frozen=True):
     """A learning no longer holds; it stays readable."""
 
     type: ClassVar[str] = "learning-retired"
@@ -136,7 +136,7 @@ class LearningRetired(JournalFact, frozen=True):
     reason: str | None = None
 
 
-class PatternDiscovered(JournalFact, frozen=True):
+class PatternDiscovered(JournalEvent, frozen=True):
     """A pattern of the codebase was discovered."""
 
     type: ClassVar[str] = "pattern-discovered"
@@ -150,7 +150,7 @@ class PatternDiscovered(JournalFact, frozen=True):
         return event_time(self.pattern.discovered_at, field="pattern.discovered_at")
 
 
-JOURNAL_FACTS: tuple[type[JournalFact], ...] = (
+JOURNAL_EVENTS: tuple[type[JournalEvent], ...] = (
     JournalOpened,
     JournalMoved,
     JournalCorrected,

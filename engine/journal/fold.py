@@ -1,61 +1,63 @@
-"""Fold: from facts in order to what the rules must know of a journal.
+"""Fold: from events in order to what the rules must know of a journal.
 
-It never raises for what a fact says: the fact has happened.
+It never raises for what an event says: the event has happened.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..log.fact import Fact
+from ..log.event import Event
 from . import events as f
 from .state.ids import iteration_reached, number_of
 from .state.journal import Journal
 
-Event = tuple[int, str, Fact]
-"""Version, time it happened, and the fact."""
+Versioned = tuple[int, str, Event]
+"""Version, time it happened, and the event."""
 
 
 def fold(
-    journal: Journal, events: Iterable[Event], live: Sequence[tuple[int, int]] | None = None
+    journal: Journal,
+    events: Iterable[Versioned],
+    live: Sequence[tuple[int, int]] | None = None,
 ) -> Journal:
     """Return the journal, changed in place by events that follow its version.
 
     What was learned stays learned, so a journal has no rollbacks and `live` is everything.
     """
-    for version, _, fact in events:
-        evolve = EVOLVE.get(type(fact))
+    for version, _, event in events:
+        evolve = EVOLVE.get(type(event))
         if evolve is not None:
-            evolve(journal, fact)
+            evolve(journal, event)
         journal.version = version
     return journal
 
 
-def _opened(journal: Journal, fact: f.JournalOpened) -> None:
-    journal.created_at = fact.created_at
-    journal.project_name = fact.project_name
-    journal.schema = fact.version
-    journal.worktree, journal.place = fact.worktree, fact.place
+def _opened(journal: Journal, event: f.JournalOpened) -> None:
+    journal.created_at = event.created_at
+    journal.project_name = event.project_name
+    journal.schema = event.version
+    journal.worktree, journal.place = event.worktree, event.place
 
 
-def _moved(journal: Journal, fact: f.JournalMoved) -> None:
-    journal.worktree, journal.place = fact.worktree, fact.place
+def _moved(journal: Journal, event: f.JournalMoved) -> None:
+    journal.worktree, journal.place = event.worktree, event.place
 
 
-def _raised(journal: Journal, fact: f.JournalRaised) -> None:
-    journal.schema = fact.version
+def _raised(journal: Journal, event: f.JournalRaised) -> None:
+    journal.schema = event.version
 
 
-def _corrected(journal: Journal, fact: f.JournalCorrected) -> None:
-    for entry in fact.entries:
+def _corrected(journal: Journal, event: f.JournalCorrected) -> None:
+    for entry in event.entries:
         journal.entries[entry.id] = len(entry.observations)
         linked = [n for n, o in enumerate(entry.observations, 1) if o.related_learning_id]
         journal.linked[entry.id] = linked
-    for learning in fact.learnings:
+    for learning in event.learnings:
         journal.learnings[learning.id] = learning.still_valid
 
 
-def _recorded(journal: Journal, fact: f.EntryRecorded) -> None:
-    entry = fact.entry
+def _recorded(journal: Journal, event: f.EntryRecorded) -> None:
+    entry = event.entry
     journal.attempts[entry.prd_id] = journal.attempts.get(entry.prd_id, 0) + 1
     reached = iteration_reached(entry.id, entry.prd_id, entry.iteration)
     before = journal.iterations.get(entry.prd_id, 0)
@@ -69,23 +71,23 @@ def _recorded(journal: Journal, fact: f.EntryRecorded) -> None:
         journal.linked[entry.id] = linked
 
 
-def _added(journal: Journal, fact: f.LearningAdded) -> None:
-    learning = fact.learning
+def _added(journal: Journal, event: f.LearningAdded) -> None:
+    learning = event.learning
     journal.learnings.setdefault(learning.id, learning.still_valid)
     journal.learning_max = max(journal.learning_max, number_of(learning.id))
-    if fact.observation:
-        journal.linked.setdefault(learning.source_entry_id, []).append(fact.observation)
+    if event.observation:
+        journal.linked.setdefault(learning.source_entry_id, []).append(event.observation)
 
 
-def _retired(journal: Journal, fact: f.LearningRetired) -> None:
-    journal.learnings[fact.learning_id] = False
+def _retired(journal: Journal, event: f.LearningRetired) -> None:
+    journal.learnings[event.learning_id] = False
 
 
-def _discovered(journal: Journal, fact: f.PatternDiscovered) -> None:
-    journal.pattern_max = max(journal.pattern_max, number_of(fact.pattern.id))
+def _discovered(journal: Journal, event: f.PatternDiscovered) -> None:
+    journal.pattern_max = max(journal.pattern_max, number_of(event.pattern.id))
 
 
-EVOLVE: dict[type[Fact], Callable[[Journal, Any], None]] = {
+EVOLVE: dict[type[Event], Callable[[Journal, Any], None]] = {
     f.JournalOpened: _opened,
     f.JournalMoved: _moved,
     f.JournalCorrected: _corrected,
@@ -95,4 +97,4 @@ EVOLVE: dict[type[Fact], Callable[[Journal, Any], None]] = {
     f.LearningRetired: _retired,
     f.PatternDiscovered: _discovered,
 }
-"""How each fact changes the journal; a reference changes no rule."""
+"""How each event changes the journal; a reference changes no rule."""

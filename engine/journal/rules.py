@@ -1,11 +1,11 @@
-"""The commands of the journal: what may be recorded, and as which facts."""
+"""The commands of the journal: what may be recorded, and as which events."""
 
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from ..errors import NotFoundError, RefusedError
-from ..log.fact import Fact
+from ..log.event import Event
 from . import events as f
 from .state.checks import check_entry, check_learning, check_pattern
 from .state.ids import NUMBER_MAX, entry_id
@@ -20,7 +20,7 @@ def open_journal(
     project_name: str = "",
     place: str = "",
     worktree: str = "",
-) -> list[Fact]:
+) -> list[Event]:
     """Begin the journal; the first thing recorded does it as well.
 
     One that is open gets another place for its file.
@@ -37,7 +37,7 @@ def open_journal(
     return [f.JournalOpened(at, project_name, worktree=worktree, place=place or f.PLACE)]
 
 
-def record_entry(journal: Journal, *, entry: Entry, at: str) -> list[Fact]:
+def record_entry(journal: Journal, *, entry: Entry, at: str) -> list[Event]:
     """Write down how an iteration of a PRD ended.
 
     Its iteration is the one after the highest of this PRD, unless it is given.
@@ -71,7 +71,7 @@ def record_entry(journal: Journal, *, entry: Entry, at: str) -> list[Fact]:
 
 def add_learning(
     journal: Journal, *, learning: Learning, at: str, observation: int = 0
-) -> list[Fact]:
+) -> list[Event]:
     """Keep what was learned; with an observation of its entry both name each other."""
     new_id = _given("learning", journal.next_learning_id)
     learning = replace(
@@ -97,7 +97,7 @@ def add_learning(
 
 def reference_learning(
     journal: Journal, *, learning_id: str, prd_id: str = "", times: int = 1
-) -> list[Fact]:
+) -> list[Event]:
     """Count that a learning was used."""
     journal.check_learning(learning_id)
     if not journal.learnings[learning_id]:
@@ -111,7 +111,7 @@ def reference_learning(
 
 def hand_over(
     journal: Journal, *, learning_ids: Iterable[str], prd_id: str, iteration: int
-) -> list[Fact]:
+) -> list[Event]:
     """Count that learnings were handed to an iteration."""
     entry = entry_id(prd_id, iteration)
     return [
@@ -123,7 +123,7 @@ def hand_over(
 
 def retire_learning(
     journal: Journal, *, learning_id: str, reason: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Say that a learning no longer holds; it stays readable."""
     journal.check_learning(learning_id)
     if not journal.learnings[learning_id]:
@@ -131,7 +131,7 @@ def retire_learning(
     return [f.LearningRetired(learning_id, reason)]
 
 
-def discover_pattern(journal: Journal, *, pattern: Pattern, at: str) -> list[Fact]:
+def discover_pattern(journal: Journal, *, pattern: Pattern, at: str) -> list[Event]:
     """Keep a pattern of the codebase."""
     new_id = _given("pattern", journal.next_pattern_id)
     pattern = replace(

@@ -1,6 +1,6 @@
 """Which learnings an entry suggests, by the specification's rule (R241 to R244, P24)."""
 
-from ..log.fact import Fact
+from ..log.event import Event
 from .fold import fold
 from .rules import add_learning
 from .state.journal import Journal, pack, unpack
@@ -30,15 +30,15 @@ def extract(entry: Entry) -> list[Proposal]:
     ]
 
 
-def add_extracted(journal: Journal, *, proposals: list[Proposal], at: str) -> list[Fact]:
+def add_extracted(journal: Journal, *, proposals: list[Proposal], at: str) -> list[Event]:
     """Add what was extracted; each learning gets an id of its own."""
     ahead = unpack(pack(journal))
-    facts: list[Fact] = []
+    events: list[Event] = []
     for observation, learning in proposals:
         added = add_learning(ahead, learning=learning, at=at, observation=observation)
-        fold(ahead, [(ahead.version + 1, at, fact) for fact in added])
-        facts += added
-    return facts
+        fold(ahead, [(ahead.version + 1, at, event) for event in added])
+        events += added
+    return events
 
 
 def _suggests(observation: Observation) -> bool:

@@ -1,9 +1,9 @@
-"""From a fact of the journal that somebody wants recorded to the command behind it."""
+"""From an event of the journal that somebody wants recorded to the command behind it."""
 
 from typing import TypeVar
 
 from ..errors import RefusedError
-from ..log.fact import Fact, fact_of
+from ..log.event import Event, event_of
 from . import events as f
 from . import rules
 from .intake.foreign import shape_of
@@ -12,9 +12,9 @@ from .state.shapes import Entry, Learning, Pattern, Shape
 
 Part = TypeVar("Part", bound=Shape)
 
-BY_TAG = {fact.type: fact for fact in f.JOURNAL_FACTS}
+BY_TAG = {event.type: event for event in f.JOURNAL_EVENTS}
 
-_PARTS: dict[type[Fact], tuple[str, type[Shape]]] = {
+_PARTS: dict[type[Event], tuple[str, type[Shape]]] = {
     f.EntryRecorded: ("entry", Entry),
     f.LearningAdded: ("learning", Learning),
     f.PatternDiscovered: ("pattern", Pattern),
@@ -28,8 +28,8 @@ _ONLY_CAUSED = {
 }
 
 
-def to_fact(tag: str, data: object) -> Fact:
-    """Return the fact of a tag from its data as JSON gives it.
+def to_event(tag: str, data: object) -> Event:
+    """Return the event of a tag from its data as JSON gives it.
 
     What follows by itself may be missing: ids, iterations, times. Raise `RefusedError`
     naming a field that is missing, unknown or of the wrong type.
@@ -41,7 +41,7 @@ def to_fact(tag: str, data: object) -> Fact:
         name, shape = _PARTS.get(kind, ("", Shape))
         if name in data:
             data = {**data, name: part_of(shape, data[name], field=f"data.{name}")}
-    return fact_of(kind, data)
+    return event_of(kind, data)
 
 
 def part_of(kind: type[Part], data: object, *, field: str) -> Part:
@@ -59,11 +59,11 @@ def part_of(kind: type[Part], data: object, *, field: str) -> Part:
     return part
 
 
-def fulfil(journal: Journal, fact: Fact, at: str) -> list[Fact]:
-    """Return what the command behind a fact decides."""
-    match fact:
+def fulfil(journal: Journal, event: Event, at: str) -> list[Event]:
+    """Return what the command behind an event decides."""
+    match event:
         case f.JournalOpened(created_at=created_at, project_name=name):
-            if fact != f.JournalOpened(created_at, name):
+            if event != f.JournalOpened(created_at, name):
                 raise RefusedError(
                     "data: give created_at and project_name alone, the rest follows",
                     field="data",
@@ -84,5 +84,5 @@ def fulfil(journal: Journal, fact: Fact, at: str) -> list[Fact]:
         case f.PatternDiscovered(pattern=pattern):
             return rules.discover_pattern(journal, pattern=pattern, at=at)
         case _:
-            why = _ONLY_CAUSED.get(fact.type, "it is no fact of the journal")
-            raise RefusedError(f"{fact.type} cannot be wished for: {why}", wish=fact.type)
+            why = _ONLY_CAUSED.get(event.type, "it is no event of the journal")
+            raise RefusedError(f"{event.type} cannot be wished for: {why}", wish=event.type)

@@ -11,7 +11,7 @@ import msgspec
 
 from ..errors import ConflictError, InvalidInputError, KeyConflictError
 from .chain import encode_header
-from .envelope import DOCUMENT_BYTES_MAX, Draft, Head, Recorded
+from .envelope import DOCUMENT_BYTES_MAX, Head, NewEvent, RecordedEvent
 from .port import STREAM_CHARS_MAX, Clock, Entropy, Expect, Expected
 
 APPEND_EVENTS_MAX = 10_000
@@ -77,47 +77,47 @@ def uuids(milliseconds: int, chance: bytes, count: int) -> list[str]:
 
 def place(
     stream: str,
-    drafts: Sequence[Draft],
+    new_events: Sequence[NewEvent],
     *,
     head: Head,
     version: int,
     stamps: Stamps,
     key: str | None,
     key_digest: bytes | None,
-) -> list[Recorded]:
+) -> list[RecordedEvent]:
     """Return the drafts as the events that follow a head and a stream's version."""
     position, previous = head.position, head.hash
-    remaining = len(drafts)
+    remaining = len(new_events)
     recorded_at, first = stamps.recorded_at, stamps.ids[0]
     ids, salts, at = iter(stamps.ids), stamps.salts, 0
-    events: list[Recorded] = []
-    for draft in drafts:
+    events: list[RecordedEvent] = []
+    for new_event in new_events:
         position += 1
         version += 1
         remaining -= 1
         id_, salt = next(ids), salts[at : at + SALT_BYTES]
         at += SALT_BYTES
-        payload = draft.payload
+        payload = new_event.payload
         header = (
             position,
             stream,
             version,
             id_,
-            draft.type,
-            draft.schema_version,
-            draft.at,
+            new_event.type,
+            new_event.schema_version,
+            new_event.at,
             recorded_at,
-            draft.actor,
-            draft.correlation_id or first,
-            draft.causation_id or first,
+            new_event.actor,
+            new_event.correlation_id or first,
+            new_event.causation_id or first,
             key,
             key_digest,
             remaining,
-            draft.observed,
+            new_event.observed,
         )
         digest = sha256(salt + payload).digest()
         previous = sha256(previous + encode_header(header) + digest).digest()
-        events.append(Recorded(*header, salt, payload, digest, previous))
+        events.append(RecordedEvent(*header, salt, payload, digest, previous))
         key = key_digest = None
     return events
 
@@ -140,7 +140,7 @@ def check_expected(stream: str, *, expect: Expected, actual: int) -> None:
         raise ConflictError(stream=stream, expected=expected, actual=actual)
 
 
-def check_key(first: Recorded, key_digest: bytes | None) -> None:
+def check_key(first: RecordedEvent, key_digest: bytes | None) -> None:
     """Raise `KeyConflictError` unless a key used before stood for the same command."""
     if first.key_digest != key_digest:
         raise KeyConflictError(key=str(first.key), position=first.position)
@@ -148,7 +148,7 @@ def check_key(first: Recorded, key_digest: bytes | None) -> None:
 
 def check_limits(
     stream: str,
-    drafts: Sequence[Draft],
+    new_events: Sequence[NewEvent],
     *,
     key: str | None,
     key_digest: bytes | None,
@@ -158,29 +158,29 @@ def check_limits(
         _check_text("key", key, NAME_CHARS_MAX)
     if key_digest is not None and (key is None or not 0 < len(key_digest) <= 64):
         raise InvalidInputError("belongs to a key, 1 to 64 bytes", field="key_digest")
-    if not 0 < len(drafts) <= APPEND_EVENTS_MAX:
+    if not 0 < len(new_events) <= APPEND_EVENTS_MAX:
         raise InvalidInputError(
-            f"an append holds 1 to {APPEND_EVENTS_MAX} events, not {len(drafts)}",
+            f"an append holds 1 to {APPEND_EVENTS_MAX} events, not {len(new_events)}",
             field="events",
         )
     at: str | None = None
-    for draft in drafts:
-        _check_names(stream, draft.type, draft.schema_version, draft.actor)
-        if draft.correlation_id is not None:
-            _check_text("correlation_id", draft.correlation_id, NAME_CHARS_MAX)
-        if draft.causation_id is not None:
-            _check_text("causation_id", draft.causation_id, NAME_CHARS_MAX)
-        if draft.at != at:
-            at = draft.at
+    for new_event in new_events:
+        _check_names(stream, new_event.type, new_event.schema_version, new_event.actor)
+        if new_event.correlation_id is not None:
+            _check_text("correlation_id", new_event.correlation_id, NAME_CHARS_MAX)
+        if new_event.causation_id is not None:
+            _check_text("causation_id", new_event.causation_id, NAME_CHARS_MAX)
+        if new_event.at != at:
+            at = new_event.at
             check_moment(at)
-        payload = draft.payload
-        if len(payload) > draft.payload_bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
+        payload = new_event.payload
+        if len(payload) > new_event.payload_bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
             raise InvalidInputError(
-                f"{draft.type} holds {len(payload)} bytes, at most "
-                f"{min(draft.payload_bytes_max, DOCUMENT_BYTES_MAX)} are allowed",
+                f"{new_event.type} holds {len(payload)} bytes, at most "
+                f"{min(new_event.payload_bytes_max, DOCUMENT_BYTES_MAX)} are allowed",
                 field="payload",
             )
-        # Whoever writes facts encodes them; this only keeps out what no reader could
+        # Whoever writes events encodes them; this only keeps out what no reader could
         # even take for JSON text.
         if not (
             payload[:1] == b"{"

@@ -19,12 +19,12 @@ from typing import Any
 
 import msgspec
 
-from .envelope import Head, Recorded
+from .envelope import Head, RecordedEvent
 
 GENESIS = bytes(32)
 START = Head(0, GENESIS)
 """The head of an empty log."""
-HEADER_FIELDS = Recorded.__struct_fields__[:15]
+HEADER_FIELDS = RecordedEvent.__struct_fields__[:15]
 _KEY = HEADER_FIELDS.index("key")
 
 FIELD_KINDS: dict[str, tuple[type, ...]] = {
@@ -66,7 +66,7 @@ class Problem(msgspec.Struct, frozen=True):
     problem: str
 
 
-def header(event: Recorded) -> bytes:
+def header(event: RecordedEvent) -> bytes:
     """Return what an event's hash covers beside its payload."""
     return encode_header(_fields(event)[:15])
 
@@ -82,7 +82,7 @@ def event_hash(previous: bytes, header: bytes, payload_digest: bytes) -> bytes:
 
 
 def check_chain(
-    events: Iterable[Recorded],
+    events: Iterable[RecordedEvent],
     *,
     after: Head = START,
     versions: Mapping[str, int] | None = None,
@@ -145,13 +145,13 @@ def check_rows(
         yield Problem(before, f"its append is cut off: {left} events are missing")
 
 
-def recorded(row: Row) -> Recorded:
+def recorded(row: Row) -> RecordedEvent:
     """Return a row as an event; not every store has a kind of its own for truth."""
-    return Recorded(*(*row[:14], row[14] == 1, *row[15:]))
+    return RecordedEvent(*(*row[:14], row[14] == 1, *row[15:]))
 
 
 def _problems(
-    event: Recorded, before: Head, version: int | None, continues: bool
+    event: RecordedEvent, before: Head, version: int | None, continues: bool
 ) -> Iterator[str]:
     """Yield in words what the quick check of an event found wrong."""
     if event.position != before.position + 1:
@@ -174,7 +174,7 @@ def misfit(row: Row) -> str | None:
 
     A damaged or foreign database holds anything anywhere, whatever its columns say.
     """
-    for name, value in zip(Recorded.__struct_fields__, row, strict=True):
+    for name, value in zip(RecordedEvent.__struct_fields__, row, strict=True):
         kinds = FIELD_KINDS[name]
         if type(value) not in kinds:
             wanted = " or ".join(_WORDS[kind] for kind in kinds if kind is not bool)

@@ -1,4 +1,4 @@
-"""Facts to payloads and back, by wire tag; old shapes go through the upcasts."""
+"""Events to payloads and back, by wire tag; old shapes go through the upcasts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from ..errors import RESCUE, InvalidInputError, UnreadableError
-from .envelope import Recorded
-from .fact import Fact
+from .envelope import RecordedEvent
+from .event import Event
 from .port import Row
 from .upcast import Upcasts, check_upcasts, upcast
 
@@ -17,16 +17,16 @@ ROWS_PER_PAGE = 512
 _encoder = msgspec.json.Encoder()
 
 
-def encode(fact: Fact) -> bytes:
-    """Return the fact's fields as JSON, defaults left out.
+def encode(event: Event) -> bytes:
+    """Return the event's fields as JSON, defaults left out.
 
     Raise `InvalidInputError` for text that is not Unicode, like bytes of a command line
     in another encoding.
     """
     try:
-        return _encoder.encode(fact)
+        return _encoder.encode(event)
     except UnicodeEncodeError as error:
-        raise InvalidInputError(f"{fact.type} holds text that is not UTF-8") from error
+        raise InvalidInputError(f"{event.type} holds text that is not UTF-8") from error
 
 
 class _UnknownError(Exception):
@@ -34,46 +34,46 @@ class _UnknownError(Exception):
 
 
 class Codec:
-    """Decodes the payloads of a known set of facts."""
+    """Decodes the payloads of a known set of events."""
 
     def __init__(
         self,
-        facts: Iterable[type[Fact]],
+        events: Iterable[type[Event]],
         upcasts: Upcasts,
         *,
-        more: Callable[[], Iterable[type[Fact]]] = lambda: (),
+        more: Callable[[], Iterable[type[Event]]] = lambda: (),
     ) -> None:
-        """Know some facts; `more` gives others when one is met that is not among them."""
+        """Know some events; `more` gives others when one is met that is not among them."""
         self._upcasts = upcasts
-        self._known: dict[str, type[Fact]] = {}
+        self._known: dict[str, type[Event]] = {}
         self._decoders: dict[str, tuple[int, Callable[[Any], Any]]] = {}
-        self._more: Callable[[], Iterable[type[Fact]]] | None = more
-        self._learn(facts)
+        self._more: Callable[[], Iterable[type[Event]]] | None = more
+        self._learn(events)
 
     @property
-    def facts(self) -> dict[str, type[Fact]]:
-        """Return every fact there is, by its tag."""
+    def events(self) -> dict[str, type[Event]]:
+        """Return every event there is, by its tag."""
         if self._more is not None:
             more, self._more = self._more, None
             self._learn(more())
-            today = {tag: fact.schema_version for tag, fact in self._known.items()}
+            today = {tag: event.schema_version for tag, event in self._known.items()}
             check_upcasts(today, self._upcasts)
         return self._known
 
-    def _learn(self, facts: Iterable[type[Fact]]) -> None:
-        for fact in facts:
-            self._known[fact.type] = fact
-            decode = msgspec.json.Decoder(fact).decode
-            self._decoders[fact.type] = (fact.schema_version, decode)
-        today = {tag: fact.schema_version for tag, fact in self._known.items()}
+    def _learn(self, events: Iterable[type[Event]]) -> None:
+        for event in events:
+            self._known[event.type] = event
+            decode = msgspec.json.Decoder(event).decode
+            self._decoders[event.type] = (event.schema_version, decode)
+        today = {tag: event.schema_version for tag, event in self._known.items()}
         ours = {step: upcast for step, upcast in self._upcasts.items() if step[0] in today}
         check_upcasts(today, ours)
 
-    def decode(self, event: Recorded) -> Fact:
-        """Return the event's fact.
+    def decode(self, event: RecordedEvent) -> Event:
+        """Return the event's event.
 
         Raise `UnreadableError` for an unknown type, a shape from a newer version, an
-        erased payload, or bytes that are not that fact.
+        erased payload, or bytes that are not that event.
         """
         row = (
             event.version,
@@ -83,44 +83,46 @@ class Codec:
             event.payload,
             event.position,
         )
-        return self._facts([row])[0][2]
+        return self._events([row])[0][2]
 
-    def today(self, event: Recorded) -> bytes | None:
+    def today(self, recorded: RecordedEvent) -> bytes | None:
         """Return the event's payload in today's shape; None when it was erased.
 
         The stored bytes where they have it already. Raise `UnreadableError` as `decode`
         does.
         """
-        if event.payload is None:
+        if recorded.payload is None:
             return None
-        fact = self.decode(event)
+        event = self.decode(recorded)
         return (
-            event.payload if event.schema_version == fact.schema_version else encode(fact)
+            recorded.payload
+            if recorded.schema_version == event.schema_version
+            else encode(event)
         )
 
-    def facts_of(self, rows: Iterable[Row]) -> Iterator[tuple[int, str, Fact]]:
-        """Yield version, time and fact of each row; raise as `decode` does."""
+    def events_of_rows(self, rows: Iterable[Row]) -> Iterator[tuple[int, str, Event]]:
+        """Yield version, time and event of each row; raise as `decode` does."""
         rows = iter(rows)
         # Page by page: to read a row, decode it and fold it, one after another, takes a
         # tenth longer than to do each of it with many.
         while page := list(islice(rows, ROWS_PER_PAGE)):
-            yield from self._facts(page)
+            yield from self._events(page)
 
-    def _facts(self, rows: Sequence[Row]) -> list[tuple[int, str, Fact]]:
+    def _events(self, rows: Sequence[Row]) -> list[tuple[int, str, Event]]:
         decoders = self._decoders
-        facts: list[tuple[int, str, Fact]] = []
+        events: list[tuple[int, str, Event]] = []
         try:
             for version, at, tag, schema_version, payload, _ in rows:
                 if type(at) is not str or type(schema_version) is not int:
                     raise TypeError("what stands around it is, too")
                 today = decoders.get(tag)
                 if today is not None and today[0] == schema_version:
-                    facts.append((version, at, today[1](payload)))
+                    events.append((version, at, today[1](payload)))
                 else:
-                    fact = self._decode_old(tag, schema_version, payload)
-                    facts.append((version, at, fact))
+                    event = self._decode_old(tag, schema_version, payload)
+                    events.append((version, at, event))
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-            _, _, tag, _, payload, position = rows[len(facts)]
+            _, _, tag, _, payload, position = rows[len(events)]
             raise UnreadableError(
                 "the payload was erased"
                 if payload is None
@@ -131,16 +133,16 @@ class Codec:
         except _UnknownError as error:
             raise UnreadableError(
                 str(error),
-                position=rows[len(facts)][-1],
+                position=rows[len(events)][-1],
                 hint="the log was written by a newer sprintlog: upgrade this one",
             ) from error
-        return facts
+        return events
 
     def _decode_old(
         self, tag: str, schema_version: int, payload: str | bytes | None
-    ) -> Fact:
-        fact = self.facts.get(tag)
-        if fact is None or schema_version > fact.schema_version:
+    ) -> Event:
+        event = self.events.get(tag)
+        if event is None or schema_version > event.schema_version:
             raise _UnknownError(f"{tag} version {schema_version} is not known here")
         if payload is None:
             raise TypeError
@@ -149,6 +151,6 @@ class Codec:
             tag,
             msgspec.json.decode(payload),
             since=schema_version,
-            to=fact.schema_version,
+            to=event.schema_version,
         )
-        return msgspec.convert(shape, fact)
+        return msgspec.convert(shape, event)

@@ -6,13 +6,13 @@ PAYLOAD_BYTES_MAX = 1024 * 1024
 DOCUMENT_BYTES_MAX = 8 * 1024 * 1024
 
 
-class Draft(msgspec.Struct, frozen=True):
+class NewEvent(msgspec.Struct, frozen=True):
     """An event before the log has given it a place."""
 
     type: str
-    """The fact's wire tag, in kebab case."""
+    """The event's wire tag, in kebab case."""
     payload: bytes
-    """The fact as JSON; at most `PAYLOAD_BYTES_MAX`, or what its fact allows."""
+    """The event as JSON; at most `PAYLOAD_BYTES_MAX`, or what its event allows."""
     at: str
     """When it happened: ISO 8601 in UTC, ending in `Z`, given by the caller."""
     actor: str
@@ -26,10 +26,10 @@ class Draft(msgspec.Struct, frozen=True):
     observed: bool = False
     """True when another tool says it happened and our rules were not asked."""
     payload_bytes_max: int = PAYLOAD_BYTES_MAX
-    """What its fact allows; never more than `DOCUMENT_BYTES_MAX`."""
+    """What its event allows; never more than `DOCUMENT_BYTES_MAX`."""
 
 
-class Recorded(msgspec.Struct, frozen=True, gc=False):
+class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event in the log, exactly as it is stored; its fields are the columns."""
 
     position: int
@@ -57,7 +57,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False):
     salt: bytes | None
     """Random bytes that make the payload's digest unguessable; erased with it."""
     payload: bytes | None
-    """The fact as JSON; None once redacted."""
+    """The event as JSON; None once redacted."""
     payload_digest: bytes
     hash: bytes
     """The chain: sha256 over the hash before, the header and the payload's digest."""
@@ -73,5 +73,5 @@ class Head(msgspec.Struct, frozen=True):
 class Appended(msgspec.Struct, frozen=True):
     """The answer to an append: its events, and whether they had been there before."""
 
-    events: list[Recorded]
+    events: list[RecordedEvent]
     duplicate: bool = False

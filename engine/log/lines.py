@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ..errors import InvalidInputError
-from .envelope import DOCUMENT_BYTES_MAX, Head, Recorded
+from .envelope import DOCUMENT_BYTES_MAX, Head, RecordedEvent
 
 FORMAT = "sprintlog-log"
 FORMAT_VERSION = 1
@@ -72,7 +72,7 @@ def first_line(stream: str | None = None) -> bytes:
     return _encode(_Header(FORMAT, FORMAT_VERSION, stream)) + b"\n"
 
 
-def line(event: Recorded, *, previous: bytes | None = None) -> bytes:
+def line(event: RecordedEvent, *, previous: bytes | None = None) -> bytes:
     """Return an event as a line; `previous` is the hash of the event before."""
     told = {**msgspec.structs.asdict(event), "previous": previous}
     for name in _HEXADECIMAL:
@@ -87,7 +87,7 @@ def last_line(head: Head) -> bytes:
     return _encode(_End(_Last(head.position, head.hash.hex()))) + b"\n"
 
 
-def read_lines(lines: Iterable[bytes], *, file: str) -> Iterator[Recorded | Head]:
+def read_lines(lines: Iterable[bytes], *, file: str) -> Iterator[RecordedEvent | Head]:
     """Yield the events of a whole log's export, and its head at the end.
 
     Line 1 is the header, so an event stands on the line of its number plus one. Whether
@@ -141,7 +141,7 @@ def _check_header(raw: bytes, file: str) -> None:
         raise _changed(1, file)
 
 
-def _read_event(raw: bytes, number: int, file: str) -> Recorded:
+def _read_event(raw: bytes, number: int, file: str) -> RecordedEvent:
     if len(raw) > LINE_BYTES_MAX:
         raise InvalidInputError(
             f"is longer than {LINE_BYTES_MAX} bytes", file=file, line=number
@@ -160,14 +160,14 @@ def _read_event(raw: bytes, number: int, file: str) -> Recorded:
     return event
 
 
-def _event_of(line: _Line) -> Recorded:
+def _event_of(line: _Line) -> RecordedEvent:
     told = msgspec.structs.asdict(line)
     del told["previous"]
     for name in _HEXADECIMAL[:-1]:
         told[name] = bytes.fromhex(told[name]) if told[name] is not None else None
     if line.payload is not None:
         told["payload"] = line.payload.encode()
-    return Recorded(**told)
+    return RecordedEvent(**told)
 
 
 def _read_end(raw: bytes, number: int, file: str) -> Head:

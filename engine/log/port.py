@@ -6,7 +6,7 @@ from typing import Protocol
 
 from .envelope import DOCUMENT_BYTES_MAX as DOCUMENT_BYTES_MAX
 from .envelope import PAYLOAD_BYTES_MAX as PAYLOAD_BYTES_MAX
-from .envelope import Appended, Draft, Head, Recorded
+from .envelope import Appended, Head, NewEvent, RecordedEvent
 
 STREAM_CHARS_MAX = 160
 
@@ -41,7 +41,7 @@ class Log(Protocol):
     def append(
         self,
         stream: str,
-        drafts: Sequence[Draft],
+        new_events: Sequence[NewEvent],
         *,
         expect: Expected,
         key: str | None = None,
@@ -56,17 +56,17 @@ class Log(Protocol):
         """
         ...
 
-    def find_key(self, key: str) -> list[Recorded]:
+    def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
         ...
 
-    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[Recorded]:
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events in order of position: `after` exclusive, `until` inclusive."""
         ...
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
-    ) -> Iterator[Recorded]:
+    ) -> Iterator[RecordedEvent]:
         """Yield one stream's events in order of version, with the same bounds."""
         ...
 

@@ -1,1 +1,1 @@
-"""The sprint: its facts, its rules and how facts change its state. Pure."""
+"""The sprint: its events, its rules and how events change its state. Pure."""

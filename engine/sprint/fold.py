@@ -1,13 +1,13 @@
-"""Fold: from facts in order to the state of a sprint.
+"""Fold: from events in order to the state of a sprint.
 
-It never raises for what a fact says: the fact has happened.
+It never raises for what an event says: the event has happened.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..iterations.tracker import TAKE, Tracker
-from ..log.fact import Fact
+from ..log.event import Event
 from .events import (
     AgentRan,
     DynamicStepAdded,
@@ -27,9 +27,9 @@ from .plan import create, injection
 from .queue import requests
 from .queue.view import says_queue
 from .state import spent
-from .state.sprint import Plan, Record, Sprint
+from .state.sprint import Knowledge, Plan, Sprint
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     **create.EVOLVE,
     **lifecycle.EVOLVE,
     **leaves.EVOLVE,
@@ -42,78 +42,78 @@ EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     **hook_tasks.EVOLVE,
     **requests.EVOLVE,
 }
-"""How each execution fact changes the Plan."""
+"""How each execution event changes the plan."""
 
-Event = tuple[int, str, Fact]
-"""Version, time it happened, and the fact."""
+Versioned = tuple[int, str, Event]
+"""Version, time it happened, and the event."""
 
 
-Seen = Callable[[int, Fact], None]
-"""Told version and fact after each fact."""
+Seen = Callable[[int, Event], None]
+"""Told version and event after each event."""
 
 
 def fold(
     sprint: Sprint,
-    events: Iterable[Event],
+    events: Iterable[Versioned],
     live: Sequence[Interval] | None = None,
     *,
     seen: Seen | None = None,
 ) -> Sprint:
     """Return the sprint, changed in place by events that follow its version.
 
-    The Plan takes the execution facts whose version lies in `live` (all without it), the
-    Record takes all facts, so neither reads the other.
+    The plan takes the execution events whose version lies in `live` (all without it), the
+    Record takes all events, so neither reads the other.
     """
     if live is not None and len(live) == 1:
         # One stretch from the root: everything that comes is in force.
         live = None
-    create, record, version = sprint.plan, sprint.record, sprint.version
-    for version, at, fact in events:
-        kind = type(fact)
-        if kind in RECORD:
-            RECORD[kind](record, fact, version)
+    create, knowledge, version = sprint.plan, sprint.knowledge, sprint.version
+    for version, at, event in events:
+        kind = type(event)
+        if kind in LEARN:
+            LEARN[kind](knowledge, event, version)
         evolve = EVOLVE.get(kind)
         if evolve is not None and (live is None or rollback.lies_on(live, version)):
             if kind is not SprintImported:
                 create.touched = True
-            elif _says_all(fact):
+            elif _says_all(event):
                 # What its queue says stands for all that was queued and decided before.
                 create.imported_at = version
                 create.decisions.clear()
-            evolve(create, fact, at)
-            # Last: a patch was made against the document as the fact before left it.
+            evolve(create, event, at)
+            # Last: a patch was made against the document as the event before left it.
             create.last_at = at
         if seen is not None:
-            seen(version, fact)
+            seen(version, event)
     sprint.version = version
     return sprint
 
 
-def _says_all(fact: Fact) -> bool:
+def _says_all(event: Event) -> bool:
     """Tell whether a document that came in says anything of the operator queue."""
-    return isinstance(fact, SprintImported) and (
-        fact.document is not None or says_queue(fact.patch or ())
+    return isinstance(event, SprintImported) and (
+        event.document is not None or says_queue(event.patch or ())
     )
 
 
-def _record_imported(record: Record, fact: SprintImported, version: int) -> None:
-    record.iteration_max = max(record.iteration_max, fact.iteration)
-    record.imported_at = version
-    requests.record_ids(record, fact)
+def _record_imported(knowledge: Knowledge, event: SprintImported, version: int) -> None:
+    knowledge.iteration_max = max(knowledge.iteration_max, event.iteration)
+    knowledge.imported_at = version
+    requests.record_ids(knowledge, event)
 
 
-def _record_compiled(record: Record, fact: SprintCompiled, version: int) -> None:
-    requests.record_ids(record, fact)
+def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) -> None:
+    requests.record_ids(knowledge, event)
 
 
 def _tracked(
     take: Callable[[Tracker, Any, int], None],
-) -> Callable[[Record, Any, int], None]:
-    """Return how a fact about iterations changes the Record: through its tracker."""
-    return lambda record, fact, version: take(record.tracker, fact, version)
+) -> Callable[[Knowledge, Any, int], None]:
+    """Return how an event about iterations changes the knowledge: through its tracker."""
+    return lambda knowledge, event, version: take(knowledge.tracker, event, version)
 
 
-RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
+LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
     RolledBack: rollback.record_rollback,
     IterationStarted: loop.record_started,
     DynamicStepAdded: dynamic_steps.record_added,
@@ -122,8 +122,8 @@ RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
     StepInjected: injection.record_injected,
     SprintCompiled: _record_compiled,
     SprintImported: _record_imported,
-    **snapshots.RECORD,
-    **requests.RECORD,
-    **{fact: _tracked(take) for fact, take in TAKE.items()},
+    **snapshots.LEARN,
+    **requests.LEARN,
+    **{event: _tracked(take) for event, take in TAKE.items()},
 }
-"""What the Record keeps of a fact, whatever was rolled back since."""
+"""What the knowledge keeps of an event, whatever was rolled back since."""

@@ -1,4 +1,4 @@
-"""From a fact somebody wants recorded to the command that would have caused it.
+"""From an event somebody wants recorded to the command that would have caused it.
 
 So `append` obeys the same rules as every other way of recording.
 """
@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
-from ..log.fact import Fact, fact_of
+from ..log.event import Event, event_of
 from . import events as f
 from .agent.runs import record_run
 from .events import goal as r
@@ -37,18 +37,18 @@ from .queue.requests import wish_request
 from .state.sprint import Sprint
 from .state.transitions import check_exists
 
-_STRUCTURAL: tuple[type[Fact], ...] = (
+_STRUCTURAL: tuple[type[Event], ...] = (
     f.SprintCompiled,
     f.SprintImported,
     f.Injection,
     f.RolledBack,
     f.EditObserved,
-    *s.SNAPSHOT_FACTS,
+    *s.SNAPSHOT_EVENTS,
     q.RequestQueued,
-    *a.AUDIT_FACTS,
+    *a.AUDIT_EVENTS,
 )
 
-BY_TAG = {fact.type: fact for fact in f.FACTS}
+BY_TAG = {event.type: event for event in f.EVENTS}
 
 _ONLY_CAUSED = {
     f.BreakpointReached.type: "a phase with `break: true` causes it when it completes",
@@ -60,7 +60,7 @@ _ONLY_CAUSED = {
     f.RolledBack.type: "`sprintlog undo` takes back a rollback",
     r.ReflectionStarted.type: "`iteration-started` causes it after idle iterations",
     a.ForkCreated.type: "`sprintlog fork NAME --from POINT` makes one of an earlier point",
-    a.EditAdopted.type: "`sprintlog adopt` makes facts of an edit",
+    a.EditAdopted.type: "`sprintlog adopt` makes events of an edit",
     r.GoalClaimed.type: "`goal-completed` causes it where that cannot count yet",
     s.SnapshotTaken.type: "`sprintlog iteration snapshot` takes one and records it",
     s.RestoreStarted.type: "`sprintlog restore POINT` records it before it writes a file",
@@ -72,8 +72,8 @@ _ONLY_CAUSED = {
 }
 
 
-def to_fact(tag: str, data: object) -> Fact:
-    """Return the fact of a tag from its data as JSON gives it.
+def to_event(tag: str, data: object) -> Event:
+    """Return the event of a tag from its data as JSON gives it.
 
     Raise `NotFoundError` for an unknown tag, `RefusedError` naming a field that is
     missing, unknown or of the wrong type.
@@ -87,141 +87,146 @@ def to_fact(tag: str, data: object) -> Fact:
     kind = BY_TAG[tag]
     if isinstance(data, dict):
         data = {**_LEFT_OUT.get(kind, {}), **data}
-    fact = fact_of(kind, data)
-    if isinstance(fact, f.Injection):
+    event = event_of(kind, data)
+    if isinstance(event, f.Injection):
         for name in ("into", "after", "before"):
-            if getattr(fact, name) is not None:
+            if getattr(event, name) is not None:
                 raise RefusedError(
                     f"data.{name}: follows from the position; leave it out",
                     field=f"data.{name}",
                 )
-    if isinstance(fact, q.RequestDecided) and fact.phase is not None:
+    if isinstance(event, q.RequestDecided) and event.phase is not None:
         problem = "follows from the decision; leave it out"
         raise RefusedError(f"data.phase: {problem}", field="data.phase")
-    if isinstance(fact, i.IterationMeasured) and fact.previous is not None:
+    if isinstance(event, i.IterationMeasured) and event.previous is not None:
         raise RefusedError(
             "data.previous: follows from the log; leave it out", field="data.previous"
         )
     # A patch that does not fit would make the stream unreadable; ours always fit.
-    if isinstance(fact, f.SprintImported) and (fact.document is None or fact.patch):
+    if isinstance(event, f.SprintImported) and (event.document is None or event.patch):
         raise RefusedError(
             "data.document: give the whole document, patches are made by sprintlog",
             field="data.document",
         )
-    return fact
+    return event
 
 
-def observe(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> list[Fact]:
-    """Return a fact that another tool says happened, whatever our rules say of it.
+def observe(
+    sprint: Sprint, event: Event, at: str, *, is_inside_append: bool
+) -> list[Event]:
+    """Return an event that another tool says happened, whatever our rules say of it.
 
     What everything else is read by obeys them all the same.
     """
-    if isinstance(fact, _STRUCTURAL):
-        return fulfil(sprint, fact, at, is_inside_append=is_inside_append)
+    if isinstance(event, _STRUCTURAL):
+        return fulfil(sprint, event, at, is_inside_append=is_inside_append)
     check_exists(sprint)
-    if isinstance(fact, i.IterationMeasured):
-        return [observed_measurement(sprint, fact)]
-    return [fact]
+    if isinstance(event, i.IterationMeasured):
+        return [observed_measurement(sprint, event)]
+    return [event]
 
 
-def fulfil(sprint: Sprint, fact: Fact, at: str, *, is_inside_append: bool) -> list[Fact]:
-    """Return what the command behind a fact decides.
+def fulfil(sprint: Sprint, event: Event, at: str, *, is_inside_append: bool) -> list[Event]:
+    """Return what the command behind an event decides.
 
     `is_inside_append` is asked of the log for the target of a rollback.
     """
-    given = structs.asdict(fact)
-    match fact:
+    given = structs.asdict(event)
+    match event:
         case f.SprintCompiled():
             return create_sprint(
-                sprint, plan=fact.document, place=fact.place, sources=fact.sources
+                sprint, plan=event.document, place=event.place, sources=event.sources
             )
         case f.SprintImported(document=dict() as document):
             return import_document(
-                sprint, document=document, source=fact.source, place=fact.place
+                sprint, document=document, source=event.source, place=event.place
             )
         case f.RolledBack(undoes=None):
             return roll_back(
-                sprint, to=fact.to, is_inside_append=is_inside_append, reason=fact.reason
+                sprint, to=event.to, is_inside_append=is_inside_append, reason=event.reason
             )
         case f.Injection():
-            inject = inject_phases if isinstance(fact, f.PhaseInjected) else inject_steps
+            inject = inject_phases if isinstance(event, f.PhaseInjected) else inject_steps
             return inject(
-                sprint, nodes=fact.nodes, position=fact.position, id_prefix=fact.id_prefix
+                sprint,
+                nodes=event.nodes,
+                position=event.position,
+                id_prefix=event.id_prefix,
             )
         case f.IterationStarted(number=0):
             return start_iteration(sprint, **{**given, "number": None})
         case f.IterationEnded(number=0):
-            return end_iteration(sprint, summary=fact.summary)
+            return end_iteration(sprint, summary=event.summary)
         case f.GateChecked():
             result = GateResult(*(given[name] for name in GateResult.__struct_fields__))
-            attempt = fact.attempt or None
-            return record_gate(sprint, result=result, phase=fact.phase, attempt=attempt)
+            attempt = event.attempt or None
+            return record_gate(sprint, result=result, phase=event.phase, attempt=attempt)
         case f.AgentRan():
-            return record_run(sprint, ran=fact)
-        case _ if type(fact) in r.RALPH_FACTS:
-            return _of_goal(sprint, fact, at)
+            return record_run(sprint, ran=event)
+        case _ if type(event) in r.RALPH_EVENTS:
+            return _of_goal(sprint, event, at)
         case q.RequestQueued():
-            return wish_request(sprint, fact=fact, at=at)
+            return wish_request(sprint, event=event, at=at)
         case q.RequestDecided():
-            return decide_request(sprint, fact=fact)
+            return decide_request(sprint, event=event)
         case i.IterationMeasured():
             del given["previous"]
-            return measure_iteration(sprint, **{**given, "number": fact.number or None})
+            return measure_iteration(sprint, **{**given, "number": event.number or None})
         case i.MeasurementFailed():
-            return fail_measurement(sprint, **{**given, "number": fact.number or None})
+            return fail_measurement(sprint, **{**given, "number": event.number or None})
         case i.RulesSet():
-            return set_rules(sprint, rules=fact)
+            return set_rules(sprint, rules=event)
         case f.PhaseFailed():
             return leaves.fail_phase(sprint, at=at, **given)
         case _:
-            return _as_it_is(sprint, fact)
+            return _as_it_is(sprint, event)
 
 
-def _of_goal(sprint: Sprint, fact: Fact, at: str) -> list[Fact]:
-    """Return what the command behind a fact of Ralph mode decides."""
-    match fact:
+def _of_goal(sprint: Sprint, event: Event, at: str) -> list[Event]:
+    """Return what the command behind an event of Ralph mode decides."""
+    match event:
         case r.DynamicStepAdded():
-            step = fact.id or None
-            return dynamic_steps.add_step(sprint, prompt=fact.prompt, step=step)
+            step = event.id or None
+            return dynamic_steps.add_step(sprint, prompt=event.prompt, step=step)
         case r.DynamicStepUpdated():
             return dynamic_steps.update_step(
-                sprint, step=fact.id, status=fact.status, prompt=fact.prompt
+                sprint, step=event.id, status=event.status, prompt=event.prompt
             )
         case r.IterationFailed():
             return goal.fail_iteration(
                 sprint,
-                error=fact.error,
-                category=fact.category,
-                number=fact.number or None,
+                error=event.error,
+                category=event.category,
+                number=event.number or None,
                 at=at,
             )
         case r.GoalCompleted():
-            return goal.complete_goal(sprint, summary=fact.summary)
+            return goal.complete_goal(sprint, summary=event.summary)
         case r.HookTaskSpawned(transcript=""):
             return hook_tasks.spawn_hook(
-                sprint, hook_id=fact.hook_id, iteration=fact.iteration, pid=fact.pid
+                sprint, hook_id=event.hook_id, iteration=event.iteration, pid=event.pid
             )
         case _:
-            return _as_it_is(sprint, fact)
+            return _as_it_is(sprint, event)
 
 
-def _as_it_is(sprint: Sprint, fact: Fact) -> list[Fact]:
-    """Return what the command decides that takes just what the fact says."""
-    if (command := _COMMANDS.get(type(fact))) is None:
-        return _refuse(fact)
-    return command(sprint, **structs.asdict(fact))
+def _as_it_is(sprint: Sprint, event: Event) -> list[Event]:
+    """Return what the command decides that takes just what the event says."""
+    if (command := _COMMANDS.get(type(event))) is None:
+        return _refuse(event)
+    return command(sprint, **structs.asdict(event))
 
 
-def _refuse(fact: Fact) -> list[Fact]:
-    why = _ONLY_CAUSED.get(fact.type, "give a whole document")
+def _refuse(event: Event) -> list[Event]:
+    why = _ONLY_CAUSED.get(event.type, "give a whole document")
     raise RefusedError(
-        f"{fact.type} cannot be wished for: {why}",
+        f"{event.type} cannot be wished for: {why}",
         hint="--observed records what another tool says happened",
-        wish=fact.type,
+        wish=event.type,
     )
 
 
-_LEFT_OUT: dict[type[Fact], dict[str, Any]] = {
+_LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     f.GateChecked: {"attempt": 0},
     f.IterationStarted: {"number": 0},
     f.IterationEnded: {"number": 0},
@@ -237,7 +242,7 @@ _LEFT_OUT: dict[type[Fact], dict[str, Any]] = {
 }
 """What a wish may leave to the command, and what stands for that until then."""
 
-_COMMANDS: dict[type[Fact], Callable[..., list[Fact]]] = {
+_COMMANDS: dict[type[Event], Callable[..., list[Event]]] = {
     f.SprintStarted: lifecycle.start_sprint,
     f.SprintPaused: lifecycle.pause_sprint,
     f.SprintBlocked: lifecycle.block_sprint,

@@ -12,7 +12,7 @@ from sprintlog.engine.errors import (
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
-from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Draft, Head, Recorded
+from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.create import check_sprint_id
@@ -92,7 +92,7 @@ def export_log(
     return Exported(count, head)
 
 
-def _line(event: Recorded, previous: bytes | None) -> bytes:
+def _line(event: RecordedEvent, previous: bytes | None) -> bytes:
     try:
         return line(event, previous=previous)
     except (AttributeError, TypeError, ValueError) as error:
@@ -110,7 +110,7 @@ def import_log(
 ) -> Imported:
     """Take in the export of a whole log, all of it or nothing.
 
-    Everything is checked on the way: lines, limits, facts, chain, head, and that every
+    Everything is checked on the way: lines, limits, events, chain, head, and that every
     sprint can be read. State files that are missing are written. Raise `RefusedError`
     where the log holds an event already, `InvalidInputError` naming the line.
     """
@@ -136,16 +136,16 @@ def import_log(
 
 def _take_all(
     lines: Iterable[bytes],
-    take: Callable[[list[Recorded]], None],
+    take: Callable[[list[RecordedEvent]], None],
     *,
     file: str,
     progress: Progress,
 ) -> None:
     """Take the events of an export; raise `InvalidInputError` at its first problem."""
     number, head = 1, START
-    waiting: list[Recorded] = []
+    waiting: list[RecordedEvent] = []
 
-    def passed() -> Iterator[Recorded]:
+    def passed() -> Iterator[RecordedEvent]:
         nonlocal number, head
         for number, found in enumerate(read_lines(lines, file=file), start=2):
             if isinstance(found, Head):
@@ -170,25 +170,29 @@ def _take_all(
         take(waiting)
 
 
-def _problem(event: Recorded) -> str | None:
+def _problem(recorded: RecordedEvent) -> str | None:
     """Return why our own log would not hold such an event, if it would not."""
     try:
-        fact = None if event.payload is None else CODEC.decode(event)
-        checked = Draft(
-            type=event.type,
-            payload=b"{}" if event.payload is None else event.payload,
-            at=event.at,
-            actor=event.actor,
-            schema_version=event.schema_version,
-            correlation_id=event.correlation_id,
-            causation_id=event.causation_id,
-            payload_bytes_max=PAYLOAD_BYTES_MAX if fact is None else fact.payload_bytes_max,
+        event = None if recorded.payload is None else CODEC.decode(recorded)
+        checked = NewEvent(
+            type=recorded.type,
+            payload=b"{}" if recorded.payload is None else recorded.payload,
+            at=recorded.at,
+            actor=recorded.actor,
+            schema_version=recorded.schema_version,
+            correlation_id=recorded.correlation_id,
+            causation_id=recorded.causation_id,
+            payload_bytes_max=PAYLOAD_BYTES_MAX
+            if event is None
+            else event.payload_bytes_max,
         )
-        check_limits(event.stream, [checked], key=event.key, key_digest=event.key_digest)
-        check_moment(event.recorded_at, field="recorded_at")
-        if (sprint_id := sprint_of(event.stream)) is not None:
+        check_limits(
+            recorded.stream, [checked], key=recorded.key, key_digest=recorded.key_digest
+        )
+        check_moment(recorded.recorded_at, field="recorded_at")
+        if (sprint_id := sprint_of(recorded.stream)) is not None:
             check_sprint_id(sprint_id, field="stream")
-        if isinstance(place := getattr(fact, "place", None), Place):
+        if isinstance(place := getattr(event, "place", None), Place):
             is_right = place.path.rpartition("/")[2] == PROGRESS
             if not is_right or wrong_place(place.path):
                 return f"place: a state file is named {PROGRESS} and lies in the work tree"

@@ -33,7 +33,7 @@ class File(NamedTuple):
     """How many names it has; 0 where that means nothing."""
 
 
-class Facts(NamedTuple):
+class Events(NamedTuple):
     """What was found, without a judgement."""
 
     folder: str

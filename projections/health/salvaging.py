@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableError
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Clock
 from sprintlog.engine.log.stores.descriptors import give_back, read_whole
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import Salvaged
@@ -130,7 +130,7 @@ class _Lost:
         self.count = 0
         self._file = file
 
-    def keep(self, event: Recorded, problem: str) -> None:
+    def keep(self, event: RecordedEvent, problem: str) -> None:
         """Write an event as a line, with the reason why it is here."""
         fields: dict[str, Any] = {"problem": problem, **msgspec.structs.asdict(event)}
         payload = fields.pop("payload")
@@ -156,7 +156,7 @@ def _shown(payload: object) -> object:
         return payload.decode(errors="backslashreplace")
 
 
-def _problem(event: Recorded) -> str | None:
+def _problem(event: RecordedEvent) -> str | None:
     """Return why an event cannot be read although its hash fits, if it cannot."""
     if event.payload is None:
         return "its payload is gone: no state follows from it"

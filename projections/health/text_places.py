@@ -14,7 +14,7 @@ import msgspec
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.snapshots.object_search import inflated, objects_holding
 from sprintlog.engine.adapters.snapshots.store import STORE
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
 from sprintlog.engine.log.stores.waiting import locked
@@ -262,7 +262,7 @@ class Transcripts(NamedTuple):
         return Erased(tuple(found))
 
 
-def _parts(event: Recorded) -> Iterator[bytes]:
+def _parts(event: RecordedEvent) -> Iterator[bytes]:
     for field in msgspec.structs.astuple(event):
         if isinstance(field, str | bytes):
             yield field.encode() if isinstance(field, str) else field

@@ -9,7 +9,7 @@ from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.journal.intake.foreign import remarks
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.chain import START, Row, check_rows
-from sprintlog.engine.log.envelope import Head, Recorded
+from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import SprintImported
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -26,7 +26,7 @@ from ..workspace import Workspace
 PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000
 
-_place_of: Final = Recorded.__struct_fields__.index
+_place_of: Final = RecordedEvent.__struct_fields__.index
 _PAYLOAD: Final = _place_of("payload")
 _to_decode: Final = itemgetter(
     *map(_place_of, ("version", "at", "type", "schema_version", "payload", "position"))
@@ -111,7 +111,7 @@ def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Find
     for path, what in store.unsound():
         yield Finding("damage", f"snapshots/{path.relative_to(store.folder)}", what)
     for name in sprints:
-        held = workspace.sprint(name).record.snapshots
+        held = workspace.sprint(name).knowledge.snapshots
         for snapshot, paths in lost_paths(store, held):
             number = f"iteration {snapshot.iteration}, {snapshot.purpose}"
             where = f"{name} snapshot {snapshot.snapshot[:12]} ({number})"
@@ -190,14 +190,14 @@ class _Counted:
     def _read(self, rows: list[Any]) -> None:
         """Decode a page; a second time one by one if something in it is damaged."""
         try:
-            list(CODEC.facts_of(rows))
+            list(CODEC.events_of_rows(rows))
         except UnreadableError:
             for row in rows:
                 self._read_one(row)
 
     def _read_one(self, row: Any) -> None:
         try:
-            list(CODEC.facts_of([row]))
+            list(CODEC.events_of_rows([row]))
         except UnreadableError as error:
             where = f"position {error.fields['position']}"
             self._findings.append(Finding("damage", where, str(error.fields["problem"])))

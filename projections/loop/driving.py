@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sprintlog.engine.adapters.agents.hearing import Hearing, hear
 from sprintlog.engine.adapters.processes.agent_command import AgentRun, run_agent
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.answers import Verdict, judge
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.phases import lifecycle
@@ -128,7 +128,7 @@ class Driver:
         with self._signals.interruptible():
             self._means.sleep(max(seconds, 0.0))
 
-    def _act(self, decide: Callable[[Sprint, str], list[Fact]]) -> Outcome:
+    def _act(self, decide: Callable[[Sprint, str], list[Event]]) -> Outcome:
         return self._workspace.act(
             self._id, decide, actor=self._means.actor, masks=self._means.masks
         )

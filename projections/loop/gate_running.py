@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from sprintlog.engine.adapters.processes import process
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.sprint.events import GateStarted
 from sprintlog.engine.sprint.gates.checks import check_gate, interrupt_gate, start_gate
@@ -34,7 +34,7 @@ class GateRun(NamedTuple):
 
     outcome: Outcome
     """The check and what followed from it; no events when the gate had passed before."""
-    started: list[Recorded]
+    started: list[RecordedEvent]
     """What was recorded before the script began."""
     refreshed: Refreshed | None = None
     """What was found in the state file's place then."""
@@ -118,8 +118,8 @@ def _begins(
     this: process.Process,
     phase: str | None,
     timeout_seconds: float | None,
-) -> Callable[[Sprint, str], list[Fact]]:
-    def decide(sprint: Sprint, at: str) -> list[Fact]:
+) -> Callable[[Sprint, str], list[Event]]:
+    def decide(sprint: Sprint, at: str) -> list[Event]:
         return start_gate(
             sprint,
             run=run,
@@ -134,8 +134,8 @@ def _begins(
     return decide
 
 
-def _ends(started: GateStarted, result: GateResult) -> Callable[[Sprint, str], list[Fact]]:
-    def decide(sprint: Sprint, at: str) -> list[Fact]:
+def _ends(started: GateStarted, result: GateResult) -> Callable[[Sprint, str], list[Event]]:
+    def decide(sprint: Sprint, at: str) -> list[Event]:
         return check_gate(sprint, phase=started.phase, run=started.run, result=result)
 
     return decide
@@ -174,7 +174,7 @@ def _interrupt(
     """Record that a run was cut short; what cut it short matters more than this."""
     why = str(error) or type(error).__name__
 
-    def decide(sprint: Sprint, at: str) -> list[Fact]:
+    def decide(sprint: Sprint, at: str) -> list[Event]:
         return interrupt_gate(sprint, phase=started.phase, run=started.run, reason=why)
 
     # Should this fail, the next run finds this one lost all the same.
@@ -182,5 +182,5 @@ def _interrupt(
         act(decide)
 
 
-def _nothing(sprint: Sprint, at: str) -> list[Fact]:
+def _nothing(sprint: Sprint, at: str) -> list[Event]:
     return []

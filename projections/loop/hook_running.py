@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from sprintlog.engine.adapters.processes.hook_command import run_hook_command
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.actions import HookRun
 from sprintlog.engine.sprint.goal import hook_tasks
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-Act = Callable[[Callable[[Sprint, str], list[Fact]]], object]
+Act = Callable[[Callable[[Sprint, str], list[Event]]], object]
 
 
 class Surroundings(NamedTuple):
@@ -153,6 +153,6 @@ class Hooks:
         self._record(partial(hook_tasks.fail_hook, error=error), iteration, hook)
 
     def _record(
-        self, rule: Callable[..., list[Fact]], iteration: int, hook: HookRun
+        self, rule: Callable[..., list[Event]], iteration: int, hook: HookRun
     ) -> None:
         self._act(lambda sprint, at: rule(sprint, hook_id=hook.id, iteration=iteration))

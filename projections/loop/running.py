@@ -9,7 +9,7 @@ from functools import partial
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.agent.next import next_action
@@ -120,7 +120,7 @@ class Runner(GoalRunner):
         assert action.phase is not None
         phase = action.phase
 
-        def decide(sprint: Sprint, at: str) -> list[Fact]:
+        def decide(sprint: Sprint, at: str) -> list[Event]:
             done = done_work(sprint.plan, phase)
             summary = done.summary if done else None
             return leaves.complete_phase(sprint, phase=phase, summary=summary)
@@ -150,10 +150,10 @@ class Runner(GoalRunner):
             masks=self._means.masks,
             interruptible=self._signals.interruptible,
         )
-        for fact in map(CODEC.decode, ran.outcome.events):
-            if isinstance(fact, GateChecked):
-                passed = verdict_of(fact) == PASSED
-                why = "time limit" if fact.timed_out else f"exit code {fact.exit_code}"
+        for event in map(CODEC.decode, ran.outcome.events):
+            if isinstance(event, GateChecked):
+                passed = verdict_of(event) == PASSED
+                why = "time limit" if event.timed_out else f"exit code {event.exit_code}"
                 how = "" if passed else f": {why}"
                 self._tell(f"       {'passed' if passed else 'failed'}{how}")
 
@@ -188,11 +188,11 @@ class Runner(GoalRunner):
         return ran_as(action.phase, run, verdict, is_repair=is_repair), verdict
 
 
-def _interrupted(sprint: Sprint, why: str) -> list[Fact]:
+def _interrupted(sprint: Sprint, why: str) -> list[Event]:
     return lifecycle.interrupt_sprint(sprint, reason=why) if sprint.is_running else []
 
 
-def _repaired(sprint: Sprint, at: str, *, ran: AgentRan, verdict: Verdict) -> list[Fact]:
+def _repaired(sprint: Sprint, at: str, *, ran: AgentRan, verdict: Verdict) -> list[Event]:
     if verdict.status != NEEDS_HUMAN or not sprint.is_running:
         return [ran]
     why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"

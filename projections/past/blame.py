@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact, Reach
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
@@ -38,13 +38,13 @@ class Blame(NamedTuple):
     """The field as it was asked for."""
     value: Any
     """What it holds; `MISSING` when it was taken away."""
-    event: Recorded
+    event: RecordedEvent
     """The last event after which it was another than before."""
     reason: str | None
     """What the event says of why, what was reached or what went wrong."""
-    brought_back: Recorded | None
+    brought_back: RecordedEvent | None
     """The event in force that the value comes from, where that is another one."""
-    causes: list[Recorded]
+    causes: list[RecordedEvent]
     """What caused the event, what caused that, and so on, nearest first."""
 
 
@@ -88,8 +88,8 @@ def blamed(
     workspace: Workspace,
     field: str,
     value: Any,
-    event: Recorded,
-    brought_back: Recorded | None = None,
+    event: RecordedEvent,
+    brought_back: RecordedEvent | None = None,
 ) -> Blame:
     """Return what an event that set a field says of it, with what caused the event."""
     causes = causes_of(workspace.log, event)
@@ -125,7 +125,7 @@ def search(
     return found
 
 
-def event_at(workspace: Workspace, sprint_id: str, version: int) -> Recorded:
+def event_at(workspace: Workspace, sprint_id: str, version: int) -> RecordedEvent:
     """Return the event of a version."""
     stream = sprint_stream(sprint_id)
     return next(workspace.log.read_stream(stream, after=version - 1, until=version))
@@ -143,15 +143,15 @@ class _Watch:
         self._sprint = Sprint("")
 
     def begin(self, sprint: Sprint) -> None:
-        """Take the values before the first fact."""
+        """Take the values before the first event."""
         self._sprint = sprint
         for _, probe in self._probes:
             probe.begin(sprint)
 
-    def seen(self, version: int, fact: Fact) -> None:
-        """Note which fields a fact has changed."""
+    def seen(self, version: int, event: Event) -> None:
+        """Note which fields an event has changed."""
         for index, probe in self._probes:
-            if probe.changes(self._sprint, fact.reach):
+            if probe.changes(self._sprint, event.reach):
                 self.changed[index] = self.set[index] = version
 
     def keep(self) -> list[int]:

@@ -13,8 +13,8 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.iterations.tracker import TAKE
 from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.state.shapes import Shape
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact, Kind, Reach
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event, Kind, Reach
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
@@ -28,14 +28,14 @@ from .blame import Blame, blamed, event_at
 from .probe import token
 
 
-def _says_of_iterations(fact: type[Fact]) -> bool:
-    """Tell whether a fact may say something of an iteration."""
-    is_beside = fact.reach is Reach.NODE or fact.subject.word == f.REQUEST.word
-    is_about = fact.kind is not Kind.KNOWLEDGE and not (fact.is_quiet or is_beside)
-    return fact in TAKE or is_about
+def _says_of_iterations(event: type[Event]) -> bool:
+    """Tell whether an event may say something of an iteration."""
+    is_beside = event.reach is Reach.NODE or event.subject.word == f.REQUEST.word
+    is_about = event.kind is not Kind.KNOWLEDGE and not (event.is_quiet or is_beside)
+    return event in TAKE or is_about
 
 
-_TELLING = frozenset(fact.type for fact in f.FACTS if _says_of_iterations(fact))
+_TELLING = frozenset(event.type for event in f.EVENTS if _says_of_iterations(event))
 
 
 def blame_journal(
@@ -50,7 +50,7 @@ def blame_journal(
     until = workspace.document(at=at).version
     document = Document()
     probes = [_Probe(path) for path in paths]
-    changed: list[Recorded | None] = [None] * len(probes)
+    changed: list[RecordedEvent | None] = [None] * len(probes)
     for event in workspace.log.read_stream(JOURNAL, until=until):
         fold_document(document, [(event.version, event.at, CODEC.decode(event))])
         for index, probe in enumerate(probes):
@@ -84,14 +84,14 @@ def blame_best(
         changed = _last_change(told, versions, path)
         if not changed:
             raise _never_there("the best iteration", field)
-        event = event_at(workspace, sprint_id, changed)
+        recorded = event_at(workspace, sprint_id, changed)
         origin = None
-        fact = CODEC.decode(event)
-        if isinstance(fact, f.RolledBack) and told.same(path, fact.to, changed):
-            before = [version for version in versions if version <= fact.to]
+        event = CODEC.decode(recorded)
+        if isinstance(event, f.RolledBack) and told.same(path, event.to, changed):
+            before = [version for version in versions if version <= event.to]
             if back := _last_change(told, before, path):
                 origin = event_at(workspace, sprint_id, back)
-        yield blamed(workspace, field, told.value(path, changed), event, origin)
+        yield blamed(workspace, field, told.value(path, changed), recorded, origin)
 
 
 class _Told:

@@ -1,15 +1,15 @@
 """Every line of a state file with the event that set it: `blame` for all fields at once.
 
 A line belongs to the value that it shows; the line above a mapping or a list is there
-since that came. One fold from nothing: after each fact only what it reaches is compared.
+since that came. One fold from nothing: after each event only what it reaches is compared.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact, Reach
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.sprint.document.field_path import (
     MISSING,
     parse_path,
@@ -39,8 +39,8 @@ class Line(NamedTuple):
     number: int
     text: str
     field: str
-    event: Recorded
-    brought_back: Recorded | None
+    event: RecordedEvent
+    brought_back: RecordedEvent | None
     """The event in force that the value comes from, where that is another one."""
 
 
@@ -50,7 +50,7 @@ def blame_lines(workspace: Workspace, sprint: Sprint) -> Iterator[Line]:
     texts = render(sprint).decode().split("\n")
     fields = list(line_fields(sprint.document))
     settings = search_all(workspace.reader, sprint.id, set(fields), until=sprint.version)
-    events: dict[int, Recorded] = {}
+    events: dict[int, RecordedEvent] = {}
     for number, (text, field) in enumerate(zip(texts, fields, strict=False), start=1):
         changed, set_at = settings[field]
         for version in (changed, set_at):
@@ -134,20 +134,20 @@ class _Watch:
         self._changes: list[str] = []
 
     def begin(self, sprint: Sprint) -> None:
-        """Take the document before the first fact."""
+        """Take the document before the first event."""
         self._sprint = sprint
         self._look_everywhere()
         self._changes.clear()
 
-    def seen(self, version: int, fact: Fact) -> None:
-        """Note which fields a fact has changed."""
-        if fact.reach is Reach.NOTHING:
+    def seen(self, version: int, event: Event) -> None:
+        """Note which fields an event has changed."""
+        if event.reach is Reach.NOTHING:
             return
-        if fact.reach is Reach.WHOLE:
+        if event.reach is Reach.WHOLE:
             self._look_everywhere()
         else:
-            is_at_node = fact.reach is Reach.NODE
-            self._look_along(getattr(fact, fact.subject.address) if is_at_node else "")
+            is_at_node = event.reach is Reach.NODE
+            self._look_along(getattr(event, event.subject.address) if is_at_node else "")
         for name in self._changes:
             self.changed[name] = self.set[name] = version
         self._changes.clear()

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
 
 from ..catalogue import CODEC
@@ -17,7 +17,7 @@ _REASONS = ("reason", "why", "error", "problem", "summary", "text", "details", "
 """The fields in which an event says why, what came of it, or where it is from."""
 
 
-def reason_of(event: Recorded) -> str | None:
+def reason_of(event: RecordedEvent) -> str | None:
     """Return what an event says of why, what came of it, or where it is from."""
     payload = CODEC.today(event)
     data: dict[str, Any] = {} if payload is None else msgspec.json.decode(payload)
@@ -28,12 +28,12 @@ def reason_of(event: Recorded) -> str | None:
     return None if found is None else str(found)
 
 
-def causes_of(log: SqliteReading, event: Recorded) -> list[Recorded]:
+def causes_of(log: SqliteReading, event: RecordedEvent) -> list[RecordedEvent]:
     """Return what caused an event, what caused that, and so on, nearest first.
 
     An event that names itself, or nothing that is in the log, ends the chain.
     """
-    chain: list[Recorded] = []
+    chain: list[RecordedEvent] = []
     seen = {event.id}
     while event.causation_id not in seen and len(chain) < CAUSES_MAX:
         seen.add(event.causation_id)
@@ -45,7 +45,7 @@ def causes_of(log: SqliteReading, event: Recorded) -> list[Recorded]:
     return chain
 
 
-def _find(log: SqliteReading, event: Recorded) -> Recorded | None:
+def _find(log: SqliteReading, event: RecordedEvent) -> RecordedEvent | None:
     near = log.read(after=max(0, event.position - _NEAR), until=event.position)
     found = next((one for one in near if one.id == event.causation_id), None)
     return found or log.find_id(event.causation_id)

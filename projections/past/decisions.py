@@ -1,6 +1,6 @@
 """The decisions of a sprint: who decided what, when, on what evidence, what followed.
 
-Each fact declares whether it is one, and what it tells a later one.
+Each event declares whether it is one, and what it tells a later one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import IN_FORCE, AsDecision, Fact, Kind, Reach, Subject
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import GateChecked, RolledBack, SprintResumed
 from sprintlog.engine.sprint.iterations.rollback import (
@@ -53,8 +53,8 @@ UNDOABLE = {HUMAN, SKIP, BLOCK, INJECTION, REQUEST}
 """The kinds that `undo --decision` takes back."""
 
 
-class _Unknown(Fact, frozen=True):
-    """What a fact of a type that is not known here is taken for."""
+class _Unknown(Event, frozen=True):
+    """What an event of a type that is not known here is taken for."""
 
     subject: ClassVar[Subject] = Subject("unknown")
     reach: ClassVar[Reach] = Reach.WHOLE
@@ -80,7 +80,7 @@ class Decision(msgspec.Struct):
 
 
 def decisions(
-    events: Iterable[Recorded], rollbacks: Sequence[tuple[int, int]], version: int
+    events: Iterable[RecordedEvent], rollbacks: Sequence[tuple[int, int]], version: int
 ) -> list[Decision]:
     """Return the decisions among the events of one stream up to a version, in order.
 
@@ -90,34 +90,34 @@ def decisions(
     waiting: dict[str, list[Decision]] = {}
     known, named = Evidence(), dict[int, str]()
     live = path(rollbacks, version)
-    for event in events:
-        fact = CODEC.facts.get(event.type, _Unknown)
-        how, evidence = fact.as_decision, fact.as_evidence
-        data = {} if fact.is_quiet else _data(event)
-        about = str(data.get(fact.subject.address) or "")
-        if not fact.is_quiet:
+    for recorded in events:
+        event = CODEC.events.get(recorded.type, _Unknown)
+        how, evidence = event.as_decision, event.as_evidence
+        data = {} if event.is_quiet else _data(recorded)
+        about = str(data.get(event.subject.address) or "")
+        if not event.is_quiet:
             for name in {"", *_above(about)} if about else {""}:
                 for before in waiting.pop(name, ()):
-                    before.followed = _named(event, about)
+                    before.followed = _named(recorded, about)
         if how is not None:
-            named[event.version] = _named(event, about)
-            decision = _decision(event, how, data, about, known)
-            if event.type == RolledBack.type and data.get("undoes") is not None:
+            named[recorded.version] = _named(recorded, about)
+            decision = _decision(recorded, how, data, about, known)
+            if recorded.type == RolledBack.type and data.get("undoes") is not None:
                 decision.evidence = named.get(data["undoes"], "")
-            decision.in_force = _counts(event, live)
+            decision.in_force = _counts(recorded, live)
             if not decision.in_force:
-                by = taken_back_by(event.version, rollbacks)
+                by = taken_back_by(recorded.version, rollbacks)
                 decision.followed = f"no longer in force since version {by}"
-            elif event.type == RolledBack.type:
-                decision.followed = _gone(event.version, rollbacks)
+            elif recorded.type == RolledBack.type:
+                decision.followed = _gone(recorded.version, rollbacks)
             else:
                 waiting.setdefault("" if how.stops else about, []).append(decision)
             found.append(decision)
         words = None
-        if evidence is not None and not _is_passed(event, data):
-            said = filter(None, (_named(event, about), _words(event, evidence, data)))
+        if evidence is not None and not _is_passed(recorded, data):
+            said = filter(None, (_named(recorded, about), _words(recorded, evidence, data)))
             words = ": ".join(said)[:TEXT_CHARS_MAX]
-        known.take(event, data, address=about, words=words)
+        known.take(recorded, data, address=about, words=words)
     return found
 
 
@@ -126,23 +126,23 @@ def last_decision(log: Log, sprint: Sprint) -> int:
 
     It is one that somebody took by itself, not what another event caused.
     """
-    live = path(sprint.record.rollbacks, sprint.version)
+    live = path(sprint.knowledge.rollbacks, sprint.version)
     latest, caused = 0, False
     for event in log.read_stream(sprint_stream(sprint.id), until=sprint.version):
-        how = CODEC.facts.get(event.type, _Unknown).as_decision
+        how = CODEC.events.get(event.type, _Unknown).as_decision
         is_one = how is not None and how.kind in UNDOABLE and not caused
         caused = event.remaining > 0
-        if is_one and event.version not in sprint.record.undone:
+        if is_one and event.version not in sprint.knowledge.undone:
             latest = event.version if lies_on(live, event.version) else latest
     return latest
 
 
-def _is_passed(event: Recorded, data: Data) -> bool:
+def _is_passed(event: RecordedEvent, data: Data) -> bool:
     return event.type == GateChecked.type and data.get("exit_code") == 0
 
 
 def _decision(
-    event: Recorded, how: AsDecision, data: Data, about: str, known: Evidence
+    event: RecordedEvent, how: AsDecision, data: Data, about: str, known: Evidence
 ) -> Decision:
     evidence = [_fields(how.evidence, data)]
     trouble = known.trouble(about) if how.looks_back else None
@@ -168,7 +168,7 @@ def _decision(
     )
 
 
-def _data(event: Recorded) -> Data:
+def _data(event: RecordedEvent) -> Data:
     payload = CODEC.today(event)
     data = {} if payload is None else msgspec.json.decode(payload)
     return data if isinstance(data, dict) else {}
@@ -181,13 +181,13 @@ def _above(address: str) -> Iterator[str]:
         address = address.rpartition("/")[0]
 
 
-def _said(event: Recorded, how: AsDecision, data: Data) -> str:
+def _said(event: RecordedEvent, how: AsDecision, data: Data) -> str:
     if event.type == GateChecked.type:
         return _verdict(data)
     return _fields(how.said, data)
 
 
-def _words(event: Recorded, evidence: Sequence[str], data: Data) -> str:
+def _words(event: RecordedEvent, evidence: Sequence[str], data: Data) -> str:
     if event.type == GateChecked.type:
         return _verdict(data)
     return ": ".join(_shown(data[name]) for name in evidence if data.get(name))
@@ -228,13 +228,13 @@ def _shown_item(value: Any) -> str:
     return _shown(value)
 
 
-def _named(event: Recorded, about: str) -> str:
+def _named(event: RecordedEvent, about: str) -> str:
     what = f"{event.type} {about}" if about else event.type
     return f"version {event.version}: {what} by {event.actor}"
 
 
-def _counts(event: Recorded, live: Sequence[Interval]) -> bool:
-    is_execution = CODEC.facts.get(event.type, _Unknown).kind is Kind.EXECUTION
+def _counts(event: RecordedEvent, live: Sequence[Interval]) -> bool:
+    is_execution = CODEC.events.get(event.type, _Unknown).kind is Kind.EXECUTION
     return not is_execution or lies_on(live, event.version)
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from sprintlog.engine.iterations.evaluation import Judge, Judgement
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import TAKE, Tracker
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import EVERYTHING, HERE, Fact
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import EVERYTHING, HERE, Event
 from sprintlog.engine.sprint.iterations.rollback import lies_on, path
 
 from ..catalogue import CODEC
@@ -18,7 +18,7 @@ from ..catalogue import CODEC
 Data = dict[str, Any]
 
 ADVICE = "recommendation-given"
-OF_ITERATIONS = {fact.type: take for fact, take in TAKE.items()}
+OF_ITERATIONS = {event.type: take for event, take in TAKE.items()}
 
 
 class Trouble(NamedTuple):
@@ -33,7 +33,7 @@ class Trouble(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What a fact changed: a trouble that began, or what ended some."""
+    """What an event changed: a trouble that began, or what ended some."""
 
     version: int
     began: Trouble | None
@@ -50,9 +50,9 @@ class Evidence:
         self._steps: list[_Step] = []
         self._rollbacks: list[tuple[int, int]] = []
         self._tracker = Tracker()
-        self._facts: dict[int, tuple[str, Fact]] = {}
+        self._events: dict[int, tuple[str, Event]] = {}
         self._advice = ""
-        self._judge = Judge(self._tracker, lambda version: self._facts[version])
+        self._judge = Judge(self._tracker, lambda version: self._events[version])
 
     def trouble(self, about: str) -> Trouble | None:
         """Return what is wrong at an address or below it, the newest; `""` is all of it."""
@@ -83,7 +83,9 @@ class Evidence:
         """Return the advice that was given last; nothing where more happened since."""
         return self._advice
 
-    def take(self, event: Recorded, data: Data, *, address: str, words: str | None) -> None:
+    def take(
+        self, event: RecordedEvent, data: Data, *, address: str, words: str | None
+    ) -> None:
         """Learn what an event changed; `words` say what went wrong, if it did."""
         number = data.get("number") if event.type == "measurement-failed" else None
         began = None
@@ -100,7 +102,7 @@ class Evidence:
             self._open = [*_after(self._open, step)]
         self._take_iteration(event)
 
-    def _go_back(self, event: Recorded, data: Data) -> None:
+    def _go_back(self, event: RecordedEvent, data: Data) -> None:
         self._rollbacks.append((event.version, int(data.get("to") or 1)))
         self._advice = ""
         stretches = path(self._rollbacks, event.version)
@@ -109,15 +111,15 @@ class Evidence:
             if lies_on(stretches, step.version):
                 self._open = [*_after(self._open, step)]
 
-    def _take_iteration(self, event: Recorded) -> None:
-        take = OF_ITERATIONS.get(event.type)
-        if take is None or CODEC.today(event) is None:
+    def _take_iteration(self, recorded: RecordedEvent) -> None:
+        take = OF_ITERATIONS.get(recorded.type)
+        if take is None or CODEC.today(recorded) is None:
             return
-        fact = CODEC.decode(event)
-        if event.type in ("baseline-captured", "iteration-measured"):
-            self._facts[event.version] = event.at, fact
+        event = CODEC.decode(recorded)
+        if recorded.type in ("baseline-captured", "iteration-measured"):
+            self._events[recorded.version] = recorded.at, event
             self._advice = ""
-        take(self._tracker, fact, event.version)
+        take(self._tracker, event, recorded.version)
 
 
 def _ends(type_: str, data: Data) -> bool:
@@ -126,8 +128,8 @@ def _ends(type_: str, data: Data) -> bool:
 
 
 def _ended_by(type_: str) -> Sequence[str]:
-    fact = CODEC.facts.get(type_)
-    return fact.ends if fact is not None else ()
+    event = CODEC.events.get(type_)
+    return event.ends if event is not None else ()
 
 
 def _after(open_: Sequence[Trouble], step: _Step) -> Iterator[Trouble]:

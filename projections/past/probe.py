@@ -1,10 +1,10 @@
-"""Reads one field of a plan after each fact, as the settled document has it."""
+"""Reads one field of a plan after each event, as the settled document has it."""
 
 from typing import Any
 
 import msgspec
 
-from sprintlog.engine.log.fact import Reach
+from sprintlog.engine.log.event import Reach
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, index_of
 from sprintlog.engine.sprint.state.figures import FIGURES
 from sprintlog.engine.sprint.state.settled import figure_of, part
@@ -31,7 +31,7 @@ def line_token(value: Any) -> Any:
 class Probe:
     """One field, followed through a history: whether it is another than before.
 
-    What facts cannot reach is not read again, and the node that a field belongs to is
+    What events cannot reach is not read again, and the node that a field belongs to is
     looked up again only after those that can move it.
     """
 
@@ -50,12 +50,12 @@ class Probe:
         self._value: Any = MISSING
 
     def begin(self, sprint: Sprint) -> None:
-        """Take the field's value in a sprint as that before the next fact."""
+        """Take the field's value in a sprint as that before the next event."""
         self._node, self._touched = None, sprint.plan.touched
         self._value = self._token(self._read(sprint))
 
     def changes(self, sprint: Sprint, reach: Reach) -> bool:
-        """Tell whether a fact that reaches so far has changed the field."""
+        """Tell whether an event that reaches so far has changed the field."""
         if reach is Reach.NOTHING:
             return False
         plan = sprint.plan

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.document.patch import Operation, diff
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
@@ -21,7 +21,7 @@ from .differences import Change, changes
 class Step(NamedTuple):
     """An event, and the state file before and after it."""
 
-    event: Recorded
+    event: RecordedEvent
     old: dict[str, Any]
     new: dict[str, Any]
 
@@ -72,6 +72,6 @@ def replay(
 
 
 def _copied(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document that no later fact changes."""
+    """Return a document that no later event changes."""
     copied: dict[str, Any] = msgspec.msgpack.decode(msgspec.msgpack.encode(document))
     return copied

@@ -1,7 +1,7 @@
 """What goes along when something is taken back: the work that was recorded since."""
 
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact, Kind
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.events import ActivitySeen, RolledBack
 from sprintlog.engine.sprint.iterations.rollback import path, stretches_only_in
@@ -10,9 +10,9 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from ..catalogue import CODEC, sprint_stream
 
 
-def work_gone(log: Log, sprint: Sprint) -> list[Recorded]:
+def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
     """Return the work that the last undo or redo took along with what it took back."""
-    stream, rollbacks = sprint_stream(sprint.id), sprint.record.rollbacks
+    stream, rollbacks = sprint_stream(sprint.id), sprint.knowledge.rollbacks
     at, _ = rollbacks[-1]
     (last,) = log.read_stream(stream, after=at - 1, until=at)
     taken = CODEC.decode(last)
@@ -31,5 +31,5 @@ def work_gone(log: Log, sprint: Sprint) -> list[Recorded]:
     ]
 
 
-def _is_work(fact: Fact) -> bool:
-    return fact.kind is Kind.EXECUTION and not isinstance(fact, ActivitySeen)
+def _is_work(event: Event) -> bool:
+    return event.kind is Kind.EXECUTION and not isinstance(event, ActivitySeen)

@@ -59,7 +59,7 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
     previous = judged.one(one.previous or BASELINE_NUMBER) if is_compared else None
     base = judged.baseline() if one.from_baseline is not None else None
     best = judged.best()
-    held = judged.sprint.record.snapshots
+    held = judged.sprint.knowledge.snapshots
     return IterationReport(
         one,
         tuple(_row(name, field, one, previous, base) for name, field in _ROWS.items()),

@@ -177,9 +177,9 @@ class LoopFile:
         """Tell that none of these files is ever imported."""
         return False
 
-    def observe(self, name: str, fact: EditObserved, *, key: str) -> None:
+    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
-        self._workspace.observe(name, fact, key=key)
+        self._workspace.observe(name, event, key=key)
 
 
 def loop_refreshers(
@@ -198,7 +198,7 @@ def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[R
     What was said of an iteration stays as it was when the next one was measured: of those
     before only what was never written is, or all of them where the tracker is gone.
     """
-    tracker, known = sprint.record.tracker, workspace.files.known_below(folder)
+    tracker, known = sprint.knowledge.tracker, workspace.files.known_below(folder)
     if workspace.files.look(f"{folder}/{TRACKER}").content is None:
         known = set()
     last = tracker.last.number if tracker.last is not None else BASELINE_NUMBER

@@ -56,8 +56,8 @@ def summary_markdown(
 
 
 def _failed_row(failure: Failure) -> tuple[str, ...]:
-    said = code_cell(f"not measured: {failure.fact.error}")
-    return (str(failure.fact.number), *(MISSING,) * (len(_HEAD) - 3), "", said)
+    said = code_cell(f"not measured: {failure.event.error}")
+    return (str(failure.event.number), *(MISSING,) * (len(_HEAD) - 3), "", said)
 
 
 def _row(one: Judgement, summaries: dict[int, str]) -> tuple[str, ...]:

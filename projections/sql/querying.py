@@ -14,7 +14,7 @@ from .read_model import in_memory, opened
 SQL_CHARS_MAX = 100_000
 COLUMNS_MAX = 200
 VALUE_BYTES_MAX = ROW_BYTES_MAX = 16 * 1024 * 1024
-"""Twice the largest document that a fact can hold."""
+"""Twice the largest document that an event can hold."""
 CACHE_KIB_MAX = 64 * 1024
 HEAP_BYTES_MAX = 256 * 1024 * 1024
 """What SQLite may hold in all of the process, sorting and recursion included."""

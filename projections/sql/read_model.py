@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Kind
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Kind
 from sprintlog.engine.log.stores.waiting import locked
 from sprintlog.engine.sprint.iterations.rollback import path as path_to
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
@@ -37,7 +37,9 @@ FORMAT = (STATE_FORMAT + 1) % 2**31
 
 Progress = Callable[[int], None]
 
-_KNOWLEDGE = {tag for tag, fact in CODEC.facts.items() if fact.kind is not Kind.EXECUTION}
+_KNOWLEDGE = {
+    tag for tag, event in CODEC.events.items() if event.kind is not Kind.EXECUTION
+}
 
 
 def refreshed(
@@ -183,11 +185,11 @@ class _Events:
         self._connection = connection
         self._iterations: dict[str, int | None] = {}
 
-    def take(self, events: list[Recorded]) -> None:
+    def take(self, events: list[RecordedEvent]) -> None:
         """Insert events that come next."""
         self._connection.executemany(inserting("v_events"), map(self._row, events))
 
-    def _row(self, event: Recorded) -> Row:
+    def _row(self, event: RecordedEvent) -> Row:
         payload = CODEC.today(event)
         data = {} if payload is None else msgspec.json.decode(payload)
         sprint, iteration = sprint_of(event.stream), None
@@ -216,7 +218,9 @@ class _Events:
             event.hash.hex(),
         )
 
-    def _iteration(self, event: Recorded, sprint: str, data: dict[str, Any]) -> int | None:
+    def _iteration(
+        self, event: RecordedEvent, sprint: str, data: dict[str, Any]
+    ) -> int | None:
         """Return the iteration that an event is in, until the next or a rollback."""
         if sprint not in self._iterations:
             found = self._connection.execute(
@@ -241,7 +245,7 @@ def _write_sprint(
     rolled: bool,
 ) -> None:
     sprint = workspace.reader.at_version(name, version)
-    rollbacks = [r for r in sprint.record.rollbacks if r[0] <= version]
+    rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
     for table in TABLES.keys() - {"v_events"}:
         connection.execute(f"DELETE FROM {table} WHERE sprint = ?", (name,))
     connection.execute(inserting("v_sprints"), sprint_row(sprint))
@@ -260,7 +264,7 @@ def _write_sprint(
 
 
 def _mark(connection: sqlite3.Connection, name: str, live: list[tuple[int, int]]) -> None:
-    """Say of every execution fact of a sprint anew whether it counts."""
+    """Say of every execution event of a sprint anew whether it counts."""
     known = ", ".join("?" * len(_KNOWLEDGE))
     connection.execute(
         f"UPDATE v_events SET in_force = 0 WHERE sprint = ? AND type NOT IN ({known})",

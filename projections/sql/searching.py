@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
 from sprintlog.engine.journal.state.journal import JOURNAL
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.stores.waiting import locked
 
 from ..catalogue import CODEC
@@ -131,7 +131,9 @@ def _bring_up_to_date(workspace: Workspace, database: "Database") -> bool:
     if version == known:
         return before is None
     rows = workspace.log.scan(JOURNAL, after=known, until=version)
-    added = [hit._asdict() for _, _, fact in CODEC.facts_of(rows) for hit in _said(fact)]
+    added = [
+        hit._asdict() for _, _, event in CODEC.events_of_rows(rows) for hit in _said(event)
+    ]
     if added:
         database.table("texts").insert_all(added)
     last = next(workspace.log.read_stream(JOURNAL, after=version - 1, until=version))
@@ -170,13 +172,13 @@ def _make(database: "Database") -> None:
     database.table("known").create({"format": int, "version": int, "hash": bytes})
 
 
-def _said(fact: Fact) -> Iterator[Hit]:
-    """Yield what of a fact can be searched."""
-    if isinstance(fact, LearningAdded):
-        x = fact.learning
+def _said(event: Event) -> Iterator[Hit]:
+    """Yield what of an event can be searched."""
+    if isinstance(event, LearningAdded):
+        x = event.learning
         yield Hit(LEARNING, x.id, 0, x.source_prd_id, x.content, x.context)
-    elif isinstance(fact, EntryRecorded):
-        entry = fact.entry
+    elif isinstance(event, EntryRecorded):
+        entry = event.entry
         if entry.summary:
             yield Hit(SUMMARY, entry.id, 0, entry.prd_id, entry.summary, "")
         for number, o in enumerate(entry.observations, 1):

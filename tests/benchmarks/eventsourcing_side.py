@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
 
 from .measure import Skip
@@ -95,12 +95,12 @@ class Store:
         with self._factory.datastore.get_connection(commit=True) as connection:
             configure(connection.cursor().sqlite_cursor.connection)
 
-    def append_each(self, count: int, fact: events.PhaseCompleted) -> None:
+    def append_each(self, count: int, event: events.PhaseCompleted) -> None:
         """Put that many events, each by itself."""
         for _ in range(count):
             self._version += 1
             now = datetime.now(UTC)
-            made = Completed(self._id, self._version, now, fact.phase, fact.summary)
+            made = Completed(self._id, self._version, now, event.phase, event.summary)
             self._store.put([made])
 
     def close(self) -> None:
@@ -169,33 +169,33 @@ class Loop(Aggregate):
         self.status = "in-progress"
 
 
-_METHODS: dict[type[Fact], Callable[..., None]] = {
-    events.IterationStarted: lambda to, fact: to.start_iteration(fact.number),
-    events.ActivitySeen: lambda to, fact: to.see_activity(),
-    events.PhaseStarted: lambda to, fact: to.start(fact.phase, fact.model),
-    events.PhaseCompleted: lambda to, fact: to.complete(fact.phase, fact.summary),
-    events.PhaseFailed: lambda to, fact: to.fail(fact.phase, fact.error, fact.category),
-    events.RetryScheduled: lambda to, fact: to.schedule_retry(
-        fact.phase, fact.next_retry_at
+_METHODS: dict[type[Event], Callable[..., None]] = {
+    events.IterationStarted: lambda to, event: to.start_iteration(event.number),
+    events.ActivitySeen: lambda to, event: to.see_activity(),
+    events.PhaseStarted: lambda to, event: to.start(event.phase, event.model),
+    events.PhaseCompleted: lambda to, event: to.complete(event.phase, event.summary),
+    events.PhaseFailed: lambda to, event: to.fail(event.phase, event.error, event.category),
+    events.RetryScheduled: lambda to, event: to.schedule_retry(
+        event.phase, event.next_retry_at
     ),
-    events.PhaseRetried: lambda to, fact: to.retry(fact.phase, fact.reason),
-    events.PhaseReopened: lambda to, fact: to.reopen(fact.phase, fact.reason),
-    events.SprintCompleted: lambda to, fact: to.finish(fact.summary),
-    events.SprintReopened: lambda to, fact: to.start_again(fact.reason),
+    events.PhaseRetried: lambda to, event: to.retry(event.phase, event.reason),
+    events.PhaseReopened: lambda to, event: to.reopen(event.phase, event.reason),
+    events.SprintCompleted: lambda to, event: to.finish(event.summary),
+    events.SprintReopened: lambda to, event: to.start_again(event.reason),
 }
 
 
 class Replay:
     """An application of the library with its defaults, holding one loop."""
 
-    def __init__(self, path: Path, phases: list[str], happened: Iterable[Fact]) -> None:
+    def __init__(self, path: Path, phases: list[str], happened: Iterable[Event]) -> None:
         self._application = Application(
             env={"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": str(path)}
         )
         loop = Loop(phases)
-        for fact in happened:
-            if method := _METHODS.get(type(fact)):
-                method(loop, fact)
+        for event in happened:
+            if method := _METHODS.get(type(event)):
+                method(loop, event)
         self._id = loop.id
         self._application.save(loop)
 

@@ -7,13 +7,13 @@ from os import urandom
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place, SprintStarted
 from sprintlog.engine.sprint.plan.create import create_sprint
 from sprintlog.projections.workspace import Workspace, wall_clock
 
-from .samples import PHASES, SPRINT, START, STREAM, drafts, loop_facts, plan
+from .samples import PHASES, SPRINT, START, STREAM, loop_events, new_events, plan
 
 TAIL = 100
 """How many events stand after the checkpoint of the large log."""
@@ -81,7 +81,7 @@ class Bench:
 def make_loop(folder: Path, events: int) -> None:
     """Make a log of that many events of a loop, with a checkpoint 100 before its end."""
     with make_sprint(folder, PHASES) as workspace:
-        wanted = drafts(loop_facts(events - 1))
+        wanted = new_events(loop_events(events - 1))
         version = append_all(workspace.log, islice(wanted, events - 1 - TAIL), version=1)
         workspace.reader.renew(workspace.reader.from_nothing(SPRINT))
         append_all(workspace.log, wanted, version=version)
@@ -109,7 +109,7 @@ def make_sprint(folder: Path, phases: int) -> Workspace:
 
 
 def append_all(
-    log: SqliteLog, wanted: Iterator[Draft], *, version: int, stream: str = STREAM
+    log: SqliteLog, wanted: Iterator[NewEvent], *, version: int, stream: str = STREAM
 ) -> int:
     """Append everything in large batches; return the stream's version."""
     while batch := list(islice(wanted, _BATCH)):

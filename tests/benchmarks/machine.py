@@ -11,8 +11,8 @@ from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 _SYNCHRONOUS = {0: "OFF", 1: "NORMAL", 2: "FULL", 3: "EXTRA"}
 
 
-def facts(folder: Path, log: SqliteLog) -> dict[str, str]:
-    """Return the facts about this machine, by name; the log shows how logs are kept."""
+def events(folder: Path, log: SqliteLog) -> dict[str, str]:
+    """Return the events about this machine, by name; the log shows how logs are kept."""
     execute = log.connection.execute
     (mode,) = execute("PRAGMA journal_mode").fetchone()
     (synchronous,) = execute("PRAGMA synchronous").fetchone()

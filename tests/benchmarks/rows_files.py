@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import PhaseCompleted, PhaseStarted, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -62,9 +62,9 @@ def _half_done(bench: Bench, name: str) -> Sprint:
     phases = bench.sizes.phases
     with make_sprint(bench.new_folder(name), phases) as workspace:
         sprint = workspace.sprint(SPRINT)
-    facts: list[tuple[str, Fact]] = [(START, SprintStarted())]
+    events: list[tuple[str, Event]] = [(START, SprintStarted())]
     for index in range(phases // 2):
         phase = address(index)
-        facts.append((START, PhaseStarted(phase, "sonnet")))
-        facts.append((_END, PhaseCompleted(phase, "the form is there, 14 tests pass")))
-    return fold(sprint, [(at + 2, when, fact) for at, (when, fact) in enumerate(facts)])
+        events.append((START, PhaseStarted(phase, "sonnet")))
+        events.append((_END, PhaseCompleted(phase, "the form is there, 14 tests pass")))
+    return fold(sprint, [(at + 2, when, event) for at, (when, event) in enumerate(events)])

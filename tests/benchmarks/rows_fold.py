@@ -12,8 +12,8 @@ import msgspec
 
 from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.chain import check_rows
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.sprint.events import FACTS
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.health.verifying import verify
@@ -23,7 +23,7 @@ from sprintlog.projections.workspace import Workspace
 
 from .logs import TAIL, Bench, make_loop
 from .measure import WALL, Figure, duration, rate, side_by_side, speed_up
-from .samples import PHASES, SPRINT, address, loop_facts
+from .samples import PHASES, SPRINT, address, loop_events
 
 OPENINGS = 10
 _flat = chained.from_iterable
@@ -38,7 +38,7 @@ def scan_and_decode(database: Path, events: int, columns: Sequence[str] = _FOLDE
     A fold needs four columns. A verification needs all of them, since the chain covers
     all: against a scan of four, most of its ratio would tell how wide an event is.
     """
-    decoders = {fact.type: msgspec.json.Decoder(fact).decode for fact in FACTS}
+    decoders = {event.type: msgspec.json.Decoder(event).decode for event in EVENTS}
     type_, payload = columns.index("type"), columns.index("payload")
     connection = sqlite3.connect(database)
     cursor = connection.execute(
@@ -88,7 +88,7 @@ def replay(bench: Bench) -> Figure:
     make_loop(bench.new_folder("replay"), events)
     folder = bench.new_folder("replay-theirs")
     phases = [address(index) for index in range(PHASES)]
-    theirs = Replay(folder / "theirs.db", phases, loop_facts(events - 1))
+    theirs = Replay(folder / "theirs.db", phases, loop_events(events - 1))
     with Workspace.open(bench.folder / "replay") as workspace:
         sides = side_by_side(
             lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
@@ -128,7 +128,7 @@ def whole_verification(bench: Bench) -> Figure:
 
 
 def _read_all(workspace: Workspace, events: int) -> None:
-    scan_and_decode(workspace.location.database, events, Recorded.__struct_fields__)
+    scan_and_decode(workspace.location.database, events, RecordedEvent.__struct_fields__)
 
 
 def cold_open(bench: Bench) -> Figure:

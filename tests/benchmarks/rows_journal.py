@@ -13,7 +13,7 @@ from sprintlog.engine.journal.rules import record_entry
 from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench
@@ -137,9 +137,9 @@ def _journal(bench: Bench, name: str, entries: int) -> Workspace:
     shaped = [_as_written(number) for number in range(entries)]
     document = {"version": "1.0", "created_at": _AT, "entries": shaped}
 
-    def take(journal: Journal, at: str) -> list[Fact]:
+    def take(journal: Journal, at: str) -> list[Event]:
         ours = workspace.documents.current(journal.id)
-        return take_document(ours, document).facts[:APPEND_EVENTS_MAX]
+        return take_document(ours, document).events[:APPEND_EVENTS_MAX]
 
     while workspace.act_on_journal(take).events:
         pass

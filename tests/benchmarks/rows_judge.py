@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sprintlog.engine.iterations.events import IterationMeasured
 from sprintlog.engine.iterations.metrics import check_metrics
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import IterationStarted, SprintStarted
 from sprintlog.engine.sprint.iterations.loop import start_iteration
 from sprintlog.engine.sprint.iterations.measurement import end_measured
@@ -71,7 +71,7 @@ def make_measured(folder: Path, iterations: int) -> None:
         workspace.refresh(SPRINT)
 
 
-def _loop(iterations: int) -> Iterator[Fact]:
+def _loop(iterations: int) -> Iterator[Event]:
     yield SprintStarted()
     for number in range(1, iterations + 1):
         yield IterationStarted(number)

@@ -12,25 +12,25 @@ import msgspec
 from sprintlog.cli.output import envelope
 from sprintlog.engine.log.append import place, stamp
 from sprintlog.engine.log.chain import START as GENESIS
-from sprintlog.engine.log.envelope import Draft, Recorded
+from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
 from sprintlog.engine.log.stores.sqlite.identity import SETTLED_NANOSECONDS
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.projections.catalogue import draft
+from sprintlog.projections.catalogue import new_event
 from sprintlog.projections.workspace import wall_clock
 
 from .logs import Bench, append_all, copy_pragmas
 from .measure import PROCESSOR, WALL, Figure, Sides, rate, side_by_side
-from .samples import START, STREAM, drafts, fact_of_300_bytes, loop_facts
+from .samples import START, STREAM, event_of_300_bytes, loop_events, new_events
 
 BATCH = 1_000
 # Short turns: while others use the machine, some of them are still undisturbed.
 TURN, DURABLE_TURN = 100, 20
 _CHECKS = re.compile(r" CHECK \((?:[^()]|\([^()]*\))*\)")
 _INSERT = (
-    f"INSERT INTO events VALUES ({', '.join(['?'] * len(Recorded.__struct_fields__))})"
+    f"INSERT INTO events VALUES ({', '.join(['?'] * len(RecordedEvent.__struct_fields__))})"
 )
-_PAYLOAD = Recorded.__struct_fields__.index("payload")
+_PAYLOAD = RecordedEvent.__struct_fields__.index("payload")
 
 
 class OurLog:
@@ -48,10 +48,10 @@ class OurLog:
         self.append([the_draft()])
         time.sleep(1.5 * SETTLED_NANOSECONDS / 1e9)
 
-    def append(self, drafts: list[Draft]) -> None:
+    def append(self, new_events: list[NewEvent]) -> None:
         """Append the drafts at once, expecting the exact version."""
-        self.log.append(STREAM, drafts, expect=self.version)
-        self.version += len(drafts)
+        self.log.append(STREAM, new_events, expect=self.version)
+        self.version += len(new_events)
 
 
 class BareTable:
@@ -100,9 +100,9 @@ class BareTable:
         self.connection.execute("COMMIT")
 
 
-def the_draft() -> Draft:
+def the_draft() -> NewEvent:
     """Return an event of 300 bytes before it has a place."""
-    return draft(fact_of_300_bytes(), at=START, actor="agent:bench")
+    return new_event(event_of_300_bytes(), at=START, actor="agent:bench")
 
 
 def durable(bench: Bench) -> Figure:
@@ -173,16 +173,16 @@ def _against_library(bench: Bench, name: str, *, is_durable: bool) -> Figure:
     path = bench.new_folder(f"{name}-theirs") / "theirs.db"
     theirs = Store(path, configure=_as(ours.log))
     count = DURABLE_TURN if is_durable else TURN
-    fact = fact_of_300_bytes()
+    event = event_of_300_bytes()
 
     def append_each() -> None:
         for _ in range(count):
-            # From the fact on, since theirs begins with an event that is not encoded.
-            ours.append([draft(fact, at=START, actor="agent:bench")])
+            # From the event on, since theirs begins with an event that is not encoded.
+            ours.append([new_event(event, at=START, actor="agent:bench")])
 
     sides = side_by_side(
         append_each,
-        lambda: theirs.append_each(count, fact),
+        lambda: theirs.append_each(count, event),
         rounds=bench.sizes.appends // TURN,
         by=WALL if is_durable else PROCESSOR,
         units=(count, count),
@@ -208,7 +208,7 @@ def bytes_of_loop(bench: Bench) -> Figure:
     """Measure the database of a loop's events, small ones included."""
     log = bench.new_log("bytes-loop")
     events = bench.sizes.appends
-    append_all(log, drafts(loop_facts(events)), version=0)
+    append_all(log, new_events(loop_events(events)), version=0)
     return _bytes(log)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from .logs import Bench, make_started
 from .measure import WALL, Figure, duration, side_by_side, speed_up
-from .samples import PHASES, address, fact_of_300_bytes
+from .samples import PHASES, address, event_of_300_bytes
 
 IMPORTS = "import click, msgspec, sqlite3"
 HELP = ("phase", "start", "--help")
@@ -73,21 +73,21 @@ def coprocess(bench: Bench) -> Figure:
     """Measure an event through a process that stays against one command an event."""
     for name in ("coprocess", "commands"):
         make_started(bench.new_folder(name), PHASES)
-    facts = [_round_of_facts() for _ in range(2)]
+    events = [_round_of_events() for _ in range(2)]
     shell = Shell(bench, bench.folder / "commands")
 
     def commands() -> None:
         for _ in range(COMMANDS):
-            fact = next(facts[1])
-            shell.sprintlog("append", fact["type"], "--data", json.dumps(fact["data"]))
+            event = next(events[1])
+            shell.sprintlog("append", event["type"], "--data", json.dumps(event["data"]))
 
     commands()
     with Coprocess(Shell(bench, bench.folder / "coprocess")) as process:
-        process.append(next(facts[0]))
+        process.append(next(events[0]))
 
         def lines() -> None:
             for _ in range(LINES):
-                process.append(next(facts[0]))
+                process.append(next(events[0]))
 
         sides = side_by_side(
             lines,
@@ -99,9 +99,9 @@ def coprocess(bench: Bench) -> Figure:
     return speed_up(sides, "one command per event")
 
 
-def _round_of_facts() -> Iterator[dict[str, Any]]:
-    """Yield facts of up to 300 bytes that follow one another for ever."""
-    done = fact_of_300_bytes()
+def _round_of_events() -> Iterator[dict[str, Any]]:
+    """Yield events of up to 300 bytes that follow one another for ever."""
+    done = event_of_300_bytes()
     return cycle(
         [
             {"type": "phase-started", "data": {"phase": done.phase}},
@@ -148,11 +148,11 @@ class Coprocess:
             stdout=subprocess.PIPE,
         )
 
-    def append(self, fact: dict[str, Any]) -> None:
-        """Hand in one fact and wait for its answer."""
+    def append(self, event: dict[str, Any]) -> None:
+        """Hand in one event and wait for its answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(fact).encode() + b"\n")
+        self._process.stdin.write(json.dumps(event).encode() + b"\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
         assert "position" in answer, answer

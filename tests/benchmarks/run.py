@@ -29,7 +29,7 @@ from tests.benchmarks import (
     rows_snapshots,
 )
 from tests.benchmarks.logs import FULL, QUICK, Bench
-from tests.benchmarks.machine import facts
+from tests.benchmarks.machine import events
 from tests.benchmarks.measure import Figure, Goal, Skip, shown
 
 
@@ -49,8 +49,8 @@ class Broken(NamedTuple):
 ROWS: dict[str, Row] = {
     "append, durable": Row(rows_log.durable, Goal(0.90)),
     "append, synchronous=OFF": Row(rows_log.undurable, Goal(0.70)),
-    "append from a fact, synchronous=OFF": Row(rows_log.library, Goal(2)),
-    "append from a fact, durable": Row(rows_log.library_durable, Goal()),
+    "append from an event, synchronous=OFF": Row(rows_log.library, Goal(2)),
+    "append from a event, durable": Row(rows_log.library_durable, Goal()),
     "batches of 1,000, durable": Row(rows_log.batches, Goal(0.75)),
     "fold into Sprint": Row(rows_fold.fold, Goal(0.50)),
     "memory growth of that fold": Row(rows_fold.memory, Goal(8, True, "MiB")),
@@ -97,8 +97,8 @@ def main() -> int:
     sizes = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="sprintlog-bench-") as name:
         bench = Bench(Path(name), sizes)
-        log = bench.new_log("facts")
-        machine = facts(bench.folder, log)
+        log = bench.new_log("events")
+        machine = events(bench.folder, log)
         log.close()
         if options.json:
             found = list(_measured(bench, chosen))
@@ -136,8 +136,8 @@ def _answer(name: str, goal: Goal, found: Figure | Skip | Broken) -> dict[str, A
 
 
 def _print_head(machine: dict[str, str], bench: Bench) -> None:
-    for name, fact in machine.items():
-        print(f"{name:<12} {fact}")
+    for name, event in machine.items():
+        print(f"{name:<12} {event}")
     sizes = bench.sizes
     print(
         f"{'sizes':<12} large log {sizes.fold:,} events, one stream {sizes.replay:,}, "

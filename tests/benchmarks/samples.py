@@ -1,4 +1,4 @@
-"""What is measured on: a plan, and the facts of a loop that works through it for ever."""
+"""What is measured on: a plan, and the events of a loop that works through it for ever."""
 
 import random
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from itertools import count, islice
 from typing import Any
 
-from sprintlog.engine.log.envelope import Draft
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
     ActivitySeen,
     IterationStarted,
@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.events import (
     SprintReopened,
     SprintStarted,
 )
-from sprintlog.projections.catalogue import draft
+from sprintlog.projections.catalogue import new_event
 
 SPRINT = "bench"
 STREAM = f"sprint/{SPRINT}"
@@ -31,7 +31,7 @@ PROMPT_CHARS = 200
 PHASES = 100
 
 _BEGIN = 1_768_467_600
-_SECONDS_A_FACT = 30
+_SECONDS_A_EVENT = 30
 _PHASES_AN_ITERATION = 10
 _FAILURE = 0.1
 _PROSE = (
@@ -75,13 +75,13 @@ def text(chance: random.Random, chars: int, *, lines: bool = False) -> str:
     return prose
 
 
-def fact_of_300_bytes() -> PhaseCompleted:
-    """Return a fact whose payload has 300 bytes."""
+def event_of_300_bytes() -> PhaseCompleted:
+    """Return an event whose payload has 300 bytes."""
     around = len(b'{"phase":"","summary":""}') + len(address(0))
     return PhaseCompleted(address(0), text(random.Random(7), PAYLOAD_BYTES - around))
 
 
-def loop() -> Iterator[Fact]:
+def loop() -> Iterator[Event]:
     """Yield what a loop over a plan of 100 phases does after another, under our rules."""
     chance = random.Random(7)
     texts = [text(chance, 240) for _ in range(64)]
@@ -107,13 +107,13 @@ def loop() -> Iterator[Fact]:
             yield PhaseReopened(phase, "another round: its tests were too weak")
 
 
-def loop_facts(events: int) -> Iterator[Fact]:
-    """Yield the first so many facts of the loop."""
+def loop_events(events: int) -> Iterator[Event]:
+    """Yield the first so many events of the loop."""
     return islice(loop(), events)
 
 
-def drafts(facts: Iterator[Fact]) -> Iterator[Draft]:
-    """Yield the facts as drafts, thirty seconds apart."""
-    for seconds, fact in zip(count(_BEGIN, _SECONDS_A_FACT), facts, strict=False):
+def new_events(events: Iterator[Event]) -> Iterator[NewEvent]:
+    """Yield the events as drafts, thirty seconds apart."""
+    for seconds, event in zip(count(_BEGIN, _SECONDS_A_EVENT), events, strict=False):
         moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-        yield draft(fact, at=moment.replace("+00:00", "Z"), actor="agent:bench")
+        yield new_event(event, at=moment.replace("+00:00", "Z"), actor="agent:bench")

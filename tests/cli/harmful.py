@@ -8,9 +8,9 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from sprintlog.engine.iterations import events as i
-from sprintlog.engine.journal.events import JOURNAL_FACTS, JournalOpened
+from sprintlog.engine.journal.events import JOURNAL_EVENTS, JournalOpened
 from sprintlog.engine.journal.state import shapes
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import FileLeft, KeptCopy
 from sprintlog.engine.sprint.events import queue as q
@@ -57,8 +57,8 @@ def document() -> dict[str, Any]:
     return whole
 
 
-def fact(kind: type[Fact], **known: Any) -> Fact:
-    """Return a fact of a kind with harm in every text that is not known."""
+def event(kind: type[Event], **known: Any) -> Event:
+    """Return an event of a kind with harm in every text that is not known."""
     said: dict[Any, Any] = {
         str: EVIL,
         int: 1,
@@ -114,30 +114,30 @@ def part(kind: type[msgspec.Struct], **known: Any) -> Any:
     return kind(**{**given, **known})
 
 
-def journal() -> Iterator[Fact]:
-    """Yield a journal in which every fact happens, each of them saying harm."""
-    for kind in JOURNAL_FACTS:
-        yield fact(kind, **({"created_at": AT} if kind is JournalOpened else {}))
+def journal() -> Iterator[Event]:
+    """Yield a journal in which every event happens, each of them saying harm."""
+    for kind in JOURNAL_EVENTS:
+        yield event(kind, **({"created_at": AT} if kind is JournalOpened else {}))
 
 
-def history() -> Iterator[Fact]:
-    """Yield a sprint in which every fact happens, each of them saying harm."""
+def history() -> Iterator[Event]:
+    """Yield a sprint in which every event happens, each of them saying harm."""
     addresses = [leaf.address for leaf in Tree(document()).leaves]
-    yield fact(f.SprintImported, patch=None)
-    others = [k for k in f.FACTS if k not in (f.SprintImported, f.SprintCompiled)]
+    yield event(f.SprintImported, patch=None)
+    others = [k for k in f.EVENTS if k not in (f.SprintImported, f.SprintCompiled)]
     for number, kind in enumerate(others, start=2):
         known: dict[str, Any] = {}
         if "phase" in kind.__struct_fields__:
             known["phase"] = addresses[number % len(addresses)]
-            yield fact(kind)
+            yield event(kind)
         if kind is f.RolledBack:
             known["to"] = 2
         if kind is q.RequestDecided:
-            yield fact(kind)
+            yield event(kind)
             known["decision"] = "defer"
             known["deferred_until"] = "next-sprint"
         if issubclass(kind, f.Injection):
-            yield fact(kind)
+            yield event(kind)
             known["into"] = ""
             known["nodes"] = [{"id": EVIL, "status": "pending", "prompt": EVIL}]
-        yield fact(kind, **known)
+        yield event(kind, **known)

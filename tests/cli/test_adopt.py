@@ -1,4 +1,4 @@
-"""`adopt`: an edit that was observed becomes facts."""
+"""`adopt`: an edit that was observed becomes events."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def edited(sprint: Path, done: Any) -> Path:
 
 
 def test_becomes_true(edited: Path, done: Any, state: Any) -> None:
-    """What can become facts does; the rest is told on stderr and in the fact."""
+    """What can become events does; the rest is told on stderr and in the event."""
     result = done("adopt", "--actor", "operator:ana", "--json")
     types = [event["type"] for event in result.json]
     assert types == ["sprint-imported", "phase-completed", "edit-adopted"]
@@ -82,7 +82,7 @@ def edit_status(file: Path) -> None:
 def test_adopts_by_itself_where_that_is_the_policy(
     sprint: Path, done: Any, state: Any
 ) -> None:
-    """With the policy `adopt` the next command makes facts of an edit, and says so."""
+    """With the policy `adopt` the next command makes events of an edit, and says so."""
     done("rules", "set", "--progress-edits", "adopt")
     assert done("rules", "show", "--json").json["policies"]["progress_edits"] == "adopt"
     done("phase", "start")

@@ -1,4 +1,4 @@
-"""`append`: facts by type, one or many lines, under the same rules."""
+"""`append`: events by type, one or many lines, under the same rules."""
 
 import json
 import subprocess
@@ -24,8 +24,8 @@ def append_lines(folder: Path, *lines: object, arguments: tuple[str, ...] = ()) 
     )
 
 
-def test_records_a_fact_by_its_type(sprint: Path, done: Any) -> None:
-    """`append TYPE` records what the command of that fact would have recorded."""
+def test_records_a_event_by_its_type(sprint: Path, done: Any) -> None:
+    """`append TYPE` records what the command of that event would have recorded."""
     answer = done("append", "phase-started", "--data", '{"phase": "setup"}', "--json").json
     assert (answer["type"], answer["version"]) == ("phase-started", 3)
 
@@ -48,7 +48,7 @@ def test_records_what_was_observed_against_the_rules(sprint: Path, done: Any) ->
 
 
 def test_names_a_wrong_field(sprint: Path, run: Any) -> None:
-    """A field that the fact does not have is named, with those it has."""
+    """A field that the event does not have is named, with those it has."""
     result = run("append", "phase-started", "--data", '{"phse": "setup"}', "--json")
     error = json.loads(result.err)
     assert result.code == 1
@@ -57,7 +57,7 @@ def test_names_a_wrong_field(sprint: Path, run: Any) -> None:
 
 
 def test_refuses_a_type_that_only_rules_cause(sprint: Path, run: Any) -> None:
-    """A fact that no command can wish for is refused with what causes it."""
+    """An event that no command can wish for is refused with what causes it."""
     result = run("append", "breakpoint-reached", "--data", '{"phase": "setup"}')
     assert result.code == 1
     assert "break: true" in result.err
@@ -108,7 +108,7 @@ def test_checks_a_whole_document_like_a_file(folder: Path, run: Any) -> None:
     assert (result.code, json.loads(result.err)["field"]) == (1, "phases[0].id")
 
 
-def test_observed_facts_may_not_break_the_stream(sprint: Path, run: Any) -> None:
+def test_observed_events_may_not_break_the_stream(sprint: Path, run: Any) -> None:
     """What everything else is read by obeys the rules even when it was observed."""
     result = run("append", "rolled-back", "--data", '{"to": 99}', "--observed")
     assert result.code == 1

@@ -64,7 +64,7 @@ def test_names_the_event_in_force_beside_a_voided_one(history: Path, done: Run) 
 
 
 def test_follows_derived_fields(history: Path, done: Run) -> None:
-    """Pointer, counters, times and parents change without being named by a fact."""
+    """Pointer, counters, times and parents change without being named by an event."""
     at = ("--at", "version:7")
     assert blamed(done, "current.phase", *at)["event"]["type"] == "phase-completed"
     assert blamed(done, "current.step", *at)["event"]["version"] == 4

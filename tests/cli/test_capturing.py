@@ -106,7 +106,7 @@ def test_what_cannot_be_measured_is_kept_and_nothing_else(
 
 
 def test_a_failed_measurement_names_what_was_run(loop: Path, run: Run) -> None:
-    """The fact has the command, its exit code, the end of its output and its digest."""
+    """The event has the command, its exit code, the end of its output and its digest."""
     (loop / "junit.xml").write_text(SUITE)
     token = f"ghp_{'a1' * 20}"
     noise = "yes x | head -c 9000"

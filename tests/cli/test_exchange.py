@@ -13,7 +13,7 @@ from msgspec import structs
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.chain import START, event_hash, header, payload_digest
-from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, Draft, Head, Recorded
+from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
@@ -80,7 +80,7 @@ def changed(lines: list[bytes], number: int, old: str, new: str) -> list[bytes]:
 def forged(lines: list[bytes], **fields: Any) -> list[bytes]:
     """Return the lines of a sound chain whose last event says something else."""
     *_, before, last, _ = read_lines(lines, file="")
-    assert isinstance(last, Recorded)
+    assert isinstance(last, RecordedEvent)
     assert last.salt is not None
     event = structs.replace(last, **fields)
     digest = payload_digest(last.salt, event.payload or b"")
@@ -141,7 +141,7 @@ CASES: dict[str, tuple[Edit, str]] = {
         lambda x: forged(x, schema_version=9),
         ":8: rolled-back version 9 is not known here",
     ),
-    "no fact": (lambda x: forged(x, payload=b'{"to":"x"}'), ":8: payload of rolled-back"),
+    "no event": (lambda x: forged(x, payload=b'{"to":"x"}'), ":8: payload of rolled-back"),
     "no moment": (lambda x: forged(x, at="yesterday"), ":8: at: must be a moment"),
     "no time": (lambda x: forged(x, recorded_at="x"), ":8: recorded_at: must be"),
     "no actor": (lambda x: forged(x, actor="\x1b"), ":8: actor: must be 1 to 128"),
@@ -272,7 +272,7 @@ def test_large_payloads_travel(
     """The largest payload that a log takes fits on a line."""
     pairs = (DOCUMENT_BYTES_MAX - 40) // 2
     payload = b'{"source":"' + rb"\"" * pairs + b'","document":{}}'
-    told = Draft("sprint-imported", payload, "2026-01-15T09:00:00Z", "runtime")
+    told = NewEvent("sprint-imported", payload, "2026-01-15T09:00:00Z", "runtime")
     told = structs.replace(told, payload_bytes_max=DOCUMENT_BYTES_MAX)
     with Workspace.open(empty) as workspace:
         workspace.log.append("sprint/a", [told], expect=Expect.NONE)

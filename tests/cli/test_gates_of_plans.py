@@ -51,7 +51,7 @@ def injected(folder: Path, run: Any, gate: dict[str, Any]) -> Any:
 
 
 def appended(folder: Path, run: Any, gate: dict[str, Any]) -> Any:
-    """Append an injection by its fact."""
+    """Append an injection by its event."""
     where = {"type": "end-of-workflow", "ref": None}
     data = {"nodes": [{**NODE, "gate": gate}], "position": where}
     return run("append", "phase-injected", "--data", json.dumps(data), "--sprint", "auth")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import Place, RestoreStarted, SprintCompiled
 from sprintlog.projections import replacing
-from sprintlog.projections.catalogue import draft, sprint_stream
+from sprintlog.projections.catalogue import new_event, sprint_stream
 from sprintlog.projections.workspace import Workspace
 
 from ..adapters.traps import Trap
@@ -164,9 +164,9 @@ def _around(tree: Path) -> Picture:
     return {path: found for path, found in seen.items() if path != "tree/PROGRESS.yaml"}
 
 
-def _forge(fact: Fact, stream: str) -> None:
+def _forge(event: Event, stream: str) -> None:
     """Put an event into a log that no command of ours would, as a forged log has it."""
     with Workspace.open(Path.cwd()) as workspace:
-        forged = draft(fact, at=workspace.now(), actor="x")
-        version = max(event.version for event in workspace.log.read_stream(stream))
+        forged = new_event(event, at=workspace.now(), actor="x")
+        version = max(recorded.version for recorded in workspace.log.read_stream(stream))
         workspace.log.append(stream, [forged], expect=version)

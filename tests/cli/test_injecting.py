@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.injection import inject_phases
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -228,14 +228,14 @@ def test_two_at_once_get_two_ids(sprint: Path) -> None:
     """Who was overtaken decides anew, so no number is given twice."""
     position = InjectionPosition("end-of-workflow")
 
-    def injected(state: Sprint, prompt: str) -> list[Fact]:
+    def injected(state: Sprint, prompt: str) -> list[Event]:
         nodes = [{"prompt": prompt}]
         return inject_phases(state, nodes=nodes, position=position, id_prefix="fix")
 
     with Workspace.open(sprint) as one, Workspace.open(sprint) as other:
         overtaken: list[int] = []
 
-        def decide(state: Sprint, at: str) -> list[Fact]:
+        def decide(state: Sprint, at: str) -> list[Event]:
             if not overtaken:
                 overtaken.append(
                     other.act("auth", lambda s, _: injected(s, "y")).sprint.version

@@ -53,8 +53,8 @@ def test_answers_with_the_ids_it_gave(journal: Path, done: Run) -> None:
     )
 
 
-def test_first_fact_opens_the_journal(journal_path: Path, done: Run) -> None:
-    """A journal that nobody opened begins when its first fact happened."""
+def test_first_event_opens_the_journal(journal_path: Path, done: Run) -> None:
+    """A journal that nobody opened begins when its first event happened."""
     answers = done("entry", "record", "a", "--status", "failed", "--at", AT, "--json").json
     assert [answer["type"] for answer in answers] == ["journal-opened", "entry-recorded"]
     data = read(journal_path.read_bytes())
@@ -199,8 +199,8 @@ def test_lists_events_of_the_journal(journal: Path, done: Run) -> None:
     assert "entry=auth-2" in done("log", "--journal").out
 
 
-def test_appends_facts_of_the_journal(journal_path: Path, done: Run, run: Run) -> None:
-    """`append` takes the journal's facts by their types, and its rules hold."""
+def test_appends_events_of_the_journal(journal_path: Path, done: Run, run: Run) -> None:
+    """`append` takes the journal's events by their types, and its rules hold."""
     wish = {"entry": {"prd_id": "a", "status": "failed"}}
     answer = done("append", "entry-recorded", "--data", json.dumps(wish), "--json").json
     assert answer[-1]["entry"] == "a-1"

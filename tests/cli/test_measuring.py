@@ -25,7 +25,7 @@ def measured(sprint: Path, done: Run) -> Path:
 
 
 def test_ends_and_measures_in_one_append(sprint: Path, done: Run) -> None:
-    """`iteration end` with metrics answers both facts, and again that it is so already."""
+    """`iteration end` with metrics answers both events, and again that it is so already."""
     done("iteration", "start")
     line = ("iteration", "end", "--summary", "x", *options(M), "--json")
     assert [one["type"] for one in done(*line).json] == [
@@ -316,7 +316,7 @@ def test_selects_and_says_so_again(measured: Path, done: Run) -> None:
 
 
 def test_sets_and_shows_rules(measured: Path, done: Run, run: Run) -> None:
-    """Rules are changed one by one, are facts, and are as they were at any point."""
+    """Rules are changed one by one, are events, and are as they were at any point."""
     done("rules", "set", "--threshold", "coverage-drop=1", "--no-verification")
     done("rules", "set", "--weight", "validation=0.4", "--weight", "efficiency=0")
     rules = done("rules", "show", "--json").json

@@ -91,7 +91,7 @@ def test_keeps_ids_apart(waiting: Path, done: Any) -> None:
     ],
 )
 def test_whoever_starts_takes_over(waiting: Path, done: Any, start: list[str]) -> None:
-    """Every way to start a sprint takes over, and answers with its own fact alone."""
+    """Every way to start a sprint takes over, and answers with its own event alone."""
     assert "b: sprint-started  [" in done(*start, "--sprint", "b").out
     assert taken(done, "b") == [("b", "one"), ("b", "two")]
 

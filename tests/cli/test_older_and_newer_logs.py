@@ -1,6 +1,6 @@
 """A log of an older version is read and goes on; one of a newer version is refused.
 
-`fixtures/logs/schema-1.db` is a log as the code wrote it when every fact had its first
+`fixtures/logs/schema-1.db` is a log as the code wrote it when every event had its first
 shape. It is never made anew. `saved-states.db` is a log as well; `saved-states.jsonl` has
 what earlier code saved of its sprint: a line for each way in which that was done.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.projections import Workspace
 
@@ -74,14 +74,14 @@ def old(folder: Path) -> Path:
 def newer(old: Path, request: pytest.FixtureRequest) -> Path:
     """Return a log whose last event only a newer version knows."""
     with Workspace.open(old.parent.parent) as workspace:
-        draft = Draft(
+        new_event = NewEvent(
             type=request.param,
             payload=b'{"document":{},"dreamt":true}',
             at="2026-05-01T10:00:00Z",
             actor="runtime",
             schema_version=3,
         )
-        workspace.log.append("sprint/auth", [draft], expect=Expect.EXISTS)
+        workspace.log.append("sprint/auth", [new_event], expect=Expect.EXISTS)
     return old
 
 
@@ -189,7 +189,7 @@ def test_key_of_an_older_event_answers_again(old: Path, folder: Path, done: Any)
     assert (again["position"], again["duplicate"]) == (7, True)
 
 
-def test_fact_handed_in_has_todays_shape(old: Path, run: Any) -> None:
+def test_event_handed_in_has_todays_shape(old: Path, run: Any) -> None:
     """Only what is stored is carried over; a caller gets today's fields named."""
     data = json.dumps({"document": BARE, "source": "x"})
     answer = run("append", "sprint-compiled", "--stream", "sprint/new", "--data", data)

@@ -200,7 +200,7 @@ def test_status_counts_the_queue(queue: Path, done: Any) -> None:
 
 
 def test_deferral_comes_back_with_what_ends_it(queue: Path, done: Any) -> None:
-    """The fact that ends the phase and the return are one append, whoever records it."""
+    """The event that ends the phase and the return are one append, whoever records it."""
     done("queue", "defer", "req-1", *WHY, "--until", "end-of-phase")
     done("append", "phase-skipped", "--data", '{"phase": "setup"}')
     assert types(done, 2) == ["phase-skipped", "request-returned"]

@@ -115,8 +115,8 @@ def test_keeps_an_edit_made_at_the_last_moment(
     assert "in-progress" in file.read_text()
     assert not (sprint / ".PROGRESS.yaml.sprintlog-old").exists()
     # It was made against the file of before, not against the one that displaced it.
-    fact = done("log", "--type", "edit-observed", "--json").json["data"]
-    assert fact["since"] == 2
+    event = done("log", "--type", "edit-observed", "--json").json["data"]
+    assert event["since"] == 2
 
 
 def test_keeps_an_edit_that_a_kill_had_displaced(sprint: Path, done: Any) -> None:

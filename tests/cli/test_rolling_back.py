@@ -31,7 +31,7 @@ def test_goes_back_to_the_end_of_an_iteration(sprint: Path, done: Any) -> None:
 
 
 def test_refuses_a_target_inside_one_append(sprint: Path, run: Any) -> None:
-    """Facts that were appended together are gone back over together."""
+    """Events that were appended together are gone back over together."""
     run("phase", "start")
     run("phase", "fail", "--error", "no")
     result = run("rollback", "--to", "version:4")

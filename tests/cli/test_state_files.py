@@ -45,10 +45,10 @@ def test_keeps_an_edit_and_records_it(sprint: Path, done: Any) -> None:
     theirs = edit(sprint / PROGRESS, "status: in-progress", "status: completed")
     result = done("phase", "start")
     assert "was edited by somebody else" in result.err
-    fact = done("log", "--type", "edit-observed", "--json").json["data"]
-    assert fact["digest"] == sha256(theirs).hexdigest()
-    assert fact["changes"] == [{"op": "replace", "path": "/status", "value": "completed"}]
-    assert (sprint / ".sprintlog" / "edits" / fact["kept"]).read_bytes() == theirs
+    event = done("log", "--type", "edit-observed", "--json").json["data"]
+    assert event["digest"] == sha256(theirs).hexdigest()
+    assert event["changes"] == [{"op": "replace", "path": "/status", "value": "completed"}]
+    assert (sprint / ".sprintlog" / "edits" / event["kept"]).read_bytes() == theirs
     assert load((sprint / PROGRESS).read_bytes())["status"] == "in-progress"
 
 
@@ -58,8 +58,8 @@ def test_compares_an_edit_with_the_version_it_was_made_on(sprint: Path, done: An
     done("phase", "start", "--at", "2026-01-15T09:01:00Z")
     edit(sprint / PROGRESS, "prompt: Make a branch", "prompt: Make two")
     done("phase", "complete", "--at", "2026-01-15T09:02:00Z")
-    fact = done("log", "--type", "edit-observed", "--json").json["data"]
-    assert [c["path"] for c in fact["changes"]] == ["/phases/0/prompt"]
+    event = done("log", "--type", "edit-observed", "--json").json["data"]
+    assert [c["path"] for c in event["changes"]] == ["/phases/0/prompt"]
     assert old != (sprint / PROGRESS).read_bytes()
 
 
@@ -75,10 +75,12 @@ def test_keeps_a_file_that_is_not_yaml(sprint: Path, done: Any) -> None:
     """A torn or foreign file is kept too, with the reason why it has no changes."""
     (sprint / PROGRESS).write_bytes(b"status: [torn")
     done("sprint", "heartbeat")
-    fact = done("log", "--type", "edit-observed", "--json").json["data"]
-    assert "changes" not in fact
-    assert "PROGRESS.yaml" in fact["problem"]
-    assert (sprint / ".sprintlog" / "edits" / fact["kept"]).read_bytes() == b"status: [torn"
+    event = done("log", "--type", "edit-observed", "--json").json["data"]
+    assert "changes" not in event
+    assert "PROGRESS.yaml" in event["problem"]
+    assert (
+        sprint / ".sprintlog" / "edits" / event["kept"]
+    ).read_bytes() == b"status: [torn"
 
 
 def test_takes_an_older_version_of_ours_as_stale(sprint: Path, done: Any) -> None:

@@ -15,17 +15,17 @@ import msgspec
 import pytest
 
 from sprintlog.cli.stops import EXIT_CODES
-from sprintlog.engine.journal.events import JOURNAL_FACTS
+from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite import store
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.tree import Tree
 from sprintlog.projections import Workspace
-from sprintlog.projections.catalogue import draft
+from sprintlog.projections.catalogue import new_event
 from tests.docs.generate import commands
 
 from .conftest import Result, Run
-from .harmful import AT, DOCUMENT, EVIL, NAME, document, fact, harm, history, journal
+from .harmful import AT, DOCUMENT, EVIL, NAME, document, event, harm, history, journal
 
 EXACT = {f"sprintlog {name}" for name in ("show progress", "show best", "append", "export")}
 EXACT |= {"sprintlog show journal"}
@@ -96,14 +96,16 @@ def log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(store, "check_limits", lambda *given, **named: None)
     with Workspace.init(inside, here=True) as workspace:
         append: Callable[..., Any] = workspace.log.append
-        drafts = [draft(x, at=AT, actor=f"agent:{EVIL}") for x in history()]
-        append("sprint/auth", drafts, expect=Expect.NONE, key=EVIL, key_digest=b"x")
-        plan = fact(f.SprintCompiled, document={**document(), "status": EVIL})
-        drafts = [draft(plan, at=AT, actor=EVIL, correlation_id=EVIL, causation_id=EVIL)]
-        drafts += [draft(fact(f.NoteAdded), at=EVIL, actor=EVIL)]
-        append(f"sprint/{EVIL}", drafts, expect=Expect.NONE)
-        drafts = [draft(x, at=AT, actor=EVIL) for x in journal()]
-        append("journal", drafts, expect=Expect.NONE)
+        new_events = [new_event(x, at=AT, actor=f"agent:{EVIL}") for x in history()]
+        append("sprint/auth", new_events, expect=Expect.NONE, key=EVIL, key_digest=b"x")
+        plan = event(f.SprintCompiled, document={**document(), "status": EVIL})
+        new_events = [
+            new_event(plan, at=AT, actor=EVIL, correlation_id=EVIL, causation_id=EVIL)
+        ]
+        new_events += [new_event(event(f.NoteAdded), at=EVIL, actor=EVIL)]
+        append(f"sprint/{EVIL}", new_events, expect=Expect.NONE)
+        new_events = [new_event(x, at=AT, actor=EVIL) for x in journal()]
+        append("journal", new_events, expect=Expect.NONE)
     (inside / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
     (inside / "PROGRESS.yaml").write_bytes(DOCUMENT.read_bytes())
     return EVIL
@@ -265,11 +267,11 @@ def test_demo_plays_in_a_harmful_folder(folder: Path, run: Run) -> None:
 
 
 def test_library_texts_are_tried_whole() -> None:
-    """Every field of every fact that is a text says harm in this test."""
+    """Every field of every event that is a text says harm in this test."""
     texts = {
         value
-        for kind in (*f.FACTS, *JOURNAL_FACTS)
-        for value in msgspec.structs.asdict(fact(kind)).values()
+        for kind in (*f.EVENTS, *JOURNAL_EVENTS)
+        for value in msgspec.structs.asdict(event(kind)).values()
         if isinstance(value, str)
     }
     assert texts == {EVIL}

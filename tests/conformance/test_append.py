@@ -8,15 +8,15 @@ from sprintlog.engine.log.chain import GENESIS, check_chain
 from sprintlog.engine.log.envelope import (
     DOCUMENT_BYTES_MAX,
     PAYLOAD_BYTES_MAX,
-    Draft,
     Head,
+    NewEvent,
 )
 from sprintlog.engine.log.port import STREAM_CHARS_MAX, Expect, Expected, Log
 
 AT = "2026-01-30T12:00:00Z"
 
 
-def draft(number: int = 1, **changes: object) -> Draft:
+def new_event(number: int = 1, **changes: object) -> NewEvent:
     """Return a small draft, with some fields changed."""
     fields: dict[str, object] = {
         "type": "phase-completed",
@@ -24,21 +24,21 @@ def draft(number: int = 1, **changes: object) -> Draft:
         "at": AT,
         "actor": "runtime",
     }
-    return Draft(**(fields | changes))  # type: ignore[arg-type]
+    return NewEvent(**(fields | changes))  # type: ignore[arg-type]
 
 
 def test_positions_run_through_the_log_and_versions_through_each_stream(log: Log) -> None:
     """Positions count over all streams and versions within one, both without gaps."""
-    log.append("a", [draft(), draft()], expect=0)
-    log.append("b", [draft()], expect=0)
-    log.append("a", [draft()], expect=2)
+    log.append("a", [new_event(), new_event()], expect=0)
+    log.append("b", [new_event()], expect=0)
+    log.append("a", [new_event()], expect=2)
     places = [(event.position, event.stream, event.version) for event in log.read()]
     assert places == [(1, "a", 1), (2, "a", 2), (3, "b", 1), (4, "a", 3)]
 
 
 def test_answer_is_what_is_stored(log: Log) -> None:
     """An append answers with its events exactly as a reader gets them."""
-    appended = log.append("a", [draft(1), draft(2, observed=True)], expect=0)
+    appended = log.append("a", [new_event(1), new_event(2, observed=True)], expect=0)
     assert not appended.duplicate
     assert appended.events == list(log.read())
     assert [event.observed for event in log.read()] == [False, True]
@@ -57,10 +57,10 @@ def test_answer_is_what_is_stored(log: Log) -> None:
 )
 def test_expected_version_lets_a_match_in(log: Log, expect: Expected, before: int) -> None:
     """Each of the four expectations is met by a stream that is as it says."""
-    log.append("other", [draft()], expect=Expect.ANY)
+    log.append("other", [new_event()], expect=Expect.ANY)
     for version in range(before):
-        log.append("a", [draft()], expect=version)
-    assert log.append("a", [draft()], expect=expect).events[0].version == before + 1
+        log.append("a", [new_event()], expect=version)
+    assert log.append("a", [new_event()], expect=expect).events[0].version == before + 1
 
 
 @pytest.mark.parametrize(
@@ -80,27 +80,27 @@ def test_conflict_says_expected_and_actual(
 ) -> None:
     """A stream that is elsewhere refuses, says where it is, and nothing is recorded."""
     for version in range(before):
-        log.append("a", [draft()], expect=version)
+        log.append("a", [new_event()], expect=version)
     head = log.head()
     with pytest.raises(ConflictError) as caught:
-        log.append("a", [draft()], expect=expect)
+        log.append("a", [new_event()], expect=expect)
     assert caught.value.fields == {"stream": "a", "expected": said, "actual": before}
     assert log.head() == head
 
 
 def test_remaining_counts_down_within_an_append(log: Log) -> None:
     """Every event says how many of its append follow, so a cut append shows."""
-    log.append("a", [draft(), draft(), draft()], expect=0)
-    log.append("a", [draft()], expect=3)
+    log.append("a", [new_event(), new_event(), new_event()], expect=0)
+    log.append("a", [new_event()], expect=3)
     assert [event.remaining for event in log.read()] == [2, 1, 0, 0]
 
 
 @pytest.mark.parametrize("count", [1, 64, 65, 1000])
 def test_append_of_any_size_chains(log: Log, count: int) -> None:
     """Small and large appends alike give one unbroken chain up to the head."""
-    log.append("b", [draft()], expect=0)
-    log.append("a", [draft(number) for number in range(count)], expect=0)
-    log.append("a", [draft()], expect=count)
+    log.append("b", [new_event()], expect=0)
+    log.append("a", [new_event(number) for number in range(count)], expect=0)
+    log.append("a", [new_event()], expect=count)
     events = list(log.read())
     assert len(events) == count + 2
     assert list(check_chain(events)) == []
@@ -115,21 +115,21 @@ def test_empty_log_has_the_genesis_head(log: Log) -> None:
 
 def test_correlation_and_causation_default_to_the_first_event(log: Log) -> None:
     """What is not given is filled with the id of the append's first event."""
-    first, second = log.append("a", [draft(), draft()], expect=0).events
+    first, second = log.append("a", [new_event(), new_event()], expect=0).events
     assert first.correlation_id == first.causation_id == first.id
     assert second.correlation_id == second.causation_id == first.id
 
 
 def test_given_correlation_and_causation_stay(log: Log) -> None:
     """What is given is stored as it is."""
-    given = draft(correlation_id="run-1", causation_id="event-9")
+    given = new_event(correlation_id="run-1", causation_id="event-9")
     (event,) = log.append("a", [given], expect=0).events
     assert (event.correlation_id, event.causation_id) == ("run-1", "event-9")
 
 
 def test_ids_are_version_7_uuids_and_differ(log: Log) -> None:
     """Every event has a UUIDv7 and a salt of its own."""
-    events = log.append("a", [draft() for _ in range(5)], expect=0).events
+    events = log.append("a", [new_event() for _ in range(5)], expect=0).events
     assert len({event.id for event in events}) == 5
     assert len({event.salt for event in events}) == 5
     assert {(event.id[14], event.id[19] in "89ab") for event in events} == {("7", True)}
@@ -137,14 +137,14 @@ def test_ids_are_version_7_uuids_and_differ(log: Log) -> None:
 
 def test_recorded_at_comes_from_the_clock_of_the_store(log: Log) -> None:
     """`at` is the caller's, `recorded_at` the store's."""
-    (event,) = log.append("a", [draft()], expect=0).events
+    (event,) = log.append("a", [new_event()], expect=0).events
     assert (event.at, event.recorded_at) == (AT, "2026-01-30T12:00:00.000Z")
 
 
 def test_payload_comes_back_byte_for_byte(log: Log) -> None:
     """Payloads are kept as text exactly as handed in, whatever they hold."""
     payload = '{"text":"ü\u2028\\u0000 \U0001f600","number":1e2,"twice":1,"twice":2}'
-    log.append("a", [draft(payload=payload.encode())], expect=0)
+    log.append("a", [new_event(payload=payload.encode())], expect=0)
     assert [event.payload for event in log.read()] == [payload.encode()]
 
 
@@ -187,12 +187,12 @@ def test_limits_refuse_and_change_nothing(
     log: Log, field: str, changes: dict[str, object]
 ) -> None:
     """What is over a limit is refused by the name of its field; the log stays as it is."""
-    log.append("a", [draft()], expect=0)
+    log.append("a", [new_event()], expect=0)
     rest = dict(changes)
     stream = str(rest.pop("stream", "a"))
     outer = {name: rest.pop(name) for name in ("key", "key_digest") if name in rest}
     with pytest.raises(InvalidInputError) as caught:
-        log.append(stream, [draft(), draft(**rest)], expect=Expect.ANY, **outer)  # type: ignore[arg-type]
+        log.append(stream, [new_event(), new_event(**rest)], expect=Expect.ANY, **outer)  # type: ignore[arg-type]
     assert caught.value.fields["field"] == field
     assert log.head().position == 1
 
@@ -201,7 +201,7 @@ def test_limits_refuse_and_change_nothing(
 def test_append_holds_at_least_one_event_and_not_too_many(log: Log, count: int) -> None:
     """An empty append and an endless one are refused."""
     with pytest.raises(InvalidInputError):
-        log.append("a", [draft()] * count, expect=Expect.ANY)
+        log.append("a", [new_event()] * count, expect=Expect.ANY)
     assert log.head().position == 0
 
 
@@ -211,14 +211,14 @@ def test_append_holds_at_least_one_event_and_not_too_many(log: Log, count: int) 
 )
 def test_moments_with_and_without_fraction_are_taken(log: Log, at: str) -> None:
     """Any moment in UTC is taken as it is written."""
-    assert log.append("a", [draft(at=at)], expect=0).events[0].at == at
+    assert log.append("a", [new_event(at=at)], expect=0).events[0].at == at
 
 
-def test_document_may_be_as_large_as_its_fact_allows(log: Log) -> None:
+def test_document_may_be_as_large_as_its_event_allows(log: Log) -> None:
     """A draft that says so may hold more than the usual payload."""
     payload = b'{"x":"' + b"x" * (2 * PAYLOAD_BYTES_MAX) + b'"}'
     log.append(
-        "a", [draft(payload=payload, payload_bytes_max=DOCUMENT_BYTES_MAX)], expect=0
+        "a", [new_event(payload=payload, payload_bytes_max=DOCUMENT_BYTES_MAX)], expect=0
     )
     assert next(log.read()).payload == payload
 
@@ -226,5 +226,5 @@ def test_document_may_be_as_large_as_its_fact_allows(log: Log) -> None:
 def test_names_at_their_limit_are_taken(log: Log) -> None:
     """The limits themselves are allowed, in any script."""
     stream, actor = "ß" * STREAM_CHARS_MAX, "操" * 128
-    log.append(stream, [draft(actor=actor)], expect=0, key="k" * 128, key_digest=b"d")
+    log.append(stream, [new_event(actor=actor)], expect=0, key="k" * 128, key_digest=b"d")
     assert log.streams() == {stream: 1}

@@ -3,11 +3,11 @@
 import pytest
 
 from sprintlog.engine.errors import ConflictError, KeyConflictError
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Expected, Log
 
 DIGEST = bytes(range(32))
-DRAFT = Draft(
+DRAFT = NewEvent(
     type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="operator:eva"
 )
 

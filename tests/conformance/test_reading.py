@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.chain import check_chain
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Log
 
-DRAFT = Draft(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime")
+DRAFT = NewEvent(
+    type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime"
+)
 BOUNDS = [
     (0, None, [1, 2, 3, 4]),
     (2, None, [3, 4]),

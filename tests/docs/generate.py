@@ -15,7 +15,7 @@ import msgspec
 from sprintlog.cli.context import with_recording
 from sprintlog.cli.main import cli
 from sprintlog.engine.iterations import events as iterations
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.events import (
     gates,
@@ -73,7 +73,7 @@ MEANINGS = {
     "timeout_ms": "How long the script may take.",
     "why": "Why it can go on.",
 }
-"""What a field means where the facts leave it to its name."""
+"""What a field means where the events leave it to its name."""
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "place": events.Place,
@@ -90,7 +90,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "thresholds": iterations.Thresholds,
     **journal.STRUCTS,
 }
-"""What fields of facts are made of, by the word that the pages have for it."""
+"""What fields of events are made of, by the word that the pages have for it."""
 
 COMMANDS_HEAD = f"""\
 # Commands
@@ -127,8 +127,8 @@ A field that has its default is left out of the payload. `sprintlog schema event
 the same as JSON Schema. What the log keeps around a payload is in
 [envelope.md](envelope.md).
 
-The kind says what a rollback does: *execution* facts after its target no longer count,
-*knowledge* and *control* facts always do.
+The kind says what a rollback does: *execution* events after its target no longer count,
+*knowledge* and *control* events always do.
 """
 
 
@@ -208,16 +208,16 @@ def _metavar(option: click.Option) -> str:
 
 
 def events_page() -> str:
-    """Return the page of every fact: tag, kind, fields."""
+    """Return the page of every event: tag, kind, fields."""
     fields = _field_docs()
     parts = [EVENTS_HEAD]
-    for fact in (*events.FACTS, *journal.FACTS):
-        limit = fact.payload_bytes_max // MIB
-        parts.append(f"## `{fact.type}`\n\n{_said(fact)}")
+    for event in (*events.EVENTS, *journal.EVENTS):
+        limit = event.payload_bytes_max // MIB
+        parts.append(f"## `{event.type}`\n\n{_said(event)}")
         parts.append(
-            f"{fact.kind.value}, shape {fact.schema_version}, at most {limit} MiB."
+            f"{event.kind.value}, shape {event.schema_version}, at most {limit} MiB."
         )
-        parts.append(_field_table(fact, _with_bases(fact, fields)))
+        parts.append(_field_table(event, _with_bases(event, fields)))
     for name, struct in STRUCTS.items():
         parts.append(f"## `{name}`\n\n{_said(struct)}")
         parts.append(_field_table(struct, _with_bases(struct, fields)))
@@ -231,21 +231,21 @@ def _field_table(struct: type[msgspec.Struct], docs: dict[str, tuple[str, str]])
         default = "" if field.required else f"`{_json(journal.default_of(field))}`"
         said = said or MEANINGS[field.name]
         rows.append(f"| `{field.name}` | {_typed(written)} | {default} | {said} |")
-    return "\n".join(rows) if len(rows) > 2 else "No fields." * issubclass(struct, Fact)
+    return "\n".join(rows) if len(rows) > 2 else "No fields." * issubclass(struct, Event)
 
 
 def _said(struct: type[msgspec.Struct]) -> str:
-    """Return what a fact, or a part of one, says of itself."""
+    """Return what an event, or a part of one, says of itself."""
     return NUMBERS.sub("", inspect.cleandoc(struct.__doc__ or ""))
 
 
 def _with_bases(
-    fact: type[msgspec.Struct], fields: dict[str, dict[str, tuple[str, str]]]
+    event: type[msgspec.Struct], fields: dict[str, dict[str, tuple[str, str]]]
 ) -> dict[str, tuple[str, str]]:
-    """Return the fields that a fact has itself and those of what it stands on."""
+    """Return the fields that an event has itself and those of what it stands on."""
     return {
         name: doc
-        for kind in fact.__mro__
+        for kind in event.__mro__
         for name, doc in fields.get(kind.__name__, {}).items()
     }
 
@@ -276,7 +276,7 @@ def _typed(annotation: str) -> str:
 
 
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
-    """Return type and docstring of every field as the modules of the facts have them."""
+    """Return type and docstring of every field as the modules of the events have them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     modules = [sprint, phases, gates, loop, goal, queue, snapshots, history, iterations]
     modules += journal.MODULES

@@ -1,4 +1,4 @@
-"""What the page of events says of the journal's facts, and what they are made of."""
+"""What the page of events says of the journal's events, and what they are made of."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from sprintlog.engine.journal import events
 from sprintlog.engine.journal.state import shapes
 
 MODULES = (events, shapes)
-FACTS = events.JOURNAL_FACTS
+EVENTS = events.JOURNAL_EVENTS
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "entry": shapes.Entry,
     "observation": shapes.Observation,

@@ -9,7 +9,7 @@ HEAD = """\
 {note}
 
 What `sprintlog query` answers about, and what the file that `query --file` names holds.
-Times are ISO 8601 in UTC, so they sort as text; truth is 1 or 0. What a fact says is in
+Times are ISO 8601 in UTC, so they sort as text; truth is 1 or 0. What an event says is in
 `v_events.data`, by the fields of [events.md](events.md): `json_extract(data, '$.summary')`.
 The tables are a copy; the truth is [the log](envelope.md)."""
 

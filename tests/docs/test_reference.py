@@ -8,11 +8,11 @@ import pytest
 from sprintlog.cli import output
 from sprintlog.cli.stops import EXIT_CODES
 from sprintlog.engine import errors
-from sprintlog.engine.journal.events import JOURNAL_FACTS
+from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.chain import HEADER_FIELDS
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
-from sprintlog.engine.sprint.events import FACTS
+from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING
 from tests.spec.test_diagnosis import CASES, CHECKS
 
@@ -38,10 +38,10 @@ def test_every_command_is_described() -> None:
     assert headings == [path for path, _ in commands()]
 
 
-def test_every_fact_is_described() -> None:
-    """Every fact has its heading in `events.md`."""
+def test_every_event_is_described() -> None:
+    """Every event has its heading in `events.md`."""
     headings = re.findall(r"^## `(.+)`$", page("events.md"), re.MULTILINE)
-    assert headings == [*(fact.type for fact in (*FACTS, *JOURNAL_FACTS)), *STRUCTS]
+    assert headings == [*(event.type for event in (*EVENTS, *JOURNAL_EVENTS)), *STRUCTS]
 
 
 def test_every_exit_code_is_described() -> None:
@@ -81,7 +81,7 @@ def test_every_check_of_doctor_is_described() -> None:
 def test_every_column_is_described_in_order() -> None:
     """`envelope.md` lists the envelope's fields in the order the chain takes them."""
     listed = re.findall(r"^\| \d* ?\| `([a-z_]+)` \|", page("envelope.md"), re.MULTILINE)
-    assert tuple(listed) == Recorded.__struct_fields__
+    assert tuple(listed) == RecordedEvent.__struct_fields__
     numbered = re.findall(r"^\| \d+ \| `([a-z_]+)` \|", page("envelope.md"), re.MULTILINE)
     assert tuple(numbered) == HEADER_FIELDS
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gates.checks import record_gate, start_gate
@@ -38,7 +38,7 @@ from sprintlog.engine.sprint.state.words import (
 )
 
 AT = "2026-01-15T09:00:00Z"
-Command = Callable[[Sprint], list[Fact]]
+Command = Callable[[Sprint], list[Event]]
 END = InjectionPosition("end-of-workflow")
 
 SPRINT: dict[str, Command] = {
@@ -136,7 +136,7 @@ content again is accepted and records nothing.
   refused where `phase inject` is.
 - A deferral to `end-of-phase` or `end-of-sprint` is refused when nothing is left that
   could end.
-- A deferred request is pending again (`request-returned`) in the same append as the fact
+- A deferred request is pending again (`request-returned`) in the same append as the event
   that reaches what it was deferred to: the end of the top phase that the pointer was in,
   or that nothing is left to do (in Ralph mode, that the goal is reached, or would be but
   for urgent requests). What was
@@ -157,7 +157,7 @@ content again is accepted and records nothing.
 """
 
 
-def _begins(sprint: Sprint) -> list[Fact]:
+def _begins(sprint: Sprint) -> list[Event]:
     return start_gate(
         sprint, run="r", pid=1, process_started="", boot_id="", is_alive=lambda _: False
     )
@@ -231,7 +231,7 @@ def request_table() -> str:
 def injection_table() -> str:
     """Return in which status of the sprint something may come in."""
 
-    def command(sprint: Sprint) -> list[Fact]:
+    def command(sprint: Sprint) -> list[Event]:
         return inject_phases(sprint, nodes=[{"id": "n", "prompt": "p"}], position=END)
 
     found = {
@@ -285,10 +285,10 @@ def _after(
         }
     )
     try:
-        facts = command(state)
+        events = command(state)
     except RefusedError:
         return None
-    return fold(state, [(2 + n, AT, fact) for n, fact in enumerate(facts)])
+    return fold(state, [(2 + n, AT, event) for n, event in enumerate(events)])
 
 
 def _table(rows: dict[str, dict[str, str]]) -> str:

@@ -66,7 +66,7 @@ def drift(root: Path, *, writers: int, seconds: float, seed: int, how: list[str]
         # What was edited last is noticed by the next command at the latest.
         _record(workspace, random.Random(seed))
         workspace.refresh(SPRINT)
-        facts = [CODEC.decode(event) for event in workspace.log.read()]
+        events = [CODEC.decode(recorded) for recorded in workspace.log.read()]
         problems = unsound(workspace)
         kept = edits_kept(workspace.location.folder)
     problems += unlike_the_log(root, [SPRINT])
@@ -74,8 +74,10 @@ def drift(root: Path, *, writers: int, seconds: float, seed: int, how: list[str]
     problems += [f"a writer ended with {code}: {said}" for code, _ in heard if code != 0]
     reports = [json.loads(line) for _, out in heard for line in out.splitlines()]
     problems += [report["problem"] for report in reports if report["problem"]]
-    observed = Counter(fact.digest for fact in facts if isinstance(fact, EditObserved))
-    names = {fact.digest: fact.kept for fact in facts if isinstance(fact, EditObserved)}
+    observed = Counter(event.digest for event in events if isinstance(event, EditObserved))
+    names = {
+        event.digest: event.kept for event in events if isinstance(event, EditObserved)
+    }
     lost: Counter[str] = Counter()
     for edit in edits:
         if observed[edit.digest] != 1 or kept.get(edit.digest) != names.get(edit.digest):
@@ -89,7 +91,7 @@ def drift(root: Path, *, writers: int, seconds: float, seed: int, how: list[str]
     strange = observed.keys() - {edit.digest for edit in edits} - halves
     problems += [f"{digest[:12]}: nobody edited the file so" for digest in sorted(strange)]
     refreshes = sum(report["refreshes"] for report in reports)
-    return Counts(len(facts), refreshes, dict(made), dict(lost), problems)
+    return Counts(len(events), refreshes, dict(made), dict(lost), problems)
 
 
 def edit_while_refreshed(root: Path) -> list[str]:
@@ -104,11 +106,11 @@ def edit_while_refreshed(root: Path) -> list[str]:
             os.close(editor.stdin)
             code = editor.wait()
             workspace.refresh(SPRINT)
-            facts = [CODEC.decode(event) for event in workspace.log.read()]
+            events = [CODEC.decode(recorded) for recorded in workspace.log.read()]
             kept = edits_kept(workspace.location.folder)
     finally:
         os.close(editor.stdout)
-    observed = [fact.digest for fact in facts if isinstance(fact, EditObserved)]
+    observed = [event.digest for event in events if isinstance(event, EditObserved)]
     problems = [f"the editor ended with {code}"] if code else []
     if observed != [digest] or digest not in kept:
         problems.append("the edit is lost: its bytes are neither recorded nor kept")
@@ -147,10 +149,10 @@ def _record(workspace: Workspace, chance: random.Random) -> int:
     """Record something; return the version the state file cannot be older than then."""
     text = f"{chance.randrange(10**9)}"
     phase = f"phase-{chance.randrange(4)}"
-    fact = NoteAdded(text) if chance.random() < 0.2 else PhaseCompleted(phase, text)
-    outcome = workspace.act(SPRINT, lambda sprint, at: [fact], observed=True)
+    event = NoteAdded(text) if chance.random() < 0.2 else PhaseCompleted(phase, text)
+    outcome = workspace.act(SPRINT, lambda sprint, at: [event], observed=True)
     # A note leaves the file's bytes as they were, and so the version they are known by.
-    return 0 if isinstance(fact, NoteAdded) else outcome.events[-1].version
+    return 0 if isinstance(event, NoteAdded) else outcome.events[-1].version
 
 
 def _edit(file: Path, chance: random.Random, until: float, how: list[str]) -> list[Edit]:

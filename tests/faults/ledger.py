@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.projections.health import verifying
@@ -86,9 +86,9 @@ class Ledger:
         problems = self.problems + _or_error(lambda: self._compare(_events(root)))
         return problems + _or_error(lambda: _unsound_at(root))
 
-    def _compare(self, events: list[Recorded]) -> list[str]:
+    def _compare(self, events: list[RecordedEvent]) -> list[str]:
         problems = gaps(events)
-        found: dict[str, Recorded] = {}
+        found: dict[str, RecordedEvent] = {}
         for event in events:
             if event.type == EditObserved.type:
                 problems.append(f"position {event.position}: nobody edited a file")
@@ -110,7 +110,7 @@ class Ledger:
         return problems
 
 
-def gaps(events: list[Recorded]) -> list[str]:
+def gaps(events: list[RecordedEvent]) -> list[str]:
     """Return every place where positions or versions do not follow one another."""
     problems = []
     versions: dict[str, int] = {}
@@ -181,7 +181,7 @@ def _or_error(search: Callable[[], list[str]]) -> list[str]:
         return [f"the log cannot be read: {error.message}"]
 
 
-def _events(root: Path) -> list[Recorded]:
+def _events(root: Path) -> list[RecordedEvent]:
     """Return the events that are there, even where the head file says some are not."""
     location = find(root)
     log = SqliteLog.open(
@@ -208,14 +208,14 @@ def _unlike(root: Path, sprints: list[str]) -> list[str]:
     ]
 
 
-def _token(event: Recorded) -> str | None:
+def _token(event: RecordedEvent) -> str | None:
     data = json.loads(event.payload or b"{}")
     token = data.get("text") or data.get("model") or data.get("summary")
     token = token or data.get("reason")
     return token if isinstance(token, str) else None
 
 
-def _answer(event: Recorded) -> dict[str, Any]:
+def _answer(event: RecordedEvent) -> dict[str, Any]:
     return {
         "position": event.position,
         "stream": event.stream,

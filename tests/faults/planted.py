@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.log import chain
-from sprintlog.engine.log.envelope import Appended, Draft, Recorded
+from sprintlog.engine.log.envelope import Appended, NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect, Expected
 from sprintlog.engine.log.stores.sqlite import store
 from sprintlog.engine.log.stores.sqlite.salvage import rescue
@@ -75,14 +75,14 @@ class KeylessLog(SqliteLog):
     def append(
         self,
         stream: str,
-        drafts: Sequence[Draft],
+        new_events: Sequence[NewEvent],
         *,
         expect: Expected,
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
         """Append, whatever was appended under the key."""
-        return super().append(stream, drafts, expect=expect)
+        return super().append(stream, new_events, expect=expect)
 
 
 class CredulousLog(SqliteLog):
@@ -91,7 +91,7 @@ class CredulousLog(SqliteLog):
     def append(
         self,
         stream: str,
-        drafts: Sequence[Draft],
+        new_events: Sequence[NewEvent],
         *,
         expect: Expected,
         key: str | None = None,
@@ -99,7 +99,7 @@ class CredulousLog(SqliteLog):
     ) -> Appended:
         """Append, wherever the stream is."""
         return super().append(
-            stream, drafts, expect=Expect.ANY, key=key, key_digest=key_digest
+            stream, new_events, expect=Expect.ANY, key=key, key_digest=key_digest
         )
 
 
@@ -142,7 +142,7 @@ def ignore_heads(patch: pytest.MonkeyPatch) -> None:
 
 def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
     """Check the chain over envelopes alone."""
-    payload = Recorded.__struct_fields__.index("payload")
+    payload = RecordedEvent.__struct_fields__.index("payload")
 
     def check_rows(rows: Iterable[chain.Row], **options: Any) -> Iterator[Any]:
         bare = ((*row[:payload], None, *row[payload + 1 :]) for row in rows)
@@ -154,7 +154,7 @@ def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
 def believe_hashes(patch: pytest.MonkeyPatch) -> None:
     """Salvage whatever looks like an event, its hash unread."""
 
-    def believe(events: Iterable[Recorded]) -> Iterator[Any]:
+    def believe(events: Iterable[RecordedEvent]) -> Iterator[Any]:
         for _ in events:
             pass
         return iter(())

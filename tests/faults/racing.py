@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import ConflictError, KeyConflictError, RefusedError
 from sprintlog.engine.log.chain import check_chain
-from sprintlog.engine.log.envelope import Draft
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect, Expected
 from sprintlog.engine.sprint.events import (
     IterationStarted,
@@ -75,22 +75,22 @@ def race_to_act(root: Path, *, writers: int, rounds: int, seconds: float) -> Cou
     bodies = [partial(_act, root, number, rounds) for number in range(writers)]
     answers, problems = _together(root, bodies, seconds)
     with Workspace.open(root) as opened:
-        facts = [CODEC.decode(event) for event in opened.log.read()]
+        events = [CODEC.decode(recorded) for recorded in opened.log.read()]
         problems += gaps(list(opened.log.read())) + unsound(opened)
     problems += unlike_the_log(root, [SPRINT])
     for kind in (PhaseStarted, PhaseCompleted):
-        once = Counter(fact.phase for fact in facts if isinstance(fact, kind))
+        once = Counter(event.phase for event in events if isinstance(event, kind))
         if once != Counter(phase["id"] for phase in PLAN["phases"]):
             problems.append(f"{kind.type} is not there once a phase: {dict(once)}")
-    numbers = [fact.number for fact in facts if isinstance(fact, IterationStarted)]
+    numbers = [event.number for event in events if isinstance(event, IterationStarted)]
     if numbers != list(range(1, writers * rounds + 1)):
         problems.append(f"iteration numbers are given twice or left out: {numbers[:40]}")
-    notes = Counter(fact.text for fact in facts if isinstance(fact, NoteAdded))
+    notes = Counter(event.text for event in events if isinstance(event, NoteAdded))
     if notes != Counter(f"note {number}" for number in range(rounds)):
         problems.append(f"a note under one key is there more than once: {dict(notes)}")
     problems += [problem for answer in answers if (problem := _wrong(answer))]
     told = Counter(answer["answer"] for answer in answers)
-    return Counts(len(facts), told["conflict"], told["duplicate"], problems)
+    return Counts(len(events), told["conflict"], told["duplicate"], problems)
 
 
 def _together(
@@ -140,7 +140,7 @@ def _append(root: Path, number: int, rounds: int, began: float) -> int:
         log = opened.log
         _wait_for(began)
         for turn in range(rounds):
-            drafts = [
+            new_events = [
                 _draft(f"{number} {turn} {i}") for i in range(1 + (number + turn) % 3)
             ]
 
@@ -148,14 +148,14 @@ def _append(root: Path, number: int, rounds: int, began: float) -> int:
                 form: str,
                 what: str,
                 given: Expected,
-                drafts: list[Draft] = drafts,
+                new_events: list[NewEvent] = new_events,
                 **key: Any,
             ) -> bool:
                 """Append once and report it; tell whether there is nothing more to do."""
                 said = given.value if isinstance(given, Expect) else given
                 report: dict[str, Any] = {"form": form, "what": what, "given": said}
                 try:
-                    appended = log.append(what, drafts, expect=given, **key)
+                    appended = log.append(what, new_events, expect=given, **key)
                 except ConflictError as error:
                     _report(report, "conflict", **error.fields)
                     return False
@@ -206,12 +206,12 @@ def _act(root: Path, number: int, rounds: int, began: float) -> int:
 
 
 def _of_phase(
-    wish: Callable[..., list[Fact]], phase: str, sprint: Sprint, at: str
-) -> list[Fact]:
+    wish: Callable[..., list[Event]], phase: str, sprint: Sprint, at: str
+) -> list[Event]:
     return wish(sprint, phase=phase)
 
 
-def _note(text: str, sprint: Sprint, at: str) -> list[Fact]:
+def _note(text: str, sprint: Sprint, at: str) -> list[Event]:
     return [NoteAdded(text)]
 
 
@@ -234,9 +234,11 @@ def _wait_for(began: float) -> None:
     time.sleep(max(0.0, began - time.monotonic()))
 
 
-def _draft(text: str) -> Draft:
+def _draft(text: str) -> NewEvent:
     payload = json.dumps({"text": text}).encode()
-    return Draft(type="note-added", payload=payload, at="2026-01-30T12:00:00Z", actor="a")
+    return NewEvent(
+        type="note-added", payload=payload, at="2026-01-30T12:00:00Z", actor="a"
+    )
 
 
 def _report(report: dict[str, Any], answer: str, **more: Any) -> None:

@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 
 from .children import Herd, command_line
 from .damaging import CUT, FLIPPED, INTEGRITY, PAGE, SOUND, WORKERS, Damage
@@ -26,7 +26,7 @@ from .specimens import DATABASE, FOLDER, WAL, Files, Specimen, put
 
 NEW = "new"
 _BLUNDERS = ("Traceback", "defect of sprintlog")
-_KINDS = ", ".join(f"typeof({name})" for name in Recorded.__struct_fields__)
+_KINDS = ", ".join(f"typeof({name})" for name in RecordedEvent.__struct_fields__)
 _ROW = f"SELECT *, {_KINDS} FROM events NOT INDEXED WHERE position = ?"
 _ALL = f"SELECT *, {_KINDS} FROM events NOT INDEXED ORDER BY position"
 _BROKEN = (sqlite3.Error, OverflowError, UnicodeDecodeError)

@@ -78,7 +78,7 @@ class Template(NamedTuple):
     files: dict[str, bytes]
 
 
-def facts(events: list[dict[str, Any]]) -> list[Any]:
+def events(events: list[dict[str, Any]]) -> list[Any]:
     """Return what events say, without what is different in every run."""
     return sorted([e["stream"], e["type"], e["key"] or "", e["data"]] for e in events)
 
@@ -116,7 +116,7 @@ def prepare(
         plants,
         operations,
         len(acknowledged(done)),
-        facts(seen["events"]),
+        events(seen["events"]),
         state_files(clean),
     )
 

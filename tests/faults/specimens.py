@@ -181,11 +181,11 @@ def _make(root: Path, day: int, events: int, ends: bool) -> int:
     workspace = Workspace.open(root)
     for number in range(events):
         text = f"{day} {number} " + "word " * chance.randrange(60)
-        fact = NoteAdded(text) if number % 2 else PhaseCompleted(f"phase-{day % 4}", text)
+        event = NoteAdded(text) if number % 2 else PhaseCompleted(f"phase-{day % 4}", text)
         key = f"key-{day}-{number}" if number % 3 == 0 else None
         workspace.act(
             chance.choice(SPRINTS),
-            lambda sprint, at, fact=fact: [fact],  # type: ignore[misc]
+            lambda sprint, at, event=event: [event],  # type: ignore[misc]
             key=key,
             key_digest=b"digest" if key else None,
             observed=True,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .claims import acknowledged, missing
 from .runner import Done, Runner, is_slow
-from .scenes import Template, facts, play, state_files
+from .scenes import Template, events, play, state_files
 
 SECONDS_NEXT = 1.0
 """How soon the next command is right."""
@@ -184,8 +184,8 @@ def _judge_log(template: Template, first: Done, again: Done, seen: Any) -> Itera
     doubled = again.out.count('"duplicate":true') + again.out.count('"unchanged":true')
     if claims and doubled < len(claims) and template.scene.name != "import progress":
         yield f"{len(claims)} acknowledged, {doubled} found again"
-    if facts(seen["events"]) != template.events:
-        more = [x for x in facts(seen["events"]) if x not in template.events]
+    if events(seen["events"]) != template.events:
+        more = [x for x in events(seen["events"]) if x not in template.events]
         yield f"{len(seen['events'])} events, expected {len(template.events)}: {more}"
     if not seen["sound"]:
         yield f"not sound: {seen['findings']}"

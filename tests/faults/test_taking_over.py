@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import RequestQueued
 from sprintlog.engine.sprint.phases.lifecycle import start_sprint
@@ -43,19 +43,19 @@ def make(root: Path) -> None:
             workspace.act("first", partial(_decide, rule))
 
 
-def _decide(rule: Callable[[Sprint], list[Fact]], sprint: Sprint, at: str) -> list[Fact]:
+def _decide(rule: Callable[[Sprint], list[Event]], sprint: Sprint, at: str) -> list[Event]:
     return rule(sprint)
 
 
 def taken(root: Path) -> Counter[str]:
     """Return how often each request was taken over, in all sprints together."""
     with Workspace.open(root) as workspace:
-        facts = [
-            fact
+        events = [
+            event
             for sprint in workspace.sprints()
-            for fact in workspace.reader.facts(sprint, RequestQueued)
+            for event in workspace.reader.events(sprint, RequestQueued)
         ]
-    return Counter(fact.origin.request for fact in facts if fact.origin is not None)
+    return Counter(event.origin.request for event in events if event.origin is not None)
 
 
 def test_racing_starts_take_over_once(tmp_path: Path) -> None:

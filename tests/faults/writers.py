@@ -12,9 +12,9 @@ import msgspec
 # Imported before the fork, so that a writer's life is spent on the log.
 import sprintlog.cli.work.append  # noqa: F401
 from sprintlog.cli.record import key_digest
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.wishes import to_fact
+from sprintlog.engine.sprint.wishes import to_event
 from sprintlog.projections import Workspace
 
 from . import children, clocks
@@ -63,23 +63,23 @@ def _call_library(root: Path, seed: int) -> int:
     for text in sys.stdin:
         line = msgspec.convert(json.loads(text)["line"], Line)
         with Workspace.open(root, clock=clocks.lying_clock(chance)) as workspace:
-            fact = to_fact(line.type, line.data)
-            arguments = {"type": line.type, "data": msgspec.to_builtins(fact)}
+            event = to_event(line.type, line.data)
+            arguments = {"type": line.type, "data": msgspec.to_builtins(event)}
             outcome = workspace.act(
                 line.sprint,
-                partial(_decide, fact),
+                partial(_decide, event),
                 key=line.token,
                 key_digest=key_digest("append", {**arguments, "to": line.sprint}),
                 observed=True,
             )
-            event = outcome.events[0]
+            recorded = outcome.events[0]
             answer = {
-                "position": event.position,
-                "stream": event.stream,
-                "version": event.version,
-                "id": event.id,
-                "type": event.type,
-                "hash": event.hash.hex(),
+                "position": recorded.position,
+                "stream": recorded.stream,
+                "version": recorded.version,
+                "id": recorded.id,
+                "type": recorded.type,
+                "hash": recorded.hash.hex(),
                 "duplicate": outcome.duplicate,
             }
             os.write(1, msgspec.json.encode(answer) + b"\n")
@@ -94,5 +94,5 @@ def written_for(kind: str, line: Line) -> bytes:
     return json.dumps(line.fields).encode() + b"\n"
 
 
-def _decide(fact: Fact, sprint: Sprint, at: str) -> list[Fact]:
-    return [fact]
+def _decide(event: Event, sprint: Sprint, at: str) -> list[Event]:
+    return [event]

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.projections.best_iteration import render
-from sprintlog.projections.catalogue import CODEC, draft
+from sprintlog.projections.catalogue import CODEC, new_event
 from sprintlog.projections.judging import Judged
 
 from .test_streams import FIXTURES, lines, recorded
@@ -23,13 +23,18 @@ TRACKED = sorted((FIXTURES / "expected").glob("*.best.yaml"))
 def test_every_stream_gives_its_tracker(expected: Path) -> None:
     """Measurements, advice and selection of a stored stream never change."""
     name = expected.name.removesuffix(".best.yaml")
-    events = [recorded(line) for line in lines(FIXTURES / "streams" / f"{name}.jsonl")]
-    facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
+    recorded_events = [
+        recorded(line) for line in lines(FIXTURES / "streams" / f"{name}.jsonl")
+    ]
+    events = [
+        (recorded.version, recorded.at, CODEC.decode(recorded))
+        for recorded in recorded_events
+    ]
     log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
-    drafts = [draft(fact, at=at, actor="runtime") for _, at, fact in facts]
-    log.append("sprint/fixture", drafts, expect=Expect.NONE)
-    back = [(v, fact.to) for v, _, fact in facts if isinstance(fact, RolledBack)]
-    sprint = fold(Sprint("fixture"), facts, path(back, len(facts)))
+    new_events = [new_event(event, at=at, actor="runtime") for _, at, event in events]
+    log.append("sprint/fixture", new_events, expect=Expect.NONE)
+    back = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
+    sprint = fold(Sprint("fixture"), events, path(back, len(events)))
     assert render(Judged(log, sprint)) == expected.read_bytes()
     assert render(Judged(log, unpack(pack(sprint)))) == expected.read_bytes()
 

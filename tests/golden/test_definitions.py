@@ -19,8 +19,8 @@ def compiled(file: Path) -> bytes:
     result = compile_files(file, workflows=FIXTURES / "definitions" / "workflows")
     assert result.warnings == []
     sprint = Sprint(result.sprint_id)
-    [fact] = take_plan(sprint, plan=result.plan)
-    return render(fold(sprint, [(1, "2026-01-15T09:00:00Z", fact)]))
+    [event] = take_plan(sprint, plan=result.plan)
+    return render(fold(sprint, [(1, "2026-01-15T09:00:00Z", event)]))
 
 
 @pytest.mark.parametrize("file", DEFINITIONS, ids=lambda file: file.parent.name)

@@ -1,6 +1,6 @@
 """Stored journals: read by today's code, byte for byte, for ever.
 
-A fixture is never edited. A changed fact adds a journal with the next number.
+A fixture is never edited. A changed event adds a journal with the next number.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.journal.document import Document, fold_document
-from sprintlog.engine.journal.events import JOURNAL_FACTS
+from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.codec import encode
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.progress_json import render
@@ -30,10 +30,10 @@ def test_every_payload_reads_and_writes_the_same(journal: Path) -> None:
 @pytest.mark.parametrize("journal", JOURNALS, ids=lambda path: path.stem)
 def test_every_journal_gives_its_state_file(journal: Path) -> None:
     """progress.json of a stored journal is the stored file, byte for byte."""
-    events = [recorded(line) for line in lines(journal)]
-    facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
+    recorded_events = [recorded(line) for line in lines(journal)]
+    events = [(event.version, event.at, CODEC.decode(event)) for event in recorded_events]
     expected = (FIXTURES / "expected" / f"{journal.stem}.progress.json").read_bytes()
-    assert render(fold_document(Document(), facts)) == expected
+    assert render(fold_document(Document(), events)) == expected
 
 
 def test_a_strict_reader_takes_what_is_of_its_version() -> None:
@@ -58,5 +58,5 @@ def test_every_shape_is_stored_somewhere() -> None:
         for journal in JOURNALS
         for line in lines(journal)
     }
-    wanted = {(fact.type, fact.schema_version) for fact in JOURNAL_FACTS}
+    wanted = {(event.type, event.schema_version) for event in JOURNAL_EVENTS}
     assert stored - {("edit-observed", 1)} == wanted

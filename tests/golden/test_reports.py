@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from sprintlog.engine.log.envelope import Recorded
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import CODEC, draft
+from sprintlog.projections.catalogue import CODEC, new_event
 from sprintlog.projections.judging import Judged
 from sprintlog.projections.reports.loop_files import loop_files
 from sprintlog.projections.reports.summary_report import summary_markdown
@@ -22,23 +22,23 @@ STREAM = FIXTURES / "streams" / "measured-loop-v1.jsonl"
 EXPECTED = FIXTURES / "expected" / "measured-loop-v1.loop"
 
 
-def judged_at(events: Sequence[Recorded], version: int) -> Judged:
+def judged_at(recorded_events: Sequence[RecordedEvent], version: int) -> Judged:
     """Return the stored loop as it was at a version."""
-    facts = [(e.version, e.at, CODEC.decode(e)) for e in events[:version]]
+    events = [(e.version, e.at, CODEC.decode(e)) for e in recorded_events[:version]]
     log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
-    drafts = [draft(fact, at=at, actor="runtime") for _, at, fact in facts]
-    log.append("sprint/fixture", drafts, expect=Expect.NONE)
-    back = [(v, fact.to) for v, _, fact in facts if isinstance(fact, RolledBack)]
-    return Judged(log, fold(Sprint("fixture"), facts, path(back, len(facts))))
+    new_events = [new_event(event, at=at, actor="runtime") for _, at, event in events]
+    log.append("sprint/fixture", new_events, expect=Expect.NONE)
+    back = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
+    return Judged(log, fold(Sprint("fixture"), events, path(back, len(events))))
 
 
 @pytest.fixture(scope="module")
-def events() -> list[Recorded]:
+def events() -> list[RecordedEvent]:
     """Return the events of the stored loop."""
     return [recorded(line) for line in lines(STREAM)]
 
 
-def test_the_layout_is_the_stored_one(events: list[Recorded]) -> None:
+def test_the_layout_is_the_stored_one(events: list[RecordedEvent]) -> None:
     """Baseline, metrics, both reports and the tracker stand where the document has them."""
     now = judged_at(events, len(events))
 
@@ -55,7 +55,7 @@ def test_the_layout_is_the_stored_one(events: list[Recorded]) -> None:
     assert {name.removeprefix("."): make(now) for name, make in files.items()} == stored
 
 
-def test_the_summary_is_the_stored_one(events: list[Recorded]) -> None:
+def test_the_summary_is_the_stored_one(events: list[RecordedEvent]) -> None:
     """The page of all iterations of a stored loop never changes."""
     now = judged_at(events, len(events))
     base = now.baseline()

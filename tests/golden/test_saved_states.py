@@ -10,7 +10,7 @@ from sprintlog.engine.journal.fold import fold as fold_journal
 from sprintlog.engine.journal.state import journal as journals
 from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.fold import Versioned, fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state import sprint as sprints
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -22,19 +22,19 @@ from .test_streams import FIXTURES, STREAMS, lines, recorded
 WRITTEN = FIXTURES / "expected" / "saved-states.json"
 
 
-def of_sprint(events: list[Event]) -> bytes:
+def of_sprint(events: list[Versioned]) -> bytes:
     """Return what is saved of a sprint at the end of its events."""
     back = [(version, f.to) for version, _, f in events if isinstance(f, RolledBack)]
     return sprints.pack(fold(Sprint("s"), events, path(back, len(events))))
 
 
-def of_journal(events: list[Event]) -> bytes:
+def of_journal(events: list[Versioned]) -> bytes:
     """Return what is saved of a journal at the end of its events."""
     return journals.pack(fold_journal(Journal(), events, None))
 
 
 def saved_of(
-    streams: Iterable[Path], saved: Callable[[list[Event]], bytes]
+    streams: Iterable[Path], saved: Callable[[list[Versioned]], bytes]
 ) -> dict[str, str]:
     """Return for each stream a digest of what is saved of it at each of its versions."""
     found = {}

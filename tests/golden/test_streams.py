@@ -1,6 +1,6 @@
 """Stored streams: read by today's code, byte for byte, for ever.
 
-A fixture is never edited. A changed fact adds a stream with the next number.
+A fixture is never edited. A changed event adds a stream with the next number.
 """
 
 import json
@@ -11,8 +11,8 @@ import pytest
 from msgspec import to_builtins
 
 from sprintlog.engine.log.codec import encode
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.sprint.events import FACTS, SprintCompiled
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.sprint.events import EVENTS, SprintCompiled
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -28,9 +28,9 @@ def lines(stream: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.read_text().splitlines()]
 
 
-def recorded(line: dict[str, Any]) -> Recorded:
+def recorded(line: dict[str, Any]) -> RecordedEvent:
     """Return a stored line as the log would give it back."""
-    return Recorded(
+    return RecordedEvent(
         position=line["version"],
         stream="sprint/fixture",
         version=line["version"],
@@ -57,26 +57,26 @@ def recorded(line: dict[str, Any]) -> Recorded:
 def test_every_payload_reads_and_writes_the_same(stream: Path) -> None:
     """A stored payload in today's shape encodes to the same bytes again."""
     for line in lines(stream):
-        event = recorded(line)
-        fact = CODEC.decode(event)
-        if event.schema_version < fact.schema_version:
-            line = {**line, "schema_version": fact.schema_version}
-            event = recorded({**line, "payload": encode(fact).decode()})
-            assert CODEC.decode(event) == fact
-        assert encode(fact) == event.payload, line
+        recorded = recorded(line)
+        event = CODEC.decode(recorded)
+        if recorded.schema_version < event.schema_version:
+            line = {**line, "schema_version": event.schema_version}
+            recorded = recorded({**line, "payload": encode(event).decode()})
+            assert CODEC.decode(recorded) == event
+        assert encode(event) == recorded.payload, line
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
 def test_every_stream_gives_its_state_file(stream: Path) -> None:
     """PROGRESS.yaml of a stored stream is the stored file, byte for byte."""
-    events = [recorded(line) for line in lines(stream)]
+    recorded_events = [recorded(line) for line in lines(stream)]
     rollbacks = [
         (event.version, json.loads(event.payload or b"")["to"])
-        for event in events
+        for event in recorded_events
         if event.type == "rolled-back"
     ]
-    facts = [(event.version, event.at, CODEC.decode(event)) for event in events]
-    sprint = fold(Sprint("fixture"), facts, path(rollbacks, len(events)))
+    events = [(event.version, event.at, CODEC.decode(event)) for event in recorded_events]
+    sprint = fold(Sprint("fixture"), events, path(rollbacks, len(recorded_events)))
     expected = FIXTURES / "expected" / f"{stream.stem}.PROGRESS.yaml"
     assert render(sprint) == expected.read_bytes()
 
@@ -89,9 +89,9 @@ def test_every_shape_is_stored_somewhere() -> None:
         for line in lines(stream)
     }
     assert stored == {
-        (fact.type, version)
-        for fact in FACTS
-        for version in range(1, fact.schema_version + 1)
+        (event.type, version)
+        for event in EVENTS
+        for version in range(1, event.schema_version + 1)
     }
 
 
@@ -103,6 +103,6 @@ def test_every_plan_reads_with_its_sources(stream: Path) -> None:
             continue
         payload = json.loads(line["payload"])
         stored = payload.get("sources", [{"path": payload.get("source")}])
-        fact = CODEC.decode(recorded(line))
-        assert isinstance(fact, SprintCompiled)
-        assert to_builtins(list(fact.sources)) == stored
+        event = CODEC.decode(recorded(line))
+        assert isinstance(event, SprintCompiled)
+        assert to_builtins(list(event.sources)) == stored

@@ -152,7 +152,7 @@ def _fail(life: Life, command: Typed) -> None:
 
 
 def _run_gate(life: Life, command: Typed) -> None:
-    facts = life.wish(
+    events = life.wish(
         start_gate,
         phase=command.options["phase"],
         run=f"r{len(life.events)}",
@@ -161,8 +161,8 @@ def _run_gate(life: Life, command: Typed) -> None:
         boot_id="b",
         is_alive=lambda started: False,
     )
-    if facts:
-        run: Any = facts[-1]
+    if events:
+        run: Any = events[-1]
         life.wish(check_gate, phase=run.phase, run=run.run, result=GateResult(0))
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.goal import dynamic_steps, goal, hook_tasks
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-COMMANDS: list[tuple[Callable[..., list[Fact]], dict[str, Any]]] = [
+COMMANDS: list[tuple[Callable[..., list[Event]], dict[str, Any]]] = [
     (loop.start_iteration, {}),
     (loop.end_iteration, {}),
     (dynamic_steps.add_step, {"prompt": "x"}),
@@ -24,7 +24,7 @@ COMMANDS: list[tuple[Callable[..., list[Fact]], dict[str, Any]]] = [
 ]
 
 
-def goal_command(sprint: Sprint, *, i: int, at: str) -> list[Fact]:
+def goal_command(sprint: Sprint, *, i: int, at: str) -> list[Event]:
     """Return what one of the commands decides at this time."""
     command, said = COMMANDS[i % len(COMMANDS)]
     timed = {"at": at} if command is goal.fail_iteration else {}

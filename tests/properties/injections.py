@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, BESIDE, POSITIONS
@@ -42,7 +42,7 @@ def injection(sprint: Sprint, i: int, j: int) -> Injection:
     return Injection(j % 3 == 2, nodes if j % 5 == 4 else numbered, position, prefix)
 
 
-def inject(sprint: Sprint, *, wish: Injection) -> list[Fact]:
+def inject(sprint: Sprint, *, wish: Injection) -> list[Event]:
     """Decide on an injection."""
     rule = inject_steps if wish.step else inject_phases
     return rule(sprint, nodes=wish.nodes, position=wish.position, id_prefix=wish.id_prefix)

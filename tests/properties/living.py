@@ -74,20 +74,20 @@ def happen(life: Life) -> None:
 def check_state(life: Life) -> None:
     """Check what holds at any time, unless a document that came in says otherwise."""
     sprint = life.sprint
-    if any(isinstance(fact, SprintImported) for _, _, fact in life.events):
+    if any(isinstance(event, SprintImported) for _, _, event in life.events):
         return
     document = sprint.document
     for node in sprint.plan.tree.nodes.values():
         assert node.status != COMPLETED or not gate_is_open(node.data), node.address
-    latest = [fact for _, _, fact in life.events[life.ends[-2] :]]
+    latest = [event for _, _, event in life.events[life.ends[-2] :]]
     limit = document["stats"].get("max-iterations") or math.inf
-    begun = [fact for fact in latest if isinstance(fact, IterationStarted)]
+    begun = [event for event in latest if isinstance(event, IterationStarted)]
     assert all(one.number <= limit or one.beyond_limit for one in begun), "past the limit"
     if sprint.plan.status != COMPLETED:
         return
     left = document.get("ralph-exit") or {}
     assert not sprint.plan.is_ralph or left.get("detected-at"), "the goal is left open"
-    if any(isinstance(fact, SprintCompleted | GoalCompleted) for fact in latest):
+    if any(isinstance(event, SprintCompleted | GoalCompleted) for event in latest):
         queue = document.get("operator-queue", [])
         waiting = [entry["id"] for entry in queue if is_urgent(entry)]
         assert not waiting, f"finished over {waiting}"

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sprintlog.engine.iterations.events import Metrics
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
 from sprintlog.engine.sprint.iterations.rollback import iteration_end, path, roll_back
 from sprintlog.engine.sprint.plan.create import create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import draft, sprint_stream
+from sprintlog.projections.catalogue import new_event, sprint_stream
 from sprintlog.projections.judging import Judged
 
 AT = "2026-03-01T10:00:00Z"
@@ -53,11 +53,11 @@ STEPS = st.one_of(
 
 
 class LoopHistory:
-    """A sprint whose facts were decided by the rules, in a log that can be judged."""
+    """A sprint whose events were decided by the rules, in a log that can be judged."""
 
     def __init__(self) -> None:
         self.log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
-        self.facts: list[Fact] = []
+        self.events: list[Event] = []
         self.sprint = Sprint("s")
         self._record(create_sprint(self.sprint, plan=PLAN))
         self._record([SprintStarted()])
@@ -81,7 +81,7 @@ class LoopHistory:
         elif step == "to the best":
             if (target := self.judged.target()) is not None:
                 self.go_back(target)
-        elif started := self.sprint.record.iterations:
+        elif started := self.sprint.knowledge.iterations:
             self.go_back(started[-min(step, len(started))][0])
 
     def measure_baseline(self, measured: Metrics) -> None:
@@ -90,21 +90,25 @@ class LoopHistory:
 
     def go_back(self, number: int) -> None:
         """Roll back to the end of an iteration."""
-        to = iteration_end(self.sprint.record, number, version=self.sprint.version)
+        to = iteration_end(self.sprint.knowledge, number, version=self.sprint.version)
         self._record(roll_back(self.sprint, to=to, is_inside_append=False))
 
     def on_path(self) -> list[int]:
         """Return the measured iterations that the state is built on."""
         return measured_on_path(self.sprint)
 
-    def _record(self, facts: list[Fact]) -> None:
-        drafts = [draft(fact, at=AT, actor="runtime") for fact in facts]
-        if drafts:
-            self.log.append(sprint_stream("s"), drafts, expect=Expect.ANY)
-        self.facts += facts
-        events = [(at, AT, fact) for at, fact in enumerate(self.facts, start=1)]
-        back = [(at, fact.to) for at, _, fact in events if isinstance(fact, RolledBack)]
-        self.sprint = fold(Sprint("s"), events, path(back, len(events)))
+    def _record(self, events: list[Event]) -> None:
+        new_events = [new_event(event, at=AT, actor="runtime") for event in events]
+        if new_events:
+            self.log.append(sprint_stream("s"), new_events, expect=Expect.ANY)
+        self.events += events
+        recorded_events = [(at, AT, event) for at, event in enumerate(self.events, start=1)]
+        back = [
+            (at, event.to)
+            for at, _, event in recorded_events
+            if isinstance(event, RolledBack)
+        ]
+        self.sprint = fold(Sprint("s"), recorded_events, path(back, len(recorded_events)))
 
 
 @st.composite

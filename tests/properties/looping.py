@@ -96,7 +96,7 @@ def _iterate(life: "Life", action: actions.Action, between: Meddle | None) -> No
         return
     verdict = verdict_of(life.chance)
     if verdict.status == COMPLETED:
-        late = life.sprint.record.iteration_max > ITERATIONS_MAX
+        late = life.sprint.knowledge.iteration_max > ITERATIONS_MAX
         verdict = Turn(COMPLETED, is_goal=late or life.chance.random() < 0.2)
     ran = AgentRan("", verdict.status, iteration=number)
     life.wish(end_turn, ran=ran, verdict=verdict, at=life.time)
@@ -114,7 +114,7 @@ def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     if action.prompt is not None:
         assert action.phase is not None
         life.append([AgentRan(action.phase, COMPLETED, is_repair=True)])
-    facts = life.wish(
+    events = life.wish(
         start_gate,
         phase=action.phase,
         run=f"r{len(life.events)}",
@@ -123,7 +123,7 @@ def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
         boot_id="b",
         is_alive=lambda started: False,
     )
-    run = facts[-1]
+    run = events[-1]
     assert isinstance(run, GateStarted)
     if is_killed(life.chance, between):
         return

@@ -26,4 +26,4 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
         complexity_score=RATES,
     ),
 }
-"""What a field of a fact may hold, by its type; every other type is a text."""
+"""What a field of an event may hold, by its type; every other type is a text."""

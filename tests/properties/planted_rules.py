@@ -64,7 +64,7 @@ def finishes_over_requests(patch: pytest.MonkeyPatch) -> None:
 
 def finishes_without_the_goal(patch: pytest.MonkeyPatch) -> None:
     """Complete a sprint with a goal by anybody's word."""
-    patch.setattr(lifecycle, "_check_goal_is_over", lambda sprint, fact: None)
+    patch.setattr(lifecycle, "_check_goal_is_over", lambda sprint, event: None)
 
 
 def leads_half_the_way(patch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS
 from sprintlog.engine.sprint.queue import decisions
@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.state.words import DEFERRALS, PRIORITIES, REQUEST_T
 KINDS = ("approve", "reject", "defer", "defer", "defer", "backlog", "reopen")
 
 
-def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Fact]:
+def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Event]:
     """Decide on a move in the queue that two numbers choose."""
     ids = [entry["id"] for entry in sprint.queue if takes_part(entry)]
     if i % 4 == 0 or not ids:
@@ -27,7 +27,7 @@ def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Fact]:
         )
     if i % 23 == 22:
         rulings = decide_by_rules(sprint, rules=DEFAULT_RULES[: 1 + j % 3], at=at)
-        return [fact for ruling in rulings for fact in ruling.facts]
+        return [event for ruling in rulings for event in ruling.events]
     said: dict[str, Any] = {"request": ids[j % len(ids)], "reasoning": f"w{j % 2}"}
     match KINDS[i % len(KINDS)]:
         case "approve":

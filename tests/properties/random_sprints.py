@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.phases import leaves, lifecycle
@@ -62,11 +62,11 @@ class Life(World):
         seconds = SECONDS_BETWEEN * len(self.events)
         return from_milliseconds(1_768_467_600_000 + 1000 * seconds + self.waited_ms)
 
-    def wish(self, command: Callable[..., list[Fact]], **arguments: Any) -> list[Fact]:
+    def wish(self, command: Callable[..., list[Event]], **arguments: Any) -> list[Event]:
         """Append what a command decides; raise `RefusedError` where it refuses."""
         try:
-            facts = command(self.sprint, **arguments)
-            decided = with_returns(self.sprint, facts, at=self.time)
+            events = command(self.sprint, **arguments)
+            decided = with_returns(self.sprint, events, at=self.time)
         except (RefusedError, NotFoundError) as error:
             self.refusal = Refusal(_name(command), error.message, error.hint)
             raise
@@ -75,18 +75,20 @@ class Life(World):
             self.append(decided)
         return decided
 
-    def append(self, facts: list[Fact]) -> None:
-        """Append facts and catch up; a rollback sends the fold back to the start."""
+    def append(self, events: list[Event]) -> None:
+        """Append events and catch up; a rollback sends the fold back to the start."""
         first = len(self.events) + 1
-        news = [(n, self.time, copied(fact)) for n, fact in enumerate(facts, start=first)]
+        news = [
+            (n, self.time, copied(event)) for n, event in enumerate(events, start=first)
+        ]
         self.events += news
         self.ends.append(len(self.events))
-        if any(isinstance(fact, f.RolledBack) for fact in facts):
+        if any(isinstance(event, f.RolledBack) for event in events):
             self.sprint = self.rebuilt()
         else:
-            fold(self.sprint, [(v, at, copied(fact)) for v, at, fact in news])
+            fold(self.sprint, [(v, at, copied(event)) for v, at, event in news])
 
-    def act(self, command: Callable[..., list[Fact]], **arguments: Any) -> bool:
+    def act(self, command: Callable[..., list[Event]], **arguments: Any) -> bool:
         """Give a command as far as the rules allow it; tell whether it was granted."""
         try:
             self.wish(command, **arguments)
@@ -164,9 +166,9 @@ def seen_in(life: Life) -> set[str]:
 def positions(life: Life) -> set[str]:
     """Return where things came in over the whole life."""
     return {
-        f"position {fact.position.type}"
-        for _, _, fact in life.events
-        if isinstance(fact, f.Injection)
+        f"position {event.position.type}"
+        for _, _, event in life.events
+        if isinstance(event, f.Injection)
     }
 
 
@@ -207,5 +209,5 @@ def random_plan(chance: Random) -> Data:
     return {**goal, "retry": retry, "phases": tops}
 
 
-def _name(command: Callable[..., list[Fact]]) -> str:
+def _name(command: Callable[..., list[Event]]) -> str:
     return str(getattr(command, "__name__", command))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.iterations.events import RulesSet, Thresholds
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
-from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.fold import Versioned, fold
 from sprintlog.engine.sprint.gates import checks
 from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots
@@ -38,10 +38,10 @@ Data = dict[str, Any]
 Move = tuple[str, int, int]
 
 _TAKEN = SnapshotTaken("a", 1, "t", 1, 1)
-PHASE_COMMANDS: dict[str, Callable[..., list[Fact]]] = {
+PHASE_COMMANDS: dict[str, Callable[..., list[Event]]] = {
     name: getattr(phases, f"{name}_phase") for name in PHASE_FROM
 }
-SPRINT_COMMANDS: list[tuple[Callable[..., list[Fact]], Data]] = [
+SPRINT_COMMANDS: list[tuple[Callable[..., list[Event]], Data]] = [
     (lifecycle.start_sprint, {}),
     (lifecycle.resume_sprint, {"by": "Ada", "why": "done"}),
     (lifecycle.pause_sprint, {}),
@@ -67,8 +67,8 @@ OWN = ("phase",) * 8 + ("gate",) * 3 + ("goal",) * 3 + ("sprint", "wake")
 
 
 def copied(value: Any) -> Any:
-    """Return what a log would give back of a fact or a document."""
-    kind = type(value) if isinstance(value, Fact) else Any
+    """Return what a log would give back of an event or a document."""
+    kind = type(value) if isinstance(value, Event) else Any
     return msgspec.json.decode(msgspec.json.encode(value), type=kind)
 
 
@@ -76,23 +76,23 @@ class World:
     """A sprint's stream, and its state carried along as each append happens."""
 
     def __init__(self, document: Data) -> None:
-        self.events: list[Event] = []
+        self.events: list[Versioned] = []
         self.ends = [0]
         self.sprint = Sprint("s")
         self.act(create.create_sprint, plan=document)
         self.move(("wake", 0, 0))
 
     def __repr__(self) -> str:
-        return "\n".join(["World", *(f"  {v} {fact}" for v, _, fact in self.events)])
+        return "\n".join(["World", *(f"  {v} {event}" for v, _, event in self.events)])
 
-    def act(self, command: Callable[..., list[Fact]], **arguments: Any) -> bool:
+    def act(self, command: Callable[..., list[Event]], **arguments: Any) -> bool:
         """Give a command twice: it decides the same and changes nothing; then append."""
         before = pack(self.sprint)
-        answers: list[list[Fact] | str] = []
+        answers: list[list[Event] | str] = []
         for _ in range(2):
             try:
-                facts = command(self.sprint, **arguments)
-                answers.append(with_returns(self.sprint, facts, at=self.time))
+                events = command(self.sprint, **arguments)
+                answers.append(with_returns(self.sprint, events, at=self.time))
             except RefusedError as error:
                 answers.append(error.message)
         assert answers[0] == answers[1]
@@ -102,15 +102,15 @@ class World:
         self.append(answers[0])
         return True
 
-    def append(self, facts: list[Fact]) -> None:
-        """Append facts and catch up; a rollback sends the fold back to the start."""
-        news = [(len(self.events) + n, self.time, x) for n, x in enumerate(facts, start=1)]
+    def append(self, events: list[Event]) -> None:
+        """Append events and catch up; a rollback sends the fold back to the start."""
+        news = [(len(self.events) + n, self.time, x) for n, x in enumerate(events, start=1)]
         self.events += news
         self.ends.append(len(self.events))
-        if any(isinstance(fact, f.RolledBack) for fact in facts):
+        if any(isinstance(event, f.RolledBack) for event in events):
             self.sprint = self.rebuilt()
         else:
-            fold(self.sprint, [(v, at, copied(fact)) for v, at, fact in news])
+            fold(self.sprint, [(v, at, copied(event)) for v, at, event in news])
 
     @property
     def time(self) -> str:
@@ -118,9 +118,9 @@ class World:
         seconds = 37 * len(self.events) - (500 if len(self.events) % 11 == 10 else 0)
         return from_milliseconds(1_768_467_600_000 + 1000 * seconds)
 
-    def tail(self, after: int, until: int) -> list[Event]:
+    def tail(self, after: int, until: int) -> list[Versioned]:
         """Return the events after one version until another, as a log gives them."""
-        return [(v, at, copied(fact)) for v, at, fact in self.events[after:until]]
+        return [(v, at, copied(event)) for v, at, event in self.events[after:until]]
 
     def live(self, version: int) -> list[tuple[int, int]]:
         """Return the path to a version."""

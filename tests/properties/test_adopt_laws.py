@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.adoption import adopt_edit
 from sprintlog.engine.sprint.document.patch import diff
@@ -20,7 +20,7 @@ from .test_sprint_laws import laws
 number = st.integers(0, 59)
 
 
-def adopted(world: World, base: Any, changes: Any) -> list[Fact]:
+def adopted(world: World, base: Any, changes: Any) -> list[Event]:
     """Return what adopting decides; nothing where it is refused."""
     observed = f.EditObserved("PROGRESS.yaml", "ab", "kept", 1, changes)
     given: dict[str, Any] = {"edit": 1, "observed": observed, "base": base}
@@ -43,11 +43,11 @@ def test_any_edit_is_adopted_once(world: World, edits: list[tuple[int, int]]) ->
         theirs = mutated(theirs, i, j)
     changes = diff(base, theirs)
     before = saved(world.sprint)
-    facts = adopted(world, base, changes)
+    events = adopted(world, base, changes)
     assert saved(world.sprint) == before
-    if not facts:
+    if not events:
         return
-    assert isinstance(facts[-1], EditAdopted)
-    world.append(facts)
+    assert isinstance(events[-1], EditAdopted)
+    world.append(events)
     assert saved(world.rebuilt()) == saved(world.sprint)
     assert adopted(world, base, changes) == []

@@ -9,14 +9,14 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.log.fact import Reach
+from sprintlog.engine.log.event import Reach
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import SPRINTS, draft, sprint_stream
+from sprintlog.projections.catalogue import SPRINTS, new_event, sprint_stream
 from sprintlog.projections.checkpoints import MemoryCheckpoints
 from sprintlog.projections.past.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.past.blame_lines import line_fields, search_all
@@ -53,8 +53,8 @@ def reader_of(world: World, kept: set[int]) -> Reader[Sprint]:
     """Return a reader of a world's stream, with the states of some versions kept."""
     log = MemoryLog(clock=lambda: 0, entropy=bytes)
     checkpoints = MemoryCheckpoints(SPRINTS)
-    drafts = [draft(fact, at=at, actor="runtime") for _, at, fact in world.events]
-    log.append(sprint_stream("s"), drafts, expect=Expect.ANY)
+    new_events = [new_event(event, at=at, actor="runtime") for _, at, event in world.events]
+    log.append(sprint_stream("s"), new_events, expect=Expect.ANY)
     for version in sorted({1 + k % len(world.events) for k in kept}):
         checkpoints.save(sprint_stream("s"), world.rebuilt(version))
     return Reader(log, SPRINTS, checkpoints)
@@ -137,22 +137,22 @@ def test_every_line_has_its_field(world: World) -> None:
 
 @laws
 @given(worlds(*KINDS))
-def test_facts_stay_within_their_reach(world: World) -> None:
-    """No fact changes more of a document than its reach says."""
+def test_events_stay_within_their_reach(world: World) -> None:
+    """No event changes more of a document than its reach says."""
     sprint = Sprint("s")
     before: dict[str, bytes] = {}
     whole = token(sprint.document)
-    for version, at, fact in world.tail(0, len(world.events)):
-        if isinstance(fact, f.RolledBack):
+    for version, at, event in world.tail(0, len(world.events)):
+        if isinstance(event, f.RolledBack):
             sprint = world.rebuilt(version)
         else:
-            fold(sprint, [(version, at, fact)])
+            fold(sprint, [(version, at, event)])
         sprint.plan.settle()
-        reach = fact.reach
+        reach = event.reach
         assert reach is not Reach.NOTHING or token(sprint.document) == whole
         whole = token(sprint.document)
         if reach is not Reach.WHOLE and not sprint.plan.tree.empty:
-            own = getattr(fact, fact.subject.address) if reach is Reach.NODE else ""
+            own = getattr(event, event.subject.address) if reach is Reach.NODE else ""
             assert reached(sprint, before) <= {own, *above(own)}
         before = {n.address: own_part(n.data) for n in sprint.plan.tree.root.walk()}
 

@@ -70,8 +70,11 @@ def check_named_gate(sprint: Sprint) -> None:
     assert node.leaf < 0 or node.is_empty or node.status in (IN_PROGRESS, *FINISHED)
     by: Data = {"pid": 1, "process_started": "s", "boot_id": "b"}
     start_gate(sprint, run="r", is_alive=lambda _: False, **by)
-    facts = record_gate(sprint, result=GateResult(0), is_alive=lambda _: False)
-    fold(sprint, [(sprint.version + n, NOW, fact) for n, fact in enumerate(facts, start=1)])
+    events = record_gate(sprint, result=GateResult(0), is_alive=lambda _: False)
+    fold(
+        sprint,
+        [(sprint.version + n, NOW, event) for n, event in enumerate(events, start=1)],
+    )
     assert naive_gate(node.data) == PASSED
 
 
@@ -81,7 +84,7 @@ def injected_anywhere(sprint: Sprint) -> Iterator[Sprint]:
         for kind in (*BESIDE, END_OF_PHASE):
             copy, position = copied(sprint), InjectionPosition(kind, address)
             try:
-                facts = inject_phases(
+                events = inject_phases(
                     copy,
                     nodes=[{"prompt": "x"}],
                     position=position,
@@ -90,7 +93,7 @@ def injected_anywhere(sprint: Sprint) -> Iterator[Sprint]:
                 )
             except RefusedError:
                 continue
-            yield fold(copy, [(copy.version + 1, NOW, fact) for fact in facts])
+            yield fold(copy, [(copy.version + 1, NOW, event) for event in events])
 
 
 @laws

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
-from sprintlog.projections.catalogue import draft, sprint_stream
+from sprintlog.projections.catalogue import new_event, sprint_stream
 from sprintlog.projections.health.exchanging import export_log, import_log
 from sprintlog.projections.progress_yaml import render
 from sprintlog.projections.workspace import Workspace
@@ -31,8 +31,8 @@ def recorded(folder: Path, *named: World) -> Workspace:
         for world, (name, steps) in zip(named, ends.items(), strict=True):
             for first, last in steps[turn : turn + 1]:
                 told = [
-                    draft(fact, at=at, actor="runtime")
-                    for _, at, fact in world.events[first:last]
+                    new_event(event, at=at, actor="runtime")
+                    for _, at, event in world.events[first:last]
                 ]
                 key = f"{name}/{turn}" if turn % 3 == 0 else None
                 stream = sprint_stream(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.log.envelope import Draft, Recorded
+from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.database import head_path
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
@@ -17,7 +17,7 @@ from sprintlog.projections.following import PAUSES_PER_LOOK, follow
 
 from .test_exchange_laws import laws
 
-DRAFT = Draft("note-added", b'{"text":"x"}', "2026-01-15T09:00:00Z", "runtime")
+DRAFT = NewEvent("note-added", b'{"text":"x"}', "2026-01-15T09:00:00Z", "runtime")
 
 
 class Over(Exception):  # noqa: N818 - not an error
@@ -49,7 +49,7 @@ def test_following_is_reading(steps: list[tuple[int, bool]], there: int) -> None
                 yield
             raise Over
 
-        waiting, seen = pauses(), list[Recorded]()
+        waiting, seen = pauses(), list[RecordedEvent]()
         with suppress(Over):
             for page in follow(log, after=0, pause=lambda: next(waiting)):
                 seen += page

@@ -36,7 +36,7 @@ def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as name, recorded(Path(name), world) as workspace:
         before = list(workspace.log.read())
         there = workspace.reader.at_version("s0", version)
-        wanted = plan_of(there), deepcopy(there.record)
+        wanted = plan_of(there), deepcopy(there.knowledge)
         wanted[1].restoring, wanted[1].restored = [], []
         options: dict[str, Any] = {
             "name": "new",
@@ -45,9 +45,9 @@ def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
             "actor": "runtime",
         }
         made = fork(workspace, "s0", **options).sprint
-        assert (plan_of(made), made.record) == wanted
+        assert (plan_of(made), made.knowledge) == wanted
         again = workspace.reader.from_nothing("new")
-        assert (plan_of(again), again.record) == wanted
+        assert (plan_of(again), again.knowledge) == wanted
         assert list(workspace.log.read(until=len(before))) == before
         assert fork(workspace, "s0", **options).events == []
 

@@ -51,14 +51,14 @@ def test_never_tries_a_gate_too_often(world: World) -> None:
     plan = world.sprint.document["phases"]
     allowed = {phase["id"]: 1 + phase["gate"]["max-retries"] for phase in plan}
     events = [*world.events, (0, "", f.NoteAdded("x"))]
-    for (version, _, fact), (_, _, after) in pairwise(events):
-        if isinstance(fact, f.GateChecked):
-            failed = fact.exit_code != 0 or fact.timed_out
-            leaf = world.rebuilt(version - 1).plan.tree.nodes[fact.phase]
+    for (version, _, event), (_, _, after) in pairwise(events):
+        if isinstance(event, f.GateChecked):
+            failed = event.exit_code != 0 or event.timed_out
+            leaf = world.rebuilt(version - 1).plan.tree.nodes[event.phase]
             is_over = leaf.status in ("failed", "blocked", "skipped")
             is_over = is_over and naive_gate(leaf.data) != "blocked"
-            is_last = failed and fact.attempt == allowed[fact.phase] and not is_over
-            assert 1 <= fact.attempt <= allowed[fact.phase]
+            is_last = failed and event.attempt == allowed[event.phase] and not is_over
+            assert 1 <= event.attempt <= allowed[event.phase]
             assert isinstance(after, f.GateBlocked) == is_last
 
 

@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import Injection
 from sprintlog.engine.sprint.iterations.rollback import roll_back
 from sprintlog.engine.sprint.phases.leaves import skip_phase
@@ -32,9 +32,9 @@ number = st.integers(0, 209)
 def injected(world: World, i: int, j: int) -> Injection:
     """Let something come in; what the rules refuse is no example."""
     assume(world.act(inject, wish=injection(world.sprint, i, j)))
-    fact = world.events[-1][2]
-    assert isinstance(fact, Injection)
-    return fact
+    event = world.events[-1][2]
+    assert isinstance(event, Injection)
+    return event
 
 
 def at_pointer(document: Any) -> Data:
@@ -51,12 +51,12 @@ def test_keeps_the_pointer_on_the_same_work(world: World, i: int, j: int) -> Non
     """The work that the pointer stood on is the work it stands on, at whatever index."""
     working = world.sprint.plan.tree.open_leaf()
     before = deepcopy(working.data) if working is not None else None
-    fact = injected(world, i, j)
+    event = injected(world, i, j)
     pointed = world.sprint.plan.pointed()
     assume(world.sprint.plan.status != "not-started")
     if working is None:
         leaf = world.sprint.plan.tree.open_leaf()
-        assert leaf is None or leaf.address.startswith(tuple(addresses(fact)))
+        assert leaf is None or leaf.address.startswith(tuple(addresses(event)))
     elif before is not None and before.get("steps") == [] != working.data["steps"]:
         # A phase without any step got some.
         assert pointed is not None
@@ -82,12 +82,12 @@ def test_gives_every_node_an_id_of_its_own(world: World, i: int, j: int) -> None
         id(node.data): node.data["id"] for node in world.sprint.plan.tree.nodes.values()
     }
     found = set(world.sprint.plan.tree.nodes)
-    fact = injected(world, i, j)
+    event = injected(world, i, j)
     tree = world.sprint.plan.tree
-    new = addresses(fact)
-    assert len(set(new)) == len(fact.nodes)
+    new = addresses(event)
+    assert len(set(new)) == len(event.nodes)
     assert found.isdisjoint(new)
-    assert [tree.nodes[a].data["id"] for a in new] == [n["id"] for n in fact.nodes]
+    assert [tree.nodes[a].data["id"] for a in new] == [n["id"] for n in event.nodes]
     for node in tree.nodes.values():
         assert known.get(id(node.data), node.data["id"]) == node.data["id"]
         assert id(node.data) in known or node.data["injected"] is True
@@ -127,8 +127,8 @@ def test_adds_and_takes_nothing_away(world: World, i: int, j: int) -> None:
 
     plan = world.sprint.plan
     before = msgspec.json.encode(rest(plan.document, []))
-    fact = injected(world, i, j)
-    new = [id(plan.tree.nodes[address].data) for address in addresses(fact)]
+    event = injected(world, i, j)
+    new = [id(plan.tree.nodes[address].data) for address in addresses(event)]
     after = rest(plan.document, new)
     if b'"phases"' not in before:
         after.pop("phases", None)
@@ -195,9 +195,9 @@ def test_never_gives_an_id_twice(world: World) -> None:
     """Ids made from a prefix are new for ever, whatever was rolled back since."""
     given_ids = [
         node["id"]
-        for _, _, fact in world.events
-        if isinstance(fact, Injection) and fact.id_prefix
-        for node in fact.nodes
+        for _, _, event in world.events
+        if isinstance(event, Injection) and event.id_prefix
+        for node in event.nodes
     ]
     assert len(given_ids) == len(set(given_ids))
 
@@ -224,7 +224,7 @@ def _skipped(sprint: Sprint, world: World) -> bool:
     if leaf.data["status"] in FINISHED:
         return False
 
-    def command(state: Sprint) -> list[Fact]:
+    def command(state: Sprint) -> list[Event]:
         return skip_phase(state, phase=leaf.address)
 
     return world.act(command)

@@ -16,9 +16,9 @@ from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.intake.foreign import remarks, take_document
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.journal import Journal, pack, unpack
-from sprintlog.engine.journal.wishes import fulfil, to_fact
+from sprintlog.engine.journal.wishes import fulfil, to_event
 from sprintlog.engine.log.codec import encode
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.progress_json import render
 from tests.strict_journal import read
@@ -118,34 +118,34 @@ wishes = st.one_of(
 histories = st.lists(wishes, max_size=25)
 
 
-def decided(journal: Journal, tag: str, data: Any) -> list[Fact]:
+def decided(journal: Journal, tag: str, data: Any) -> list[Event]:
     """Return what a wish comes to: nothing when it is refused, which names a field."""
     refused = None
-    facts: list[Fact] = []
+    events: list[Event] = []
     try:
-        facts = fulfil(journal, to_fact(tag, data), AT)
+        events = fulfil(journal, to_event(tag, data), AT)
     except RefusedError as error:
         refused = error
     if refused is not None:
         assert refused.message.startswith(f"{refused.fields['field']}: ")
-    return facts
-
-
-def happened(history: list[tuple[str, Any]]) -> list[tuple[int, str, Fact]]:
-    """Return what a history of wishes comes to; each refusal names a field."""
-    journal = Journal()
-    events: list[tuple[int, str, Fact]] = []
-    for tag, data in history:
-        facts = decided(journal, tag, data)
-        if not journal.exists and facts and not isinstance(facts[0], JournalOpened):
-            facts = [JournalOpened(AT), *facts]
-        new = [(len(events) + n, AT, fact) for n, fact in enumerate(facts, 1)]
-        events += new
-        fold(journal, new)
     return events
 
 
-def document(events: list[tuple[int, str, Fact]]) -> Document:
+def happened(history: list[tuple[str, Any]]) -> list[tuple[int, str, Event]]:
+    """Return what a history of wishes comes to; each refusal names a field."""
+    journal = Journal()
+    recorded_events: list[tuple[int, str, Event]] = []
+    for tag, data in history:
+        events = decided(journal, tag, data)
+        if not journal.exists and events and not isinstance(events[0], JournalOpened):
+            events = [JournalOpened(AT), *events]
+        new = [(len(recorded_events) + n, AT, event) for n, event in enumerate(events, 1)]
+        recorded_events += new
+        fold(journal, new)
+    return recorded_events
+
+
+def document(events: list[tuple[int, str, Event]]) -> Document:
     """Return what events come to."""
     return fold_document(Document(), events)
 
@@ -172,12 +172,12 @@ def test_reading_goes_on_from_anywhere(history: Any, split: int) -> None:
 
 
 @given(histories)
-def test_stored_facts_say_the_same(history: Any) -> None:
+def test_stored_events_say_the_same(history: Any) -> None:
     """What is read back from the log gives the same file."""
     events = happened(history)
-    decoders = {tag: msgspec.json.Decoder(fact) for tag, fact in CODEC.facts.items()}
-    again = [(v, at, decoders[fact.type].decode(encode(fact))) for v, at, fact in events]
-    assert [fact for _, _, fact in again] == [fact for _, _, fact in events]
+    decoders = {tag: msgspec.json.Decoder(event) for tag, event in CODEC.events.items()}
+    again = [(v, at, decoders[event.type].decode(encode(event))) for v, at, event in events]
+    assert [event for _, _, event in again] == [event for _, _, event in events]
     assert render(document(again)) == render(document(events))
 
 
@@ -185,11 +185,11 @@ def test_stored_facts_say_the_same(history: Any) -> None:
 @given(histories)
 def test_what_we_write_is_taken_in_and_written_the_same(history: Any) -> None:
     """Import, write, import: the bytes stay, and the second time brings nothing."""
-    events = happened(history)
-    if not events:
+    recorded_events = happened(history)
+    if not recorded_events:
         return
-    written = render(document(events))
-    facts = take_document(Document(), msgspec.json.decode(written)).facts
-    taken = document([(n, AT, fact) for n, fact in enumerate(facts, 1)])
+    written = render(document(recorded_events))
+    events = take_document(Document(), msgspec.json.decode(written)).events
+    taken = document([(n, AT, event) for n, event in enumerate(events, 1)])
     assert render(taken) == written
     assert take_document(taken, msgspec.json.decode(written)) == ([], [])

@@ -51,10 +51,10 @@ def test_a_judgement_looks_back_only(found: Measured) -> None:
     """What happens after an iteration was measured changes nothing of its judgement."""
     at_the_end = {one.number: one for one in found.all()}
     again = Measured()
-    for fact in found.facts.values():
-        again.take(fact)
-        if isinstance(fact, IterationMeasured):
-            assert again.judge(fact.number) == at_the_end[fact.number]
+    for event in found.events.values():
+        again.take(event)
+        if isinstance(event, IterationMeasured):
+            assert again.judge(event.number) == at_the_end[event.number]
 
 
 @laws
@@ -73,7 +73,7 @@ def test_reads_few_events(found: Measured, random: Any) -> None:
 
     def fetch(version: int) -> tuple[str, Any]:
         read.append(version)
-        return "", found.facts[version]
+        return "", found.events[version]
 
     if found.tracker.measured:
         number = random.choice(found.tracker.measured).number

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
     Injection,
     RequestDecided,
@@ -63,8 +63,8 @@ def work(world: World) -> None:
 def test_every_request_stands_there_once(world: World) -> None:
     """Each request has one documented status, in recording order, and is never lost."""
     for version in world.ends[1:]:
-        facts = [fact for _, _, fact in world.events[:version]]
-        queued = [fact.request for fact in facts if isinstance(fact, RequestQueued)]
+        events = [event for _, _, event in world.events[:version]]
+        queued = [event.request for event in events if isinstance(event, RequestQueued)]
         queue = world.rebuilt(version).queue
         assert [entry["id"] for entry in queue] == queued
         assert len(set(queued)) == len(queued)
@@ -91,17 +91,17 @@ def test_every_approval_has_its_phases(world: World) -> None:
     for version in world.ends[1:]:
         sprint, live = world.rebuilt(version), world.live(version)
         approved = set()
-        for at, _, fact in world.events[:version]:
-            if isinstance(fact, RequestReopened) and lies_on(live, at):
-                approved.discard(fact.request)
-            if not isinstance(fact, RequestDecided) or fact.decision != "approve":
+        for at, _, event in world.events[:version]:
+            if isinstance(event, RequestReopened) and lies_on(live, at):
+                approved.discard(event.request)
+            if not isinstance(event, RequestDecided) or event.decision != "approve":
                 continue
             came = world.events[at][2]
             assert isinstance(came, Injection)
             counts = lies_on(live, at)
             there = [sprint.plan.tree.find(a) is not None for a in addresses(came)]
             assert there == [counts] * len(there)
-            approved |= {fact.request} if counts else set()
+            approved |= {event.request} if counts else set()
         shown = {e["id"] for e in sprint.queue if e["status"] == "approved"}
         assert shown == approved
 
@@ -115,23 +115,23 @@ def test_every_deferral_comes_back_once(world: World) -> None:
     """
     version = len(world.events)
     live = world.live(version)
-    path = [(at, fact) for at, _, fact in world.events if lies_on(live, at)]
+    path = [(at, event) for at, _, event in world.events if lies_on(live, at)]
     ends = [end for end in world.ends[1:] if lies_on(live, end)]
     documents = {end: world.rebuilt(end).document for end in ends}
-    for place, (at, fact) in enumerate(path):
-        after = [(v, x) for v, x in path[place + 1 :] if about(x) == about(fact)]
-        if isinstance(fact, RequestReturned):
-            before = [x for v, x in path[:place] if about(x) == fact.request]
+    for place, (at, event) in enumerate(path):
+        after = [(v, x) for v, x in path[place + 1 :] if about(x) == about(event)]
+        if isinstance(event, RequestReturned):
+            before = [x for v, x in path[:place] if about(x) == event.request]
             assert isinstance(before[-1], RequestDecided)
-            assert before[-1].deferred_until == fact.until
-        if not isinstance(fact, RequestDecided) or fact.deferred_until is None:
+            assert before[-1].deferred_until == event.until
+        if not isinstance(event, RequestDecided) or event.deferred_until is None:
             continue
         if after and isinstance(after[0][1], RequestReopened):
             continue
         later = [end for end in ends if end >= at]
         steps = pairwise(later)
-        reached = [e for b, e in steps if is_reached(fact, documents[b], documents[e])]
-        if not reached or fact.deferred_until == "next-sprint":
+        reached = [e for b, e in steps if is_reached(event, documents[b], documents[e])]
+        if not reached or event.deferred_until == "next-sprint":
             assert after == []
             continue
         returned, what = after[0]
@@ -140,23 +140,23 @@ def test_every_deferral_comes_back_once(world: World) -> None:
         assert not [end for end in ends if returned <= end < reached[0]]
 
 
-def about(fact: Fact) -> str | None:
+def about(event: Event) -> str | None:
     """Return the request that a decision or a return is about."""
     kinds = RequestDecided | RequestReturned | RequestReopened
-    return fact.request if isinstance(fact, kinds) else None
+    return event.request if isinstance(event, kinds) else None
 
 
-def is_reached(fact: RequestDecided, before: Data, document: Data) -> bool:
+def is_reached(event: RequestDecided, before: Data, document: Data) -> bool:
     """Tell as a naive reader would whether what a request was put off to is there now."""
     words = [passed for _, passed in naive_leaves(document)]
     is_over = words and all(words) and document.get("mode") != "ralph"
     if document["status"] == "completed" or is_over:
         return True
-    if fact.deferred_until == "end-of-sprint":
+    if event.deferred_until == "end-of-sprint":
         return False
     # Where no phase was open, the next one that ends is meant, also if it does so again.
     news = over(document) - over(before)
-    return fact.phase in over(document) if fact.phase is not None else bool(news)
+    return event.phase in over(document) if event.phase is not None else bool(news)
 
 
 def over(document: Data) -> set[str]:

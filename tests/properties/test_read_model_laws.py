@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.sprint.iterations.rollback import lies_on
-from sprintlog.projections.catalogue import CODEC, draft
+from sprintlog.projections.catalogue import CODEC, new_event
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.workspace import Workspace
@@ -39,8 +39,8 @@ def test_catches_up_to_what_is_made_anew(world: World, data: st.DataObject) -> N
     with tempfile.TemporaryDirectory() as name, Workspace.init(Path(name)) as workspace:
         for first, last in pairwise(world.ends):
             told = [
-                draft(fact, at=at, actor="runtime")
-                for _, at, fact in world.events[first:last]
+                new_event(event, at=at, actor="runtime")
+                for _, at, event in world.events[first:last]
             ]
             workspace.log.append("sprint/s", told, expect=Expect.ANY)
             if data.draw(st.integers(0, 4)) == 0:
@@ -49,11 +49,11 @@ def test_catches_up_to_what_is_made_anew(world: World, data: st.DataObject) -> N
         assert found == contents(refreshed(workspace, fresh=True))
         live = world.live(len(world.events))
         for row in found["v_events"]:
-            event = dict(
+            recorded = dict(
                 zip((c.name for c in TABLES["v_events"].columns), row, strict=True)
             )
-            counts = lies_on(live, event["version"])
-            is_execution = CODEC.facts[event["type"]].kind.value == "execution"
-            assert event["in_force"] == int(counts or not is_execution)
+            counts = lies_on(live, recorded["version"])
+            is_execution = CODEC.events[recorded["type"]].kind.value == "execution"
+            assert recorded["in_force"] == int(counts or not is_execution)
         nodes = {node.address for node in world.sprint.plan.tree.nodes.values()}
         assert {row[1] for row in found["v_phases"]} == nodes

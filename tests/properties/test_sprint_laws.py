@@ -36,7 +36,7 @@ Leaf = tuple[tuple[int, int | None, int | None], bool]  # where, and may it be p
 @given(worlds(*EVERYTHING), place)
 def test_continues_where_a_fold_stopped(world: World, k: int) -> None:
     """fold(a + b) = continue(fold(a), b), where b holds no rollback."""
-    rollbacks = [v for v, _, fact in world.events if isinstance(fact, f.RolledBack)]
+    rollbacks = [v for v, _, event in world.events if isinstance(event, f.RolledBack)]
     first = max(rollbacks, default=0)
     split = first + k % (len(world.events) + 1 - first)
     rest = world.tail(split, len(world.events))
@@ -68,7 +68,7 @@ def test_reads_any_version_through_checkpoints(
 @laws
 @given(worlds(*EVERYTHING), place)
 def test_undoes_a_rollback_to_before(world: World, k: int) -> None:
-    """undo(rollback) = before: all of the Plan, and the document's bytes."""
+    """undo(rollback) = before: all of the plan, and the document's bytes."""
     before, plan = written(world.sprint), saved_plan(world.sprint)
     ends = world.ends[1:]
     world.move(("back", k % len(ends), 0))
@@ -126,13 +126,13 @@ def test_changes_nothing_by_saving(world: World, saves: set[int]) -> None:
 def test_never_gives_a_number_twice(world: World) -> None:
     """Iteration numbers only rise, over rollbacks and imported numbers as well."""
     highest = 0
-    for _, _, fact in world.events:
-        if isinstance(fact, f.SprintImported):
-            highest = max(highest, fact.iteration)
-        if isinstance(fact, f.IterationStarted):
-            assert fact.number > highest
-            highest = fact.number
-    assert world.sprint.record.iteration_max == highest
+    for _, _, event in world.events:
+        if isinstance(event, f.SprintImported):
+            highest = max(highest, event.iteration)
+        if isinstance(event, f.IterationStarted):
+            assert event.number > highest
+            highest = event.number
+    assert world.sprint.knowledge.iteration_max == highest
 
 
 @laws
@@ -153,7 +153,7 @@ def test_derives_as_a_naive_reader_would(world: World) -> None:
 @laws
 @given(worlds(*EVERYTHING))
 def test_counts_as_a_naive_reader_would(world: World) -> None:
-    """Figures count what stands in the document, once facts of our own came."""
+    """Figures count what stands in the document, once events of our own came."""
     document = world.sprint.document
     if not world.sprint.plan.touched:
         return
@@ -203,7 +203,7 @@ observed = st.one_of(
             for field in msgspec.structs.fields(kind)
             if field.required
         })
-        for kind in f.FACTS
+        for kind in f.EVENTS
         if kind not in (f.SprintCompiled, f.SprintImported, *INJECTED)
     ),
 )  # fmt: skip
@@ -211,16 +211,16 @@ observed = st.one_of(
 
 @laws
 @given(worlds("import"), st.lists(observed, max_size=20))
-def test_takes_any_fact_that_happened(world: World, happened: list[Any]) -> None:
+def test_takes_any_event_that_happened(world: World, happened: list[Any]) -> None:
     """The fold never raises, whatever was observed; a rebuild still gives the same."""
-    for fact in happened:
-        if not isinstance(fact, f.RolledBack):
-            world.append([fact])
+    for event in happened:
+        if not isinstance(event, f.RolledBack):
+            world.append([event])
     assert saved(world.rebuilt()) == saved(world.sprint)
 
 
 def saved_plan(sprint: Sprint) -> list[Any]:
-    """Return all of the Plan that a checkpoint keeps."""
+    """Return all of the plan that a checkpoint keeps."""
     plan = sprint.plan
     return [
         msgspec.json.encode(sprint.document),

@@ -21,9 +21,9 @@ numbers = st.lists(st.integers(0, 59), min_size=1, max_size=4)
 
 def definition(world: World) -> Data:
     """Return the plan that the sprint was made from."""
-    fact = world.events[0][2]
-    assert isinstance(fact, SprintCompiled)
-    return deepcopy(fact.document)
+    event = world.events[0][2]
+    assert isinstance(event, SprintCompiled)
+    return deepcopy(event.document)
 
 
 def enlarged(plan: Data, places: list[int]) -> Data:

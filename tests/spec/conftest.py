@@ -1,4 +1,4 @@
-"""Given, when, then: facts that happened, a command, and the facts it decides.
+"""Given, when, then: events that happened, a command, and the events it decides.
 
 No store and no clock: versions count up from 1 and times are text that the test gives.
 """
@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
-from sprintlog.engine.sprint.fold import Event, fold
+from sprintlog.engine.sprint.fold import Versioned, fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.plan.create import create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 
 Data = dict[str, Any]
-Command = Callable[..., list[Fact]]
+Command = Callable[..., list[Event]]
 
 
 class Scenario:
@@ -27,13 +27,13 @@ class Scenario:
 
     def __init__(self) -> None:
         self.sprint = Sprint("s")
-        self.events: list[Event] = []
+        self.events: list[Versioned] = []
         self.now = "2026-01-15T09:00:00Z"
-        self.decided: list[Fact] | None = None
+        self.decided: list[Event] | None = None
         self.refused: RefusedError | None = None
 
-    def given(self, *history: Fact | Data | str | None) -> Self:
-        """Let facts happen: a mapping is a new plan, a text the time from here on.
+    def given(self, *history: Event | Data | str | None) -> Self:
+        """Let events happen: a mapping is a new plan, a text the time from here on.
 
         None is what leaves a history as it is.
         """
@@ -65,14 +65,14 @@ class Scenario:
         assert pack(self.sprint) == before
         return self
 
-    def then(self, *facts: Fact) -> Self:
-        """Expect exactly these facts, and let them happen."""
+    def then(self, *events: Event) -> Self:
+        """Expect exactly these events, and let them happen."""
         assert self.refused is None, f"refused: {self.refused}"
-        assert self.decided == list(facts)
+        assert self.decided == list(events)
         return self.go()
 
     def then_nothing(self) -> Self:
-        """Expect the command to be accepted without a new fact."""
+        """Expect the command to be accepted without a new event."""
         return self.then()
 
     def then_refused(self, *, containing: str = "", **fields: Any) -> Self:
@@ -118,26 +118,26 @@ class Scenario:
         """Return the document as JSON, in the order of its keys."""
         return msgspec.json.encode(self.document)
 
-    def _happen(self, facts: list[Fact]) -> None:
-        for fact in facts:
-            self.events.append((len(self.events) + 1, self.now, stored(fact)))
-            if isinstance(fact, RolledBack):
+    def _happen(self, events: list[Event]) -> None:
+        for event in events:
+            self.events.append((len(self.events) + 1, self.now, stored(event)))
+            if isinstance(event, RolledBack):
                 self.sprint = fold_all(self.events)
             else:
-                fold(self.sprint, [(len(self.events), self.now, stored(fact))])
+                fold(self.sprint, [(len(self.events), self.now, stored(event))])
 
 
-def stored(fact: Fact) -> Fact:
-    """Return a fact as a log gives it back: nothing is shared with who decided it."""
-    return msgspec.json.decode(msgspec.json.encode(fact), type=type(fact))
+def stored(event: Event) -> Event:
+    """Return an event as a log gives it back: nothing is shared with who decided it."""
+    return msgspec.json.decode(msgspec.json.encode(event), type=type(event))
 
 
-def fold_all(events: list[Event], *, until: int | None = None) -> Sprint:
+def fold_all(events: list[Versioned], *, until: int | None = None) -> Sprint:
     """Return the sprint folded from nothing, as it stands at a version."""
     last = len(events) if until is None else until
-    rollbacks = [(v, fact.to) for v, _, fact in events if isinstance(fact, RolledBack)]
+    rollbacks = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
     live = path([rollback for rollback in rollbacks if rollback[0] <= last], last)
-    fresh = [(version, at, stored(fact)) for version, at, fact in events[:last]]
+    fresh = [(version, at, stored(event)) for version, at, event in events[:last]]
     return fold(Sprint("s"), fresh, live)
 
 
@@ -163,15 +163,15 @@ def for_each(phase: str, **steps: tuple[str, ...]) -> Data:
 
 @pytest.fixture
 def given() -> Callable[..., Scenario]:
-    """Return `given(plan, facts and times …)`, which begins a scenario."""
+    """Return `given(plan, events and times …)`, which begins a scenario."""
     return lambda *history: Scenario().given(*history)
 
 
 @pytest.fixture
 def running() -> Callable[..., Scenario]:
-    """Return `running(plan, facts and times …)`: a sprint that was started."""
+    """Return `running(plan, events and times …)`: a sprint that was started."""
 
-    def begin(plan: Data, *history: Fact | Data | str) -> Scenario:
+    def begin(plan: Data, *history: Event | Data | str) -> Scenario:
         return Scenario().given(plan, SprintStarted(), *history)
 
     return begin

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintStarted
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
@@ -21,7 +21,7 @@ def goal(*hooks: Data, **more: Any) -> Data:
     return ralph_fields("Win", hooks=list(hooks), **more)
 
 
-def begun(plan: Data | None = None, *history: Fact) -> Scenario:
+def begun(plan: Data | None = None, *history: Event) -> Scenario:
     """Return a sprint with a goal that was started."""
     return Scenario().given(goal() if plan is None else plan, SprintStarted(), *history)
 

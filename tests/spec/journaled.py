@@ -10,7 +10,7 @@ from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.state.journal import Journal, pack
 from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.projections.progress_json import as_data
 
 AT = "2026-02-01T10:00:00Z"
@@ -45,34 +45,34 @@ def pattern(name: str = "one way", **fields: Any) -> Pattern:
 
 
 class Diary:
-    """A journal that facts happen to, with and without its texts."""
+    """A journal that events happen to, with and without its texts."""
 
     def __init__(self) -> None:
         self.journal = Journal()
         self.document = Document()
-        self.facts: list[Fact] = []
+        self.events: list[Event] = []
 
-    def happen(self, *facts: Fact) -> Self:
-        """Let facts happen."""
-        for fact in facts:
-            self.facts.append(fact)
-            event = [(len(self.facts), AT, fact)]
-            fold(self.journal, event)
-            fold_document(self.document, event)
+    def happen(self, *events: Event) -> Self:
+        """Let events happen."""
+        for event in events:
+            self.events.append(event)
+            recorded = [(len(self.events), AT, event)]
+            fold(self.journal, recorded)
+            fold_document(self.document, recorded)
         return self
 
-    def decide(self, rule: Callable[..., list[Fact]], **arguments: Any) -> list[Fact]:
+    def decide(self, rule: Callable[..., list[Event]], **arguments: Any) -> list[Event]:
         """Return what a rule decides; deciding must not change the journal."""
         before = pack(self.journal)
-        facts = rule(self.journal, **arguments)
+        events = rule(self.journal, **arguments)
         assert pack(self.journal) == before
-        return facts
+        return events
 
-    def do(self, rule: Callable[..., list[Fact]], **arguments: Any) -> Self:
+    def do(self, rule: Callable[..., list[Event]], **arguments: Any) -> Self:
         """Give a command and let happen whatever it decides."""
         return self.happen(*self.decide(rule, **arguments))
 
-    def refusal(self, rule: Callable[..., list[Fact]], **arguments: Any) -> RefusedError:
+    def refusal(self, rule: Callable[..., list[Event]], **arguments: Any) -> RefusedError:
         """Return why a command is refused."""
         try:
             decided = self.decide(rule, **arguments)

@@ -13,7 +13,7 @@ from sprintlog.engine.iterations.events import (
 )
 from sprintlog.engine.iterations.metrics import Figures, figures
 from sprintlog.engine.iterations.tracker import TAKE, Tracker
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 
 COLUMNS = (
     "test_count",
@@ -67,20 +67,20 @@ def now(**known: Any) -> Figures:
 
 
 class Measured:
-    """A loop of which facts were folded one after another."""
+    """A loop of which events were folded one after another."""
 
     def __init__(self, baseline: Metrics | Row | None = None) -> None:
         self.tracker = Tracker()
-        self.facts: dict[int, Fact] = {}
+        self.events: dict[int, Event] = {}
         if baseline is not None:
             whole = baseline if isinstance(baseline, Metrics) else metrics(baseline)
             self.take(BaselineCaptured(whole))
 
-    def take(self, fact: Fact) -> int:
-        """Let a fact happen; return its version."""
-        version = len(self.facts) + 1
-        self.facts[version] = fact
-        TAKE[type(fact)](self.tracker, fact, version)
+    def take(self, event: Event) -> int:
+        """Let an event happen; return its version."""
+        version = len(self.events) + 1
+        self.events[version] = event
+        TAKE[type(event)](self.tracker, event, version)
         return version
 
     def measure(
@@ -120,10 +120,10 @@ class Measured:
     @property
     def rules(self) -> RulesSet:
         """Return the rules in force."""
-        return self.tracker.rules_at(len(self.facts))
+        return self.tracker.rules_at(len(self.events))
 
     def _judge(self) -> Judge:
-        return Judge(self.tracker, lambda version: (f"v{version}", self.facts[version]))
+        return Judge(self.tracker, lambda version: (f"v{version}", self.events[version]))
 
 
 def loop(baseline: Metrics | Row | None, rows: Sequence[Metrics | Row]) -> Measured:

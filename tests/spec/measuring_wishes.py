@@ -1,20 +1,20 @@
-"""Facts about iterations that are wished for by their types, and their commands."""
+"""Events about iterations that are wished for by their types, and their commands."""
 
 from typing import Any
 
 from sprintlog.engine.iterations import events as i
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.iterations import decisions, measurement
 
 from .conftest import Command, Data
 
-_GO: list[Fact] = [events.SprintStarted(), events.IterationStarted(1)]
+_GO: list[Event] = [events.SprintStarted(), events.IterationStarted(1)]
 _M = {"test_count": 9, "tests_passed": 7, "coverage_percentage": 72.5}
 _LIMITS = i.Thresholds(target=0.9, error_increase=0)
 _FILES: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
 
-MEASURING: list[tuple[list[Fact], str, Data, Command, Data]] = [
+MEASURING: list[tuple[list[Event], str, Data, Command, Data]] = [
     (
         _GO,
         "baseline-captured",

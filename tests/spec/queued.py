@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import RequestQueued
 from sprintlog.engine.sprint.queue.decisions import defer_request
 from sprintlog.engine.sprint.queue.requests import Asked, queue_requests
@@ -16,7 +16,7 @@ BUG = Asked("Crash", "high", "bug", request="r")
 
 
 def found(identity: str = "r", **keys: Any) -> RequestQueued:
-    """Return the fact that a request was queued."""
+    """Return the event that a request was queued."""
     given: Data = {
         "title": "Crash",
         "description": "It crashes",
@@ -46,9 +46,9 @@ def status(scenario: Scenario, identity: str = "r") -> str:
 
 
 def settled(command: Command) -> Command:
-    """Return a command that also decides what its facts bring back."""
+    """Return a command that also decides what its events bring back."""
 
-    def whole(sprint: Sprint, **arguments: Any) -> list[Fact]:
+    def whole(sprint: Sprint, **arguments: Any) -> list[Event]:
         return with_returns(sprint, command(sprint, **arguments), at=AT)
 
     return whole
@@ -56,6 +56,6 @@ def settled(command: Command) -> Command:
 
 def deferred(scenario: Scenario, until: str, asked: str | RequestQueued = "r") -> Scenario:
     """Put a request off, by its id or as it is queued."""
-    fact = found(asked) if isinstance(asked, str) else asked
-    scenario.given(fact)
-    return scenario.do(defer_request, request=fact.request, reasoning="Later", until=until)
+    event = found(asked) if isinstance(asked, str) else asked
+    scenario.given(event)
+    return scenario.do(defer_request, request=event.request, reasoning="Later", until=until)

@@ -1,4 +1,4 @@
-"""What of an edit becomes which facts, and what is left."""
+"""What of an edit becomes which events, and what is left."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.adoption import adopt_edit
 from sprintlog.engine.sprint.document.patch import diff
@@ -29,7 +29,7 @@ def worked(running: Any) -> Scenario:
     return scenario.do(leaves.start_phase)
 
 
-def edited(scenario: Scenario, edit: Edit, *, later: Edit | None = None) -> list[Fact]:
+def edited(scenario: Scenario, edit: Edit, *, later: Edit | None = None) -> list[Event]:
     """Return what adopting an edit of the document decides."""
     base = deepcopy(scenario.document)
     theirs = deepcopy(base)
@@ -47,7 +47,7 @@ def put(index: int, **fields: Any) -> Edit:
     return lambda document: document["phases"][index].update(fields)
 
 
-STATUSES: list[tuple[Edit, list[Fact]]] = [
+STATUSES: list[tuple[Edit, list[Event]]] = [
     (put(1, status="completed", summary="by hand"), [f.PhaseCompleted("b", "by hand")]),
     (put(2, status="completed"), [f.PhaseStarted("c"), f.PhaseCompleted("c")]),
     (put(2, status="in-progress"), [f.PhaseStarted("c")]),
@@ -63,11 +63,11 @@ STATUSES: list[tuple[Edit, list[Fact]]] = [
 ]
 
 
-@pytest.mark.parametrize(("edit", "facts"), STATUSES)
-def test_statuses_go_by_commands(worked: Scenario, edit: Edit, facts: list[Fact]) -> None:
+@pytest.mark.parametrize(("edit", "events"), STATUSES)
+def test_statuses_go_by_commands(worked: Scenario, edit: Edit, events: list[Event]) -> None:
     """A status is reached by the fewest commands that lead there."""
     *found, adopted = edited(worked, edit)
-    assert found == facts
+    assert found == events
     assert isinstance(adopted, EditAdopted)
     assert (adopted.edit, adopted.digest, adopted.left) == (6, "ab", ())
     assert len(adopted.adopted) == 1
@@ -80,7 +80,7 @@ def test_a_stop_comes_after_what_was_done(worked: Scenario) -> None:
         document["status"] = "paused"
         put(1, status="completed")(document)
 
-    assert [fact.type for fact in edited(worked, edit)] == [
+    assert [event.type for event in edited(worked, edit)] == [
         "phase-completed",
         "sprint-paused",
         "edit-adopted",
@@ -155,7 +155,7 @@ LEFT: list[tuple[Edit, str]] = [
 
 
 @pytest.mark.parametrize(("edit", "reason"), LEFT)
-def test_what_cannot_become_a_fact_is_said(
+def test_what_cannot_become_a_event_is_said(
     worked: Scenario, edit: Edit, reason: str
 ) -> None:
     """Derived fields, removed nodes and forbidden ways are left, each with its reason."""
@@ -210,7 +210,7 @@ def test_a_sprint_goes_on_although_a_leaf_stopped_it_again(worked: Scenario) -> 
         document["status"] = "in-progress"
         document["phases"][1].update(status="blocked", error="no key")
 
-    *facts, adopted = edited(worked, edit)
+    *events, adopted = edited(worked, edit)
     assert isinstance(adopted, EditAdopted)
     assert (adopted.adopted, adopted.left) == (("b/status", "status"), ())
-    assert worked.when(lambda sprint: [*facts, adopted]).go().status == "in-progress"
+    assert worked.when(lambda sprint: [*events, adopted]).go().status == "in-progress"

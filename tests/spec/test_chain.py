@@ -16,22 +16,22 @@ from sprintlog.engine.log.chain import (
     header,
     payload_digest,
 )
-from sprintlog.engine.log.envelope import Draft, Head, Recorded
+from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
 
 Change = dict[str, object]
 
 
-def chained(*appends: tuple[str, int]) -> list[Recorded]:
+def chained(*appends: tuple[str, int]) -> list[RecordedEvent]:
     """Return the events of some appends, given as stream and number of events."""
-    events: list[Recorded] = []
+    events: list[RecordedEvent] = []
     versions: dict[str, int] = {}
     for stream, count in appends:
-        draft = Draft(
+        new_event = NewEvent(
             type="note-added", payload=b'{"text":"x"}', at="2026-01-30T12:00:00Z", actor="a"
         )
         events += place(
             stream,
-            [draft] * count,
+            [new_event] * count,
             head=Head(events[-1].position, events[-1].hash) if events else START,
             version=versions.get(stream, 0),
             stamps=stamp(count, clock=lambda: 0, entropy=lambda size: b"\x5a" * size),
@@ -45,7 +45,7 @@ def chained(*appends: tuple[str, int]) -> list[Recorded]:
 EVENTS = chained(("a", 1), ("b", 3), ("a", 2))
 
 
-def changed(number: int, **changes: object) -> list[Recorded]:
+def changed(number: int, **changes: object) -> list[RecordedEvent]:
     """Return the sound events with one of them changed."""
     event = msgspec.structs.replace(EVENTS[number], **changes)
     return [*EVENTS[:number], event, *EVENTS[number + 1 :]]
@@ -103,7 +103,7 @@ def test_nothing_and_empty_text_differ() -> None:
 
 def test_header_covers_every_field_but_payload_and_hash() -> None:
     """The envelope holds nothing that neither header nor payload digest protects."""
-    names = Recorded.__struct_fields__
+    names = RecordedEvent.__struct_fields__
     assert names[:15] == HEADER_FIELDS
     assert names[15:] == ("salt", "payload", "payload_digest", "hash")
 
@@ -171,7 +171,7 @@ def test_append_cut_off_at_the_end_is_noticed() -> None:
     ]
 
 
-def rehashed(events: list[Recorded]) -> list[Recorded]:
+def rehashed(events: list[RecordedEvent]) -> list[RecordedEvent]:
     """Return the events with hashes that fit again, as a forger would make them."""
     previous, fitting = GENESIS, []
     for event in events:

@@ -33,7 +33,7 @@ def test_gives_the_same_state_back(busy: Scenario) -> None:
     again = unpack(pack(busy.sprint))
     assert msgspec.json.encode(again.document) == busy.bytes()
     assert (again.id, again.version) == (busy.sprint.id, busy.sprint.version)
-    assert again.record == busy.sprint.record
+    assert again.knowledge == busy.sprint.knowledge
     assert pack(again) == pack(busy.sprint)
     assert pack(again) == pack(busy.sprint)
 
@@ -41,9 +41,9 @@ def test_gives_the_same_state_back(busy: Scenario) -> None:
 @pytest.mark.parametrize("version", range(1, 8))
 def test_goes_on_from_any_version(busy: Scenario, version: int) -> None:
     """Folding on from a saved state gives what folding on without saving gives."""
-    events = [(v, at, fact) for v, at, fact in busy.events[:7]]
-    straight = Scenario().given(*(fact for _, _, fact in events))
-    saved = pack(Scenario().given(*(fact for _, _, fact in events[:version])).sprint)
+    events = [(v, at, event) for v, at, event in busy.events[:7]]
+    straight = Scenario().given(*(event for _, _, event in events))
+    saved = pack(Scenario().given(*(event for _, _, event in events[:version])).sprint)
     again = fold(unpack(saved), events[version:])
     assert msgspec.json.encode(again.document) == straight.bytes()
 

@@ -233,6 +233,6 @@ def test_ten_thousand_phases_can_be_recorded(tmp_path: Path) -> None:
     items = "".join(f"  - prompt: Item {n}, {'x' * 190}\n" for n in range(5_000))
     sprint = f"workflow: main\nsprint-id: s\nsteps:\n{items}"
     plan = compiled(tmp_path, sprint, main=MAIN, one=ONE).plan
-    [fact] = create_sprint(Sprint("s"), plan=plan)
+    [event] = create_sprint(Sprint("s"), plan=plan)
     assert len(tree(plan)) == 3 + 5_000 * 3
-    assert len(encode(fact)) < SprintCompiled.payload_bytes_max
+    assert len(encode(event)) < SprintCompiled.payload_bytes_max

@@ -59,8 +59,8 @@ def test_a_ralph_sprint_has_no_phases(tmp_path: Path) -> None:
         "hook-tasks": [],
         "ralph-exit": {"detected-at": None, "iteration": None, "final-summary": None},
     }
-    [fact] = create_sprint(Sprint("r"), plan=found)
-    assert "phases" not in fact.document  # type: ignore[attr-defined]
+    [event] = create_sprint(Sprint("r"), plan=found)
+    assert "phases" not in event.document  # type: ignore[attr-defined]
 
 
 def test_a_sprint_switches_hooks(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from .conftest import Data, Scenario, for_each, simple
 
 def made(plan: Data, **arguments: Any) -> Data:
     """Return the document that a new sprint `s` gets from a plan."""
-    facts = create_sprint(Sprint("s"), plan=plan, **arguments)
-    assert len(facts) == 1
-    assert isinstance(facts[0], SprintCompiled)
-    return facts[0].document
+    events = create_sprint(Sprint("s"), plan=plan, **arguments)
+    assert len(events) == 1
+    assert isinstance(events[0], SprintCompiled)
+    return events[0].document
 
 
 def test_fills_in_what_has_not_happened_yet() -> None:
@@ -74,14 +74,14 @@ def test_leaves_the_given_plan_as_it_is() -> None:
 
 
 def test_keeps_place_and_sources(given: Any) -> None:
-    """Where the file lives and what it was made from are part of the fact."""
+    """Where the file lives and what it was made from are part of the event."""
     place = Place("sprints/x/PROGRESS.yaml", "tree")
     sources = (Source("SPRINT.yaml", "0" * 64), Source("workflow.yaml"))
     scenario: Scenario = given().when(
         create_sprint, plan=simple("a"), place=place, sources=sources
     )
-    fact = SprintCompiled(made(simple("a")), place, sources)
-    assert scenario.then(fact).sprint.plan.place == place
+    event = SprintCompiled(made(simple("a")), place, sources)
+    assert scenario.then(event).sprint.plan.place == place
 
 
 def test_accepts_the_same_plan_twice(given: Any) -> None:
@@ -97,7 +97,7 @@ def test_refuses_another_plan_under_the_id(given: Any) -> None:
 
 
 def test_refuses_once_something_has_happened(given: Any) -> None:
-    """The same plan is no repetition once other facts followed."""
+    """The same plan is no repetition once other events followed."""
     scenario: Scenario = given(simple("a"), NoteAdded("hello"))
     scenario.when(create_sprint, plan=simple("a")).then_refused(containing="already")
 

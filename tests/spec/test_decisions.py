@@ -1,4 +1,4 @@
-"""Which facts are decisions, on what evidence, and what followed."""
+"""Which events are decisions, on what evidence, and what followed."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from sprintlog.engine.iterations.events import (
     Metrics,
     RecommendationGiven,
 )
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import IN_FORCE, Fact
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import IN_FORCE, Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.rollback import (
     path,
@@ -26,35 +26,37 @@ from sprintlog.projections.past.decisions import KINDS, Decision, decisions
 AT = "2026-01-15T09:00:00Z"
 
 
-def recorded(version: int, type_: str, data: Any, actor: str = "runtime") -> Recorded:
+def recorded(version: int, type_: str, data: Any, actor: str = "runtime") -> RecordedEvent:
     """Return an event as a log gives it, of any type."""
     payload = msgspec.json.encode(data)
-    schema = CODEC.facts[type_].schema_version if type_ in CODEC.facts else 1
-    return Recorded(
+    schema = CODEC.events[type_].schema_version if type_ in CODEC.events else 1
+    return RecordedEvent(
         version, "sprint/s", version, "id", type_, schema, AT, AT, actor, "c", "c",
         None, None, 0, False, b"", payload, b"", b"",
     )  # fmt: skip
 
 
-def told(*facts: Fact) -> list[Decision]:
-    """Return the decisions among facts in a row."""
-    events = [recorded(n, fact.type, fact) for n, fact in enumerate(facts, start=1)]
-    rollbacks = [
-        (n, fact.to)
-        for n, fact in enumerate(facts, start=1)
-        if isinstance(fact, f.RolledBack)
+def told(*events: Event) -> list[Decision]:
+    """Return the decisions among events in a row."""
+    recorded_events = [
+        recorded(n, event.type, event) for n, event in enumerate(events, start=1)
     ]
-    return decisions(events, rollbacks, len(facts))
+    rollbacks = [
+        (n, event.to)
+        for n, event in enumerate(events, start=1)
+        if isinstance(event, f.RolledBack)
+    ]
+    return decisions(recorded_events, rollbacks, len(events))
 
 
-def test_every_decision_has_a_kind_and_is_a_fact() -> None:
-    """A decision is of a known kind, and names only fields that its fact has."""
+def test_every_decision_has_a_kind_and_is_a_event() -> None:
+    """A decision is of a known kind, and names only fields that its event has."""
     kinds = set()
-    for fact in CODEC.facts.values():
-        if (how := fact.as_decision) is not None:
+    for event in CODEC.events.values():
+        if (how := event.as_decision) is not None:
             kinds.add(how.kind)
             named = {*how.said, *how.evidence, how.judges} - {"reason", "", IN_FORCE}
-            assert named <= set(fact.__struct_fields__), fact.type
+            assert named <= set(event.__struct_fields__), event.type
     assert kinds == set(KINDS)
 
 
@@ -92,7 +94,7 @@ def test_a_gate_that_passed_ends_the_trouble() -> None:
         [f.PhaseSkipped("a")],
     ],
 )
-def test_what_was_overcome_is_no_evidence(overcome: list[Fact]) -> None:
+def test_what_was_overcome_is_no_evidence(overcome: list[Event]) -> None:
     """A failure that work or a person ended says nothing of a later decision."""
     failed = f.PhaseFailed("a/b", "boom", "network")
     back = told(f.SprintStarted(), failed, *overcome, f.RolledBack(1))[-1]
@@ -112,14 +114,14 @@ def test_what_a_person_went_on_from_is_no_evidence() -> None:
 def test_a_rollback_takes_troubles_back_and_brings_them_again() -> None:
     """What is wrong is what is wrong on the path."""
     failed = f.PhaseFailed("a", "boom", "logic")
-    facts: list[Fact] = [
+    events: list[Event] = [
         f.SprintStarted(),
         failed,
         f.RolledBack(1),
         f.PhaseBlocked("c", "x"),
     ]
-    assert told(*facts, f.SprintResumed("ana"))[-1].evidence.startswith("version 4")
-    assert told(*facts[:3], f.SprintResumed("ana"))[-1].evidence == ""
+    assert told(*events, f.SprintResumed("ana"))[-1].evidence.startswith("version 4")
+    assert told(*events[:3], f.SprintResumed("ana"))[-1].evidence == ""
     again = [f.SprintStarted(), failed, f.PhaseRetried("a"), f.RolledBack(2)]
     assert told(*again, f.SprintResumed("ana"))[-1].evidence.startswith("version 2")
 
@@ -127,7 +129,7 @@ def test_a_rollback_takes_troubles_back_and_brings_them_again() -> None:
 def test_a_rollback_stands_on_the_judgement_in_force() -> None:
     """Measured iterations, their alerts and the advice are what it was decided on."""
     good, bad = Metrics(10, 10), Metrics(9, 9)
-    facts: list[Fact] = [
+    events: list[Event] = [
         f.IterationStarted(1),
         IterationMeasured(1, good),
         f.IterationStarted(2),
@@ -135,7 +137,7 @@ def test_a_rollback_stands_on_the_judgement_in_force() -> None:
         RecommendationGiven(2, "rollback", "Rollback to iteration 1", 0.9, 1),
         f.RolledBack(2),
     ]
-    advice, back = told(*facts)
+    advice, back = told(*events)
     judged = (
         "iteration 2: regression, quality 1.00 with 55% measured; CRITICAL test_deletion: "
         "Test count decreased from 10 to 9; HIGH functionality_loss: "
@@ -146,20 +148,20 @@ def test_a_rollback_stands_on_the_judgement_in_force() -> None:
         f"{judged}; version 5: recommendation-given by runtime: "
         "rollback: Rollback to iteration 1"
     )
-    more = told(*facts, f.IterationStarted(3), f.RolledBack(1))[-1]
+    more = told(*events, f.IterationStarted(3), f.RolledBack(1))[-1]
     assert more.evidence == (
         "iteration 1: nothing before it, quality 1.00 with 55% measured"
     )
-    selected = told(*facts[:4], BestSelected(1, 2, is_verified=True))[-1]
+    selected = told(*events[:4], BestSelected(1, 2, is_verified=True))[-1]
     assert selected.evidence.startswith("iteration 1: nothing before it, quality 1.00")
-    undo = told(*facts, f.RolledBack(5, undoes=6))[-1]
+    undo = told(*events, f.RolledBack(5, undoes=6))[-1]
     assert undo.evidence == "version 6: rolled-back by runtime"
 
 
 def test_a_measurement_that_failed_is_evidence_until_there_is_one() -> None:
     """An advice to ask stands on why nothing was measured."""
     asked = RecommendationGiven(1, "escalate", "Escalate", 0.2)
-    failed: list[Fact] = [f.IterationStarted(1), MeasurementFailed(1, "no report"), asked]
+    failed: list[Event] = [f.IterationStarted(1), MeasurementFailed(1, "no report"), asked]
     why = "version 2: measurement-failed by runtime: no report"
     assert told(*failed)[0].evidence == f"confidence 0.2; {why}"
     assert told(*failed, f.RolledBack(1))[-1].evidence.startswith(why)
@@ -195,11 +197,11 @@ def test_a_review_is_told_from_a_pause() -> None:
 
 def test_rollbacks_say_what_they_took_and_brought_back() -> None:
     """A decision off the path says since when, a rollback which versions it is about."""
-    facts: list[Fact] = [f.SprintStarted(), f.PhaseSkipped("a"), f.RolledBack(1, "no")]
-    skip, back = told(*facts)
+    events: list[Event] = [f.SprintStarted(), f.PhaseSkipped("a"), f.RolledBack(1, "no")]
+    skip, back = told(*events)
     assert (skip.in_force, skip.followed) == (False, "no longer in force since version 3")
     assert (back.in_force, back.followed) == (True, "no longer in force: 2")
-    skip, back, undo = told(*facts, f.RolledBack(2, undoes=3))
+    skip, back, undo = told(*events, f.RolledBack(2, undoes=3))
     assert (skip.in_force, skip.followed) == (True, "")
     assert undo.followed == "no longer in force: 3; in force again: 2"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.lifecycle import complete_sprint
@@ -15,10 +15,10 @@ THREE = {"phases": [for_each("p", x=("a", "b", "c"), y=("a",)), for_each("q", z=
 AT = "2026-01-15T09:00:00Z"
 
 
-def facts(address: str, status: str) -> list[Fact]:
-    """Return the facts that bring a pending leaf to a status."""
+def events(address: str, status: str) -> list[Event]:
+    """Return the events that bring a pending leaf to a status."""
     started = f.PhaseStarted(address)
-    ways: dict[str, list[Fact]] = {
+    ways: dict[str, list[Event]] = {
         "pending": [],
         "in-progress": [started],
         "completed": [started, f.PhaseCompleted(address)],
@@ -56,7 +56,7 @@ def test_takes_the_first_status_that_applies(
     """Blocked, failed, finished, started, pending: the first that applies (section 7)."""
     scenario: Scenario = running(THREE)
     for sub, status in zip("abc", children.split(), strict=True):
-        scenario.given(*facts(f"p/x/{sub}", status))
+        scenario.given(*events(f"p/x/{sub}", status))
     assert scenario.node("p/x")["status"] == parent
     top = parent if parent in ("blocked", "failed", "pending") else "in-progress"
     assert scenario.node("p")["status"] == top
@@ -67,14 +67,14 @@ def test_carries_the_status_to_the_top(running: Any) -> None:
     """A top phase is completed once all its steps are."""
     scenario: Scenario = running(THREE)
     for address in ("p/x/a", "p/x/b", "p/x/c", "p/y/a"):
-        scenario.given(*facts(address, "completed"))
+        scenario.given(*events(address, "completed"))
     assert [p["status"] for p in scenario.document["phases"]] == ["completed", "pending"]
 
 
 def test_falls_back_when_a_leaf_reopens(running: Any) -> None:
     """A parent follows its children back as well, and forgets its end."""
     scenario: Scenario = running({"phases": [for_each("p", x=("a", "b"))]})
-    scenario.given(*facts("p/x/a", "completed"), *facts("p/x/b", "skipped"))
+    scenario.given(*events("p/x/a", "completed"), *events("p/x/b", "skipped"))
     assert {"completed-at", "elapsed"} < set(scenario.node("p"))
     scenario.do(leaves.reopen_phase, phase="p/x/b")
     assert [scenario.node(a)["status"] for a in ("p", "p/x")] == ["in-progress"] * 2
@@ -85,9 +85,9 @@ def test_has_the_times_of_its_children(running: Any) -> None:
     """A parent starts with its first leaf and ends with its last (R97, R104)."""
     scenario: Scenario = running(THREE, "2026-01-15T09:02:00Z", f.PhaseStarted("p/x/a"))
     scenario.given("2026-01-15T09:10:00Z", f.PhaseCompleted("p/x/a"))
-    scenario.given(*facts("p/x/b", "skipped"))
+    scenario.given(*events("p/x/b", "skipped"))
     assert "completed-at" not in scenario.node("p/x")
-    scenario.given("2026-01-15T09:15:00Z", *facts("p/x/c", "completed"))
+    scenario.given("2026-01-15T09:15:00Z", *events("p/x/c", "completed"))
     step, top = scenario.node("p/x"), scenario.node("p")
     assert step["started-at"] == top["started-at"] == "2026-01-15T09:02:00Z"
     assert (step["completed-at"], step["elapsed"]) == ("2026-01-15T09:15:00Z", "00:13:00")
@@ -97,7 +97,7 @@ def test_has_the_times_of_its_children(running: Any) -> None:
 def test_writes_times_before_the_children(running: Any) -> None:
     """Times stand before a step's sub-phases, as in the example (R146)."""
     scenario: Scenario = running({"phases": [for_each("p", x=("a",))]})
-    scenario.given(*facts("p/x/a", "completed"))
+    scenario.given(*events("p/x/a", "completed"))
     times = ["started-at", "completed-at", "elapsed"]
     assert list(scenario.node("p/x")) == ["id", "prompt", "status", *times, "phases"]
     assert list(scenario.node("p")) == ["id", "status", *times, "steps"]
@@ -107,7 +107,7 @@ def test_is_not_finished_before_its_gate(running: Any) -> None:
     """A phase with a gate is in progress until the gate passed (R50, P31)."""
     gated = {**for_each("p", x=("a",)), "gate": {"script": "make"}}
     scenario: Scenario = running({"phases": [gated, for_each("q", z=("a",))]})
-    scenario.given(*facts("p/x/a", "completed"))
+    scenario.given(*events("p/x/a", "completed"))
     assert scenario.node("p/x")["status"] == "completed"
     assert scenario.node("p")["status"] == "in-progress"
     assert scenario.document["stats"]["completed-phases"] == 0
@@ -118,7 +118,7 @@ def test_is_finished_with_its_gate_passed(running: Any) -> None:
     """With the gate passed the phase finishes like any other (R46)."""
     gated = {**for_each("p", x=("a",)), "gate": {}, "gate-tracking": {"status": "passed"}}
     scenario: Scenario = running({"phases": [gated, for_each("q", z=("a",))]})
-    scenario.given(*facts("p/x/a", "completed"))
+    scenario.given(*events("p/x/a", "completed"))
     assert scenario.node("p")["status"] == "completed"
     assert scenario.pointer == (1, 0, 0)
 
@@ -136,7 +136,7 @@ def test_completes_no_leaf_before_its_gate(running: Any, word: str) -> None:
 def test_holds_the_sprint_while_a_gate_is_open(running: Any) -> None:
     """A sprint whose last phase waits for its gate is not finished (P31)."""
     gated = {**for_each("p", x=("a",)), "gate": {"script": "make"}}
-    scenario: Scenario = running({"phases": [gated]}, *facts("p/x/a", "completed"))
+    scenario: Scenario = running({"phases": [gated]}, *events("p/x/a", "completed"))
     scenario.when(complete_sprint).then_refused(phase="p/x/a")
 
 
@@ -156,7 +156,7 @@ def test_completes_an_empty_phase_when_reached(running: Any) -> None:
         "pending",
         "pending",
     ]
-    scenario.given(*facts("a", "completed"))
+    scenario.given(*events("a", "completed"))
     assert scenario.document["stats"]["completed-phases"] == 4
     scenario.do(leaves.reopen_phase, phase="a")
     assert scenario.document["stats"]["completed-phases"] == 1

@@ -16,7 +16,7 @@ from sprintlog.projections.health.findings import (
     OK,
     PROBLEM,
     WARNING,
-    Facts,
+    Events,
     File,
 )
 from sprintlog.projections.refreshing import Refreshed
@@ -24,7 +24,7 @@ from sprintlog.projections.refreshing import Refreshed
 HEAD = Head(7, b"\1" * 32)
 LOCAL = JournalMode(True, "ext4 is a local file system")
 REMOTE = JournalMode(False, "nfs4 is not known as a local file system")
-FINE = Facts(
+FINE = Events(
     folder="/home/user/a b/.git/sprintlog",
     database="/home/user/a b/.git/sprintlog/log.db",
     place=IN_GIT,
@@ -139,10 +139,10 @@ def test_what_is_not_ok_says_what_to_do(
 
 def test_names_in_commands_are_quoted() -> None:
     """A command can be typed as it stands, blanks in names or not."""
-    facts = FINE._replace(drafts=["a b"], files=[File("c d", 0o644, 1000, 1)])
+    events = FINE._replace(drafts=["a b"], files=[File("c d", 0o644, 1000, 1)])
     commands = " ".join(
         command
-        for check in judge(facts)
+        for check in judge(events)
         for command in re.findall(r"`([^`]*)`", check.hint or "")
     )
     assert "rm 'a b'" in commands

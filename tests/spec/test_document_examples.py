@@ -74,8 +74,8 @@ def begun(scenario: Scenario, plan: Data) -> Scenario:
     """Return a sprint that started at nine."""
     scenario.sprint.id = plan["sprint-id"]
     scenario.at(at("09:00"))
-    facts = create_sprint(scenario.sprint, plan=plan)
-    return scenario.given(*facts).do(start_sprint)
+    events = create_sprint(scenario.sprint, plan=plan)
+    return scenario.given(*events).do(start_sprint)
 
 
 def work(scenario: Scenario, *turns: str) -> Scenario:

@@ -168,12 +168,12 @@ def test_notes_what_it_cannot_take() -> None:
     """An unknown id completes nothing and adds nothing; it is kept as a note."""
     scenario = begun()
     scenario.when(take_steps, completed=["no"], pending=[Wanted(None, "nor")])
-    assert [type(fact) for fact in scenario.decided or []] == [f.NoteAdded, f.NoteAdded]
+    assert [type(event) for event in scenario.decided or []] == [f.NoteAdded, f.NoteAdded]
     assert "'no' as completed" in str(scenario.decided)
     assert statuses(scenario.go()) == {}
 
 
 def test_what_others_observed_changes_what_is_there(given: Any) -> None:
-    """An observed fact about a step that is not there changes nothing."""
+    """An observed event about a step that is not there changes nothing."""
     scenario: Scenario = begun(None, r.DynamicStepUpdated("no", "completed", "x"))
     assert scenario.document["dynamic-steps"] == []

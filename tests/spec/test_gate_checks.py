@@ -145,7 +145,7 @@ def test_blocks_a_sprint_that_was_stopped(
     scenario.do(g.check_gate, phase="p", run="r", result=GateResult(1))
     assert (scenario.status, scenario.node("p")["status"]) == ("blocked", "blocked")
     assert scenario.decided is not None
-    is_news = any(isinstance(fact, f.SprintBlocked) for fact in scenario.decided)
+    is_news = any(isinstance(event, f.SprintBlocked) for event in scenario.decided)
     assert is_news == (status != "blocked")
 
 

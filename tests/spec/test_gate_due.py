@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.gates import checks as g
 from sprintlog.engine.sprint.gates.gate import GateResult
@@ -18,12 +18,12 @@ from .gated import BY, EACH, LEAF, NEXT, at_its_gate, check, record, start, trac
 def test_waits_for_the_work(running: Any, status: str) -> None:
     """A for-each phase is checked when every leaf of it is finished."""
     scenario: Scenario = running({"phases": [EACH]})
-    facts: dict[str, list[Fact]] = {
+    events: dict[str, list[Event]] = {
         "in-progress": [f.PhaseStarted("p/x/i")],
         "failed": [f.PhaseStarted("p/x/i"), f.PhaseFailed("p/x/i", "x", "network")],
         "blocked": [f.PhaseBlocked("p/x/i", "x")],
     }
-    scenario.given(*facts.get(status, []))
+    scenario.given(*events.get(status, []))
     start(scenario).then_refused(containing=f"p/x/i is {status}", phase="p")
 
 
@@ -31,11 +31,11 @@ def test_waits_for_the_work(running: Any, status: str) -> None:
 def test_checks_a_leaf_at_work(running: Any, status: str) -> None:
     """A leaf is checked while it is in progress, before it completes (section 6)."""
     scenario: Scenario = running({"phases": [LEAF]})
-    facts: dict[str, list[Fact]] = {
+    events: dict[str, list[Event]] = {
         "failed": [f.PhaseStarted("p"), f.PhaseFailed("p", "x", "network")],
         "skipped": [f.PhaseSkipped("p")],
     }
-    scenario.given(*facts.get(status, []))
+    scenario.given(*events.get(status, []))
     scenario.when(g.start_gate, run="r", is_alive=bool, phase="p", **BY)
     scenario.then_refused(containing=f"p is {status}", state=status)
 

@@ -46,7 +46,7 @@ def test_takes_no_result_beside_a_run(running: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "fact",
+    "event",
     [
         f.GateStarted("p", -3, "r", 1, "", "", 0),
         f.GateChecked("p", -3, 1),
@@ -55,9 +55,9 @@ def test_takes_no_result_beside_a_run(running: Any) -> None:
         f.GateBlocked("nowhere", "x"),
     ],
 )
-def test_takes_whatever_was_observed(running: Any, fact: Any) -> None:
+def test_takes_whatever_was_observed(running: Any, event: Any) -> None:
     """What another tool says of gates breaks nothing, and counts are never below 0."""
-    scenario: Scenario = at_its_gate(running).given(fact)
+    scenario: Scenario = at_its_gate(running).given(event)
     assert scenario.node("p").get("gate-tracking", {}).get("attempts", 0) >= 0
     assert scenario.node("q") == NEXT | {"status": "pending"}
     assert check(scenario, 0).go().pointer == (1, None, None)

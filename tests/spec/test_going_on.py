@@ -20,7 +20,7 @@ STOPS = [
 ]
 
 
-@pytest.mark.parametrize("stop", STOPS, ids=lambda fact: str(fact.type))
+@pytest.mark.parametrize("stop", STOPS, ids=lambda event: str(event.type))
 def test_work_that_ends_in_a_stop_is_kept(running: Any, stop: Any) -> None:
     """Nobody's pause loses the work: it is done, and is not handed out again."""
     scenario: Scenario = running(simple("a", "b")).do(start_phase).given(stop)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import end_run, start_run
@@ -27,7 +27,7 @@ from sprintlog.engine.sprint.state.words import HOOK_TASK_STATUSES
 from .conftest import Scenario, simple
 from .goals import DOCS, LEARNING, begun, goal, idle
 
-SAY: dict[str, Callable[..., list[Fact]]] = {
+SAY: dict[str, Callable[..., list[Event]]] = {
     "spawned": spawn_hook,
     "running": run_hook,
     "completed": complete_hook,

@@ -78,7 +78,7 @@ def test_never_gives_a_number_twice(running: Any) -> None:
     scenario.do(inject_phases, **wish).do(roll_back, to=2, is_inside_append=False)
     assert ids(scenario) == ["a"]
     assert ids(scenario.do(inject_phases, **wish)) == ["a", "fix-1"]
-    assert unpack(pack(scenario.sprint)).record.allotted == {"fix": 2}
+    assert unpack(pack(scenario.sprint)).knowledge.allotted == {"fix": 2}
 
 
 def test_passes_over_ids_of_others(running: Any) -> None:

@@ -101,7 +101,7 @@ def test_stands_beside_what_is_current(
 
 
 def test_stores_the_resolved_place(running: Any) -> None:
-    """The fact holds what was wished for and where exactly that is, by ids."""
+    """The event holds what was wished for and where exactly that is, by ids."""
     scenario = worked(running(PLAN), start_phase, complete_phase)
     scenario.when(inject_phases, nodes=[node()], position=at("after-current"))
     stored = {"id": "n", "status": "pending", "prompt": "Do n"}

@@ -83,7 +83,7 @@ def test_ends_the_iteration_under_way(running: Any) -> None:
 
 
 def test_ends_what_was_left_open(running: Any) -> None:
-    """The start of the next iteration ends the one before without a fact of its own."""
+    """The start of the next iteration ends the one before without an event of its own."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.IterationStarted(2))
     scenario.when(end_iteration, number=1).then_refused(
         containing="2 is under way", allowed=[2]
@@ -153,25 +153,25 @@ def test_ends_where_the_next_one_starts(running: Any) -> None:
     """An iteration ends before the next one; iteration 0 is what came before the first."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.PhaseStarted("a"))
     scenario.given(f.IterationStarted(3), f.NoteAdded("x"))
-    record = scenario.sprint.record
-    ends = {n: iteration_end(record, n, version=6) for n in (0, 1, 3)}
+    knowledge = scenario.sprint.knowledge
+    ends = {n: iteration_end(knowledge, n, version=6) for n in (0, 1, 3)}
     assert ends == {0: 2, 1: 4, 3: 6}
-    assert iteration_end(record, 1, version=3) == 3
+    assert iteration_end(knowledge, 1, version=3) == 3
 
 
 def test_ends_where_a_rollback_happens(running: Any) -> None:
     """A rollback ends the iteration that it takes back, also after its undo."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.PhaseStarted("a"))
     scenario.do(roll_back, to=2, is_inside_append=False).do(undo_rollback)
-    assert iteration_end(scenario.sprint.record, 1, version=6) == 4
-    assert iteration_end(scenario.sprint.record, 1, version=3) == 3
+    assert iteration_end(scenario.sprint.knowledge, 1, version=6) == 4
+    assert iteration_end(scenario.sprint.knowledge, 1, version=3) == 3
 
 
 @pytest.mark.parametrize("number", [-1, 2, 9])
 def test_knows_only_iterations_started(running: Any, number: int) -> None:
     """An iteration that was never started is not found, nor one of the future."""
-    record = running(
+    knowledge = running(
         simple("a"), f.IterationStarted(1), f.IterationStarted(2)
-    ).sprint.record
+    ).sprint.knowledge
     with pytest.raises(NotFoundError, match="was never started; started: 1"):
-        iteration_end(record, number, version=3)
+        iteration_end(knowledge, number, version=3)

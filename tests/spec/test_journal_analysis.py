@@ -162,13 +162,13 @@ def test_counts_what_was_handed_over() -> None:
     diary = filled()
     ids = ["learning-0001", "learning-0005", "learning-0009"]
     diary.do(hand_over, learning_ids=ids, prd_id="A b", iteration=2)
-    fact: Any = diary.facts[-1]
-    assert (fact.learning_id, fact.prd_id, fact.entry_id) == (
+    event: Any = diary.events[-1]
+    assert (event.learning_id, event.prd_id, event.entry_id) == (
         "learning-0001",
         "A b",
         "a-b-2",
     )
-    assert diary.facts[-2].type == "pattern-discovered"
+    assert diary.events[-2].type == "pattern-discovered"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`append` calls the command behind a fact of the journal, so the same rules hold."""
+"""`append` calls the command behind an event of the journal, so the same rules hold."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal import rules
-from sprintlog.engine.journal.wishes import fulfil, to_fact
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.journal.wishes import fulfil, to_event
+from sprintlog.engine.log.event import Event
 
 from .journaled import AT, Diary, entry, learned, pattern
 
@@ -37,37 +37,37 @@ CASES: list[tuple[str, Any, Any, dict[str, Any]]] = [
 def test_decides_what_the_command_decides(
     tag: str, data: Any, rule: Any, arguments: dict[str, Any]
 ) -> None:
-    """A fact wished for by its type gives the facts of its command."""
+    """An event wished for by its type gives the events of its command."""
     diary = Diary().happen(*HISTORY)
     expected = diary.decide(rule, **arguments)
     assert expected
-    assert fulfil(diary.journal, to_fact(tag, data), AT) == expected
+    assert fulfil(diary.journal, to_event(tag, data), AT) == expected
 
 
 def test_opens_the_journal() -> None:
-    """A journal is opened by its fact's type, now or when the fact says."""
+    """A journal is opened by its event's type, now or when the event says."""
     for created_at in ("", "2026-01-01T00:00:00Z"):
         data = {
             "project_name": "shop",
             **({"created_at": created_at} if created_at else {}),
         }
-        fact = to_fact("journal-opened", data)
-        decided = fulfil(Diary().journal, fact, AT)
+        event = to_event("journal-opened", data)
+        decided = fulfil(Diary().journal, event, AT)
         assert decided == [f.JournalOpened(created_at or AT, "shop")]
 
 
 def test_opens_by_the_first_schema_alone() -> None:
     """A later version of the schema comes with a file that has it, not by a wish."""
-    fact = to_fact("journal-opened", {"version": "1.7"})
+    event = to_event("journal-opened", {"version": "1.7"})
     with pytest.raises(RefusedError, match="the rest follows"):
-        fulfil(Diary().journal, fact, AT)
+        fulfil(Diary().journal, event, AT)
 
 
-def test_covers_every_fact() -> None:
-    """Every fact of the journal is tried here, or is only ever caused by a command."""
+def test_covers_every_event() -> None:
+    """Every event of the journal is tried here, or is only ever caused by a command."""
     tried = {case[0] for case in CASES} | {"journal-opened"}
     assert tried | {"journal-raised", "journal-moved", "journal-corrected"} == {
-        fact.type for fact in f.JOURNAL_FACTS
+        event.type for event in f.JOURNAL_EVENTS
     }
     with pytest.raises(RefusedError, match="import journal"):
         fulfil(Diary().journal, f.JournalRaised("1.1"), AT)
@@ -95,11 +95,11 @@ def test_covers_every_fact() -> None:
 def test_refuses_data_naming_the_field(tag: str, data: Any, field: str) -> None:
     """Data that is missing, unknown or of the wrong type is refused by its path."""
     with pytest.raises(RefusedError) as refused:
-        to_fact(tag, data)
+        to_event(tag, data)
     assert refused.value.fields["field"] == field
 
 
-def test_no_fact_is_ever_voided() -> None:
+def test_no_event_is_ever_voided() -> None:
     """What was learned stays learned, whatever sprint is rolled back."""
-    kinds: list[type[Fact]] = list(f.JOURNAL_FACTS)
-    assert {fact.kind.value for fact in kinds} == {"knowledge"}
+    kinds: list[type[Event]] = list(f.JOURNAL_EVENTS)
+    assert {event.kind.value for event in kinds} == {"knowledge"}

@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
     measure_iteration,
 )
 from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
+from sprintlog.engine.sprint.wishes import fulfil, observe, to_event
 
 from .conftest import Scenario, simple
 
@@ -41,7 +41,7 @@ def loop(running: Any) -> Scenario:
 
 def previous(scenario: Scenario) -> int | None:
     """Return what the iteration measured last was built on."""
-    last = scenario.sprint.record.tracker.last
+    last = scenario.sprint.knowledge.tracker.last
     assert last is not None
     return last.previous
 
@@ -136,7 +136,12 @@ def test_goes_on_from_where_a_rollback_led(loop: Scenario) -> None:
     assert (current_iteration(loop.sprint), last_measured_of(loop)) == (1, 1)
     loop.do(start_iteration).do(measure_iteration, metrics=M)
     assert (previous(loop), last_measured_of(loop)) == (1, 4)
-    assert [entry.number for entry in loop.sprint.record.tracker.measured] == [1, 2, 3, 4]
+    assert [entry.number for entry in loop.sprint.knowledge.tracker.measured] == [
+        1,
+        2,
+        3,
+        4,
+    ]
     loop.do(undo_rollback)
     assert last_measured_of(loop) == 3
     loop.do(start_iteration).do(measure_iteration, metrics=M)
@@ -163,7 +168,7 @@ def test_keeps_measurements_through_a_rollback(loop: Scenario) -> None:
     """What was measured stays known, and stays the best."""
     loop.do(start_iteration).do(measure_iteration, metrics=MORE)
     loop.do(roll_back, to=2, is_inside_append=False)
-    tracker = loop.sprint.record.tracker
+    tracker = loop.sprint.knowledge.tracker
     assert tracker.best is not None
     assert tracker.best.number == 2
     assert last_measured_of(loop) is None
@@ -199,12 +204,12 @@ def test_sets_rules_once(loop: Scenario) -> None:
     bad = i.RulesSet(weights=i.Weights(validation=0.9))
     loop.when(set_rules, rules=bad).then_refused(field="weights")
     loop.do(roll_back, to=2, is_inside_append=False)
-    assert loop.sprint.record.tracker.rules_at(loop.sprint.version) == rules
+    assert loop.sprint.knowledge.tracker.rules_at(loop.sprint.version) == rules
 
 
 def last_measured_of(scenario: Scenario) -> int | None:
     """Return the iteration measured last on the path."""
-    return last_measured(scenario.sprint.record, scenario.sprint.version)
+    return last_measured(scenario.sprint.knowledge, scenario.sprint.version)
 
 
 @pytest.mark.parametrize(
@@ -219,26 +224,26 @@ def last_measured_of(scenario: Scenario) -> int | None:
 )
 def test_refuses_answers_as_wishes(loop: Scenario, tag: str, data: dict[str, Any]) -> None:
     """What is advised or selected follows from what was measured: nobody wishes for it."""
-    fact = to_fact(tag, data)
-    loop.when(fulfil, fact=fact, at="", is_inside_append=False)
+    event = to_event(tag, data)
+    loop.when(fulfil, event=event, at="", is_inside_append=False)
     loop.then_refused(containing=f"{tag} cannot be wished for", wish=tag)
 
 
 def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
     """What another tool measured was built on what was measured last."""
     seen: dict[str, Any] = {"at": "", "is_inside_append": False}
-    loop.when(observe, fact=i.IterationMeasured(7, STORED), **seen)
+    loop.when(observe, event=i.IterationMeasured(7, STORED), **seen)
     loop.then(i.IterationMeasured(7, STORED, 1))
-    loop.do(start_iteration).when(observe, fact=i.IterationMeasured(0, STORED), **seen)
+    loop.do(start_iteration).when(observe, event=i.IterationMeasured(0, STORED), **seen)
     loop.then(i.IterationMeasured(2, STORED, 7))
-    loop.when(observe, fact=i.IterationMeasured(2, STORED), **seen)
+    loop.when(observe, event=i.IterationMeasured(2, STORED), **seen)
     loop.then(i.IterationMeasured(2, STORED))
-    assert [entry.number for entry in loop.sprint.record.tracker.measured] == [1, 7, 2]
+    assert [entry.number for entry in loop.sprint.knowledge.tracker.measured] == [1, 7, 2]
 
 
 def test_takes_no_previous_from_outside() -> None:
     """What an iteration was built on follows from the log."""
     data = {"number": 2, "metrics": M, "previous": 1}
     with pytest.raises(RefusedError, match=r"data\.previous: follows from the log"):
-        to_fact("iteration-measured", data)
-    assert to_fact("iteration-measured", {"metrics": M}) == i.IterationMeasured(0, STORED)
+        to_event("iteration-measured", data)
+    assert to_event("iteration-measured", {"metrics": M}) == i.IterationMeasured(0, STORED)

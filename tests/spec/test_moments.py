@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.moments import check_moment
 
@@ -20,7 +20,7 @@ def working(running: Any) -> Scenario:
 
 
 @pytest.mark.parametrize(
-    ("fact", "at", "what"),
+    ("event", "at", "what"),
     [
         (f.PhaseCompleted("a"), "2026-01-15T09:09:59Z", "phase a began"),
         (f.PhaseFailed("a", "x"), "2026-01-15T09:00:00Z", "phase a began"),
@@ -28,15 +28,15 @@ def working(running: Any) -> Scenario:
         (f.SprintCompleted(), "2025-01-15T09:00:00Z", "sprint s began"),
     ],
 )
-def test_refuses_what_was_before(running: Any, fact: Fact, at: str, what: str) -> None:
+def test_refuses_what_was_before(running: Any, event: Event, at: str, what: str) -> None:
     """No sprint ends before it began, and nothing happens to a leaf before that began."""
     with pytest.raises(RefusedError, match=what) as refused:
-        check_moment(working(running).sprint, [fact], at)
+        check_moment(working(running).sprint, [event], at)
     assert refused.value.fields["field"] == "at"
 
 
 @pytest.mark.parametrize(
-    ("fact", "at"),
+    ("event", "at"),
     [
         (f.PhaseCompleted("a"), STARTED),
         (f.PhaseStarted("a"), BEGAN),
@@ -45,9 +45,9 @@ def test_refuses_what_was_before(running: Any, fact: Fact, at: str, what: str) -
         (f.NoteAdded("x"), "2025-01-15T09:00:00Z"),
     ],
 )
-def test_takes_what_fits(running: Any, fact: Fact, at: str) -> None:
+def test_takes_what_fits(running: Any, event: Event, at: str) -> None:
     """The same moment fits; knowledge, and what begins anew, is bound by nothing more."""
-    check_moment(working(running).sprint, [fact], at)
+    check_moment(working(running).sprint, [event], at)
 
 
 def test_takes_what_nobody_can_compare(running: Any) -> None:

@@ -113,7 +113,7 @@ def test_an_interrupted_loop_goes_on(running: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fact", "because", "why", "hint"),
+    ("event", "because", "why", "hint"),
     [
         (f.SprintPaused(), "paused", "the sprint is paused", "sprint resume"),
         (f.SprintPaused("lunch"), "paused", "the sprint is paused: lunch", "sprint resume"),
@@ -126,10 +126,10 @@ def test_an_interrupted_loop_goes_on(running: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_person_is_asked_for(
-    running: Any, fact: Any, because: str, why: str, hint: str
+    running: Any, event: Any, because: str, why: str, hint: str
 ) -> None:
     """Where only a person leads on the answer is stop, with the reason and the way."""
-    told = answer(running(simple("a", "b"), fact))
+    told = answer(running(simple("a", "b"), event))
     assert (told["do"], told["because"], told["why"]) == ("stop", because, why)
     assert hint in told["hint"]
 

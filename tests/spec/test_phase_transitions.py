@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.notes import add_note
@@ -14,7 +14,7 @@ from .conftest import Command, Data, Scenario, for_each, simple
 
 AT = "2026-01-15T09:00:00Z"
 
-HISTORIES: dict[str, tuple[Fact, ...]] = {
+HISTORIES: dict[str, tuple[Event, ...]] = {
     "pending": (),
     "in-progress": (f.PhaseStarted("a"),),
     "completed": (f.PhaseStarted("a"), f.PhaseCompleted("a")),
@@ -24,7 +24,7 @@ HISTORIES: dict[str, tuple[Fact, ...]] = {
 }
 """How a leaf gets into each status while the sprint stays in progress."""
 
-COMMANDS: dict[str, tuple[Command, Data, type[Fact]]] = {
+COMMANDS: dict[str, tuple[Command, Data, type[Event]]] = {
     "start": (leaves.start_phase, {"model": "opus"}, f.PhaseStarted),
     "complete": (leaves.complete_phase, {"summary": "good"}, f.PhaseCompleted),
     "fail": (leaves.fail_phase, {"at": AT, "error": "no"}, f.PhaseFailed),
@@ -67,11 +67,11 @@ def reached(running: Any, status: str) -> Scenario:
 
 @pytest.mark.parametrize(("status", "wish"), ALLOWED)
 def test_leads_to_the_status_after(running: Any, status: str, wish: str) -> None:
-    """Where the table has a line the fact is recorded and the leaf's status follows."""
-    command, arguments, fact = COMMANDS[wish]
+    """Where the table has a line the event is recorded and the leaf's status follows."""
+    command, arguments, event = COMMANDS[wish]
     scenario = reached(running, status).do(command, phase="a", **arguments)
     decided = [type(x) for x in scenario.decided or ()]
-    assert decided == [fact, f.SprintBlocked] if wish in BLOCKS_SPRINT else [fact]
+    assert decided == [event, f.SprintBlocked] if wish in BLOCKS_SPRINT else [event]
     assert scenario.node("a")["status"] == ALLOWED[status, wish]
 
 
@@ -121,7 +121,7 @@ def test_refuses_the_wish_with_other_content(running: Any, status: str, wish: st
 )
 @pytest.mark.parametrize(("before", "wish"), ALLOWED)
 def test_needs_the_sprint_in_progress(
-    given: Any, history: Fact | None, status: str, way: str, before: str, wish: str
+    given: Any, history: Event | None, status: str, way: str, before: str, wish: str
 ) -> None:
     """A leaf's status changes only in a sprint in progress; the way there is named.
 
@@ -195,7 +195,7 @@ def test_refuses_words_outside_the_lists(running: Any) -> None:
     )
 
 
-def test_keeps_what_each_fact_says(running: Any) -> None:
+def test_keeps_what_each_event_says(running: Any) -> None:
     """Times, elapsed, summary, model and error stand on the leaf (R96-R100)."""
     scenario: Scenario = running(simple("a"), "2026-01-15T09:00:00Z")
     scenario.do(leaves.start_phase, model="opus").at("2026-01-15T09:05:00Z")
@@ -219,8 +219,8 @@ def test_forgets_the_end_when_reopened(running: Any) -> None:
     assert set(scenario.node("a")) == {"id", "status", "prompt"}
 
 
-def test_ignores_facts_about_unknown_leaves(running: Any) -> None:
-    """A fact that was observed elsewhere may name what our plan lacks: it has happened."""
+def test_ignores_events_about_unknown_leaves(running: Any) -> None:
+    """An event that was observed elsewhere may name what our plan lacks: it has happened."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y",))]})
     before = scenario.document["phases"]
     scenario.given(f.PhaseCompleted("nope"), f.PhaseCompleted("p"), f.PhaseRetried("p/x"))

@@ -57,10 +57,10 @@ def test_skips_over_skipped_leaves(running: Any) -> None:
     assert scenario.pointer == (1, 0, 1)
 
 
-@pytest.mark.parametrize("fact", [f.PhaseFailed("a", "x"), f.PhaseBlocked("a", "x")])
-def test_stays_on_failed_and_blocked_leaves(running: Any, fact: Any) -> None:
+@pytest.mark.parametrize("event", [f.PhaseFailed("a", "x"), f.PhaseBlocked("a", "x")])
+def test_stays_on_failed_and_blocked_leaves(running: Any, event: Any) -> None:
     """What failed or is stuck is not finished."""
-    assert running(MIXED, f.PhaseStarted("a"), fact).pointer == (0, None, None)
+    assert running(MIXED, f.PhaseStarted("a"), event).pointer == (0, None, None)
 
 
 def test_goes_back_to_a_reopened_leaf(running: Any) -> None:
@@ -126,7 +126,7 @@ def test_lasts_never_less_than_nothing(running: Any) -> None:
 
 
 def test_takes_no_activity_from_notes(running: Any) -> None:
-    """Knowledge is no activity of the sprint: the Plan reads execution facts only."""
+    """Knowledge is no activity of the sprint: the plan reads execution events only."""
     scenario: Scenario = running(simple("a"), "2026-01-15T10:00:00Z", f.NoteAdded("x"))
     assert scenario.document["last-activity"] == "2026-01-15T09:00:00Z"
 

@@ -45,9 +45,9 @@ def test_both_ends_are_that_of_the_goal() -> None:
     for until in ENDS:
         scenario = deferred(begun(), until, found(priority="medium"))
         assert next_action(scenario.sprint, now=AT).do == "iterate"
-        facts = scenario.when(settled(complete_goal)).decided or []
-        assert isinstance(facts[0], GoalCompleted)
-        assert facts[1:] == [RequestReturned("r", until)]
+        events = scenario.when(settled(complete_goal)).decided or []
+        assert isinstance(events[0], GoalCompleted)
+        assert events[1:] == [RequestReturned("r", until)]
         assert status(scenario.go()) == "pending"
 
 
@@ -58,10 +58,10 @@ def test_the_goal_is_not_reached_over_urgent_requests(until: str | None) -> None
     if until is not None:
         scenario.do(d.defer_request, request="r", reasoning="So", until=until)
     assert next_action(scenario.sprint, now=AT).do == "iterate"
-    facts = scenario.when(settled(complete_goal)).decided or []
+    events = scenario.when(settled(complete_goal)).decided or []
     reason = "without a decision: r"
-    assert facts[:2] == [IterationEnded(1), GoalClaimed(1, reason, requests=("r",))]
-    assert facts[2:] == ([RequestReturned("r", until)] if until else [])
+    assert events[:2] == [IterationEnded(1), GoalClaimed(1, reason, requests=("r",))]
+    assert events[2:] == ([RequestReturned("r", until)] if until else [])
     scenario.go()
     action = next_action(scenario.sprint, now=AT)
     assert (action.do, action.because) == ("stop", "person")
@@ -89,6 +89,6 @@ def test_rules_put_off_towards_the_goal() -> None:
     """The rest is deferred to the end of the phase, here without a phase."""
     scenario = queue(begun(), Asked("x", "medium", "test", request="r"))
     (ruling,) = decide_by_rules(scenario.sprint, rules=DEFAULT_RULES, at=AT)
-    (fact,) = ruling.facts
-    assert isinstance(fact, RequestDecided)
-    assert (fact.deferred_until, fact.phase) == ("end-of-phase", None)
+    (event,) = ruling.events
+    assert isinstance(event, RequestDecided)
+    assert (event.deferred_until, event.phase) == ("end-of-phase", None)

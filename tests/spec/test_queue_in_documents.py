@@ -133,12 +133,12 @@ def test_document_that_leaves_the_queue_leaves_decisions(running: Any) -> None:
     document = scenario.document
     document["goal"] = "g"
     scenario.do(import_document, document=document, source="x")
-    (_, _, fact) = scenario.events[-1]
-    assert isinstance(fact, f.SprintImported)
-    assert "operator-queue" not in str(fact.patch)
+    (_, _, event) = scenario.events[-1]
+    assert isinstance(event, f.SprintImported)
+    assert "operator-queue" not in str(event.patch)
     assert scenario.document == document
     assert status(scenario, "q") == "deferred"
-    assert scenario.sprint.plan.decisions["q"].fact.phase == "a"
+    assert scenario.sprint.plan.decisions["q"].event.phase == "a"
     assert status(scenario.do(skip), "q") == "pending"
 
 
@@ -174,7 +174,7 @@ def test_document_that_drops_requests_drops_them(queues: Any) -> None:
 
 
 def test_document_that_ends_a_phase_stands_as_it_came(running: Any) -> None:
-    """What it makes due comes back with the first fact of our own, once."""
+    """What it makes due comes back with the first event of our own, once."""
     scenario = deferred(running(simple("a", "b", "c")), "end-of-phase")
     document = scenario.document
     document["phases"][0]["status"] = "completed"

@@ -177,6 +177,6 @@ def test_goes_on_with_a_request_of_another_sprint(running: Any) -> None:
     known |= {"created-at": AT, "discovered-in": "x > y", "description": "It crashes"}
     scenario: Scenario = running(simple("a"))
     for identity in ("r", "req-1"):
-        fact = found(identity, discovered_in="x > y", origin=origin)
-        scenario.when(take_over, entry=known, origin=origin, at=AT).then(fact)
+        event = found(identity, discovered_in="x > y", origin=origin)
+        scenario.when(take_over, entry=known, origin=origin, at=AT).then(event)
     assert entry(scenario)["taken-over-from"] == {"sprint": "before", "request": "r"}

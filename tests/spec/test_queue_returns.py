@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.stops import on_request
@@ -168,10 +168,10 @@ def test_next_sprint_is_not_an_end_of_this_one(running: Any) -> None:
 
 
 def test_changes_nothing_that_brings_back_nothing(running: Any) -> None:
-    """Without deferrals, and over rollbacks and imports, the facts are those decided."""
+    """Without deferrals, and over rollbacks and imports, the events are those decided."""
     scenario: Scenario = running(simple("a"))
-    facts: list[Fact] = [f.PhaseSkipped("a")]
-    assert with_returns(scenario.sprint, facts, at=AT) is facts
+    events: list[Event] = [f.PhaseSkipped("a")]
+    assert with_returns(scenario.sprint, events, at=AT) is events
     deferred(scenario, SPRINT)
     for other in (f.RolledBack(1), f.SprintImported("x", patch=[])):
         assert with_returns(scenario.sprint, [other], at=AT) == [other]

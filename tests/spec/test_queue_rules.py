@@ -21,11 +21,11 @@ def decide(scenario: Scenario, *rules: Rule) -> list[RequestDecided]:
 
     def command(sprint: Any) -> Any:
         rulings = decide_by_rules(sprint, rules=chosen, at=AT)
-        return [fact for ruling in rulings for fact in ruling.facts]
+        return [event for ruling in rulings for event in ruling.events]
 
-    facts = scenario.when(command).decided or []
+    events = scenario.when(command).decided or []
     scenario.go()
-    return [fact for fact in facts if isinstance(fact, RequestDecided)]
+    return [event for event in events if isinstance(event, RequestDecided)]
 
 
 @pytest.mark.parametrize("priority", PRIORITIES)
@@ -99,7 +99,7 @@ def test_leaves_what_is_decided(running: Any) -> None:
     """Only what is pending is decided; asked again the rules record nothing."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
     scenario.do(approve_request, request="r", reasoning="So")
-    assert [fact.request for fact in decide(scenario)] == ["q"]
+    assert [event.request for event in decide(scenario)] == ["q"]
     assert decide(scenario) == []
 
 
@@ -109,7 +109,7 @@ def test_leaves_pending_what_is_refused(running: Any) -> None:
     scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
     scenario.do(complete_sprint).given(found(), docs)
     rulings = decide_by_rules(scenario.sprint, rules=DEFAULT_RULES, at=AT)
-    assert [(r.request, r.decision, bool(r.facts)) for r in rulings] == [
+    assert [(r.request, r.decision, bool(r.events)) for r in rulings] == [
         ("r", "approve", False),
         ("q", "backlog", True),
     ]

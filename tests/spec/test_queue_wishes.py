@@ -1,4 +1,4 @@
-"""What `append` decides for the facts of the operator queue."""
+"""What `append` decides for the events of the operator queue."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import InjectionPosition, RequestDecided, RequestQueued
 from sprintlog.engine.sprint.queue import decisions, requests
-from sprintlog.engine.sprint.wishes import observe, to_fact
+from sprintlog.engine.sprint.wishes import observe, to_event
 
 from .conftest import Command, Data, Scenario, simple
 from .test_wishes import AT, wish
@@ -64,7 +64,7 @@ def test_takes_a_decision_back_as_the_command_does(given: Any) -> None:
 def test_decides_what_the_command_decides(
     given: Any, tag: str, data: Data, command: Command, arguments: Data
 ) -> None:
-    """A request or a decision wished for by its type gives the facts of its command."""
+    """A request or a decision wished for by its type gives the events of its command."""
     said = {name: value for name, value in arguments.items() if name != "ref"}
     scenario: Scenario = given(simple("a"), FOUND)
     expected = scenario.when(command, **said).decided
@@ -76,11 +76,11 @@ def test_takes_no_resolved_phase() -> None:
     """At whose end a request comes back follows from when it is deferred."""
     data = {"request": "r", "decision": "defer", "reasoning": "so", "phase": "a"}
     with pytest.raises(RefusedError, match="leave it out"):
-        to_fact("request-decided", data)
+        to_event("request-decided", data)
 
 
 def test_takes_no_workflow_without_its_phases(given: Any) -> None:
-    """A workflow is read by the command; a fact alone holds none of its phases."""
+    """A workflow is read by the command; an event alone holds none of its phases."""
     data = {**WHY, "decision": "approve", "injection": {**ASKED, "workflow": "w"}}
     scenario: Scenario = given(simple("a"), FOUND)
     wish(scenario, "request-decided", data).then_refused(field="workflow")
@@ -91,7 +91,7 @@ def test_observed_requests_obey_the_rules(given: Any) -> None:
 
     def command(sprint: Any) -> Any:
         data = {"title": "x", "priority": "urgent", "request_type": "bug"}
-        fact = to_fact("request-queued", data)
-        return observe(sprint, fact, AT, is_inside_append=False)
+        event = to_event("request-queued", data)
+        return observe(sprint, event, AT, is_inside_append=False)
 
     given(simple("a")).when(command).then_refused(containing="'urgent' is unknown")

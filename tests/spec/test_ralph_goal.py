@@ -206,7 +206,7 @@ def test_counts_what_agents_took() -> None:
     ran = f.AgentRan("", "completed", duration_ms=5, usage=usage, iteration=1)
     scenario = begun().do(record_run, ran=ran).do(record_run, ran=ran)
     scenario.given(f.RolledBack(2), f.AgentRan("", "failed"))
-    spent = scenario.sprint.record.spent
+    spent = scenario.sprint.knowledge.spent
     assert (spent.runs, spent.input_tokens, spent.cost_usd) == (3, 14, 0.5)
     assert (spent.duration_ms, spent.output_tokens) == (10, None)
 

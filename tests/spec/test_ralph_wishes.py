@@ -1,10 +1,10 @@
-"""`append` takes the facts of Ralph mode under the rules of their commands."""
+"""`append` takes the events of Ralph mode under the rules of their commands."""
 
 from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal import dynamic_steps, hook_tasks
@@ -19,7 +19,7 @@ ADDED = r.DynamicStepAdded("a", "x", 1)
 SPAWNED = r.HookTaskSpawned(1, "learning", "t")
 HOOK: Data = {"hook_id": "learning", "iteration": 1}
 
-CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
+CASES: list[tuple[list[Event], str, Data, Command, Data]] = [
     (
         [],
         "goal-set",
@@ -68,7 +68,7 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
         {**HOOK, "error": "x"},
     ),
 ]
-"""What happened, the fact wished for, and the command it stands for."""
+"""What happened, the event wished for, and the command it stands for."""
 
 CAUSED = {"reflection-started", "goal-claimed"}
 
@@ -77,22 +77,22 @@ CAUSED = {"reflection-started", "goal-claimed"}
     ("history", "tag", "data", "command", "arguments"), CASES, ids=[c[1] for c in CASES]
 )
 def test_decides_what_the_command_decides(
-    history: list[Fact], tag: str, data: Data, command: Command, arguments: Data
+    history: list[Event], tag: str, data: Data, command: Command, arguments: Data
 ) -> None:
-    """A fact wished for by its type gives the facts of its command (section 8)."""
+    """An event wished for by its type gives the events of its command (section 8)."""
     scenario = begun(goal(LEARNING), *history)
     expected = scenario.when(command, **arguments).decided
     assert expected
     wish(scenario, tag, data).then(*expected)
 
 
-def test_covers_every_fact_of_ralph_mode() -> None:
-    """Every fact type is tried here, or is only ever caused by another wish."""
-    assert {c[1] for c in CASES} | CAUSED == {fact.type for fact in r.RALPH_FACTS}
+def test_covers_every_event_of_ralph_mode() -> None:
+    """Every event type is tried here, or is only ever caused by another wish."""
+    assert {c[1] for c in CASES} | CAUSED == {event.type for event in r.RALPH_EVENTS}
 
 
 @pytest.mark.parametrize("tag", sorted(CAUSED))
-def test_refuses_facts_that_others_cause(tag: str) -> None:
+def test_refuses_events_that_others_cause(tag: str) -> None:
     """Reflection and early claims only follow from other wishes."""
     fields: dict[str, Any] = {"iteration": 1}
     fields |= {"idle": 3} if tag == "reflection-started" else {"reason": "x"}

@@ -239,8 +239,8 @@ def test_says_what_stays_the_same() -> None:
 
 
 def test_is_recorded_as_it_was_answered() -> None:
-    """The fact keeps action, target, confidence and every reason."""
-    fact = advice(loop(BASELINE_OF_REGRESSION, REGRESSION)).fact
-    assert (fact.number, fact.action, fact.target) == (3, "rollback", 2)
-    assert fact.confidence == 0.95
-    assert len(fact.because) == 3
+    """The event keeps action, target, confidence and every reason."""
+    event = advice(loop(BASELINE_OF_REGRESSION, REGRESSION)).event
+    assert (event.number, event.action, event.target) == (3, "rollback", 2)
+    assert event.confidence == 0.95
+    assert len(event.because) == 3

@@ -53,7 +53,7 @@ def worked(running: Any) -> Scenario:
 def test_follows_parents_to_the_root(
     rollbacks: list[tuple[int, int]], version: int, stretches: list[tuple[int, int]]
 ) -> None:
-    """The parent of a rollback is its target, of any other fact the one before it."""
+    """The parent of a rollback is its target, of any other event the one before it."""
     assert path(rollbacks, version) == stretches
     on_path = {v for first, last in stretches for v in range(first, last + 1)}
     assert {v for v in range(version + 3) if lies_on(stretches, v)} == on_path
@@ -67,7 +67,7 @@ def test_goes_back_to_the_earlier_state(worked: Scenario) -> None:
 
 
 def test_deletes_nothing(worked: Scenario) -> None:
-    """A rollback is one more fact; every version before it can still be read."""
+    """A rollback is one more event; every version before it can still be read."""
     before = fold_all(worked.events, until=6).document
     back(worked, 4)
     assert worked.sprint.version == 7
@@ -107,7 +107,7 @@ def test_undoes_to_what_was_before(worked: Scenario) -> None:
 
 
 def test_undoes_work_done_since_the_rollback(worked: Scenario) -> None:
-    """An undo goes to the fact before the rollback, whatever came after it."""
+    """An undo goes to the event before the rollback, whatever came after it."""
     before = worked.bytes()
     back(worked, 4).do(leaves.start_phase).do(leaves.complete_phase, summary="other way")
     assert worked.do(undo_rollback).bytes() == before
@@ -138,11 +138,11 @@ def test_redoes_by_rolling_back_again(worked: Scenario) -> None:
 
 
 def test_keeps_what_was_learned(worked: Scenario) -> None:
-    """The Record folds every fact, on the path or off it."""
+    """The knowledge folds every event, on the path or off it."""
     worked.do(start_iteration).do(add_note, text="learned").do(start_iteration)
     back(worked, 6)
-    assert worked.sprint.record.iterations == [(1, 7), (2, 9)]
-    assert worked.sprint.record.iteration_max == 2
+    assert worked.sprint.knowledge.iterations == [(1, 7), (2, 9)]
+    assert worked.sprint.knowledge.iteration_max == 2
     assert "current-iteration" not in worked.document["stats"]
 
 
@@ -153,7 +153,7 @@ def test_accepts_the_same_target_again(worked: Scenario) -> None:
 
 
 def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
-    """The facts of one append belong together (section 4)."""
+    """The events of one append belong together (section 4)."""
     worked.when(roll_back, to=4, is_inside_append=True).then_refused(
         containing="lies inside one append", field="to", wish="rollback"
     )
@@ -177,4 +177,4 @@ def test_takes_back_the_completion_too(worked: Scenario) -> None:
 
 def _before(scenario: Scenario, version: int) -> list[Any]:
     """Return the history up to a version, as `given` takes it."""
-    return [item for _, at, fact in scenario.events[:version] for item in (at, fact)]
+    return [item for _, at, event in scenario.events[:version] for item in (at, event)]

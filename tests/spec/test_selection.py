@@ -379,9 +379,9 @@ def test_degradation_follows_the_chain() -> None:
 
 
 def test_is_recorded_as_it_was_selected() -> None:
-    """The fact keeps both iterations with their scores, and whether it was verified."""
+    """The event keeps both iterations with their scores, and whether it was verified."""
     selection = selected(loop(BASELINE_OF_PEAK, PEAK))
     assert selection is not None
-    fact = selection.fact
-    assert (fact.number, fact.final, fact.is_verified) == (3, 5, True)
-    assert (fact.score, fact.final_score) == (0.88, 0.81)
+    event = selection.event
+    assert (event.number, event.final, event.is_verified) == (3, 5, True)
+    assert (event.score, event.final_score) == (0.88, 0.81)

@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.iterations.events import BestSelected
 from sprintlog.engine.iterations.tracker import Best
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
     BEFORE_RESTORE,
     OF_ITERATION,
@@ -45,13 +45,13 @@ from .conftest import Scenario, simple
 def taken(
     name: str, iteration: int, *, purpose: str = OF_ITERATION, worktree: str = ""
 ) -> SnapshotTaken:
-    """Return the fact of a snapshot whose id begins with a name."""
+    """Return the event of a snapshot whose id begins with a name."""
     whole = name.ljust(40, "0")
     return SnapshotTaken(whole, iteration, "t" * 40, 1, 1, purpose, worktree)
 
 
 def restored(name: str, before: str, **more: Any) -> RestoreStarted:
-    """Return the fact that a restore of a snapshot began."""
+    """Return the event that a restore of a snapshot began."""
     return RestoreStarted(name.ljust(40, "0"), before.ljust(40, "0"), **more)
 
 
@@ -74,7 +74,7 @@ def found(scenario: Scenario, number: int, *, worktree: str = "") -> str:
 
 
 def test_snapshot_belongs_to_the_iteration_under_way(given: Any, loop: Scenario) -> None:
-    """The number is the one the Plan is in; 0 before the first."""
+    """The number is the one the plan is in; 0 before the first."""
     assert current_iteration(given(simple("a")).sprint) == 0
     assert current_iteration(loop.sprint) == 2
 
@@ -142,7 +142,7 @@ def test_restore_records_what_stood_there_first(loop: Scenario) -> None:
     """A restore begins with the snapshot of what it is about to replace."""
     before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
     loop.when(start_restore, before=before, restore=restore).then(before, restore)
-    assert [r.fact for r in loop.sprint.record.restoring] == [restore]
+    assert [r.event for r in loop.sprint.knowledge.restoring] == [restore]
 
 
 def test_rollback_takes_its_files_along(loop: Scenario) -> None:
@@ -171,7 +171,7 @@ def test_end_of_a_restore_is_recorded_once(loop: Scenario) -> None:
     _rolled_back_with_files(loop)
     ended = FilesRestored(loop.sprint.version - 1, 1, 0)
     loop.when(end_restore, ended=ended, more=[NoteAdded("x")]).then_nothing()
-    assert loop.sprint.record.restoring == []
+    assert loop.sprint.knowledge.restoring == []
 
 
 def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
@@ -180,7 +180,7 @@ def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
     undo = undo_rollback(loop.sprint)
     found = files_with(loop.sprint, undo, worktree="")
     assert found is not None
-    assert (found.fact.rollback, found.fact.before[:4]) == (version, "cccc")
+    assert (found.event.rollback, found.event.before[:4]) == (version, "cccc")
     assert files_with(loop.sprint, undo, worktree="linked") is None
     assert files_with(loop.sprint, [RolledBack(2)], worktree="") is None
 
@@ -192,8 +192,8 @@ def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
     assert files_with(loop.sprint, undo_rollback(loop.sprint), worktree="") is None
 
 
-def _many(running: Any, *more: Fact) -> Scenario:
-    history: list[Fact] = [taken("base", 0)]
+def _many(running: Any, *more: Event) -> Scenario:
+    history: list[Event] = [taken("base", 0)]
     for number in range(1, 9):
         history += [IterationStarted(number), taken(f"i00{number}", number)]
     scenario: Scenario = running(simple("a"), *history, *more)
@@ -205,11 +205,11 @@ def test_newest_snapshots_stay(running: Any) -> None:
     gone = tuple(f"i00{n}".ljust(40, "0") for n in (1, 2, 5, 6))
     scenario = _many(running)
     # Two that something else points to: the best one, and what was selected.
-    scenario.sprint.record.tracker.best = Best(3, "9/10", ())
+    scenario.sprint.knowledge.tracker.best = Best(3, "9/10", ())
     scenario.given(BestSelected(4, 4, True))
     scenario.when(prune_snapshots, keep=2)
     scenario.then(SnapshotsPruned(gone))
-    assert [h.snapshot[:4] for h in scenario.sprint.record.snapshots] == [
+    assert [h.snapshot[:4] for h in scenario.sprint.knowledge.snapshots] == [
         "base", "i003", "i004", "i007", "i008",
     ]  # fmt: skip
 
@@ -217,22 +217,22 @@ def test_newest_snapshots_stay(running: Any) -> None:
 def test_target_of_a_rollback_stays(running: Any) -> None:
     """What a rollback went back to is never let go."""
     scenario = _many(running)
-    end = scenario.sprint.record.snapshots[4].version
+    end = scenario.sprint.knowledge.snapshots[4].version
     scenario.given(PhaseStarted("a"), RolledBack(end))
-    assert "i004" in {name[:4] for name in protected(scenario.sprint.record)}
+    assert "i004" in {name[:4] for name in protected(scenario.sprint.knowledge)}
 
 
 def test_what_an_undo_needs_stays(loop: Scenario) -> None:
     """What stood there before a restore, and what it brought back, is never let go."""
     _rolled_back_with_files(loop)
-    assert {"aaaa", "cccc"} <= {name[:4] for name in protected(loop.sprint.record)}
+    assert {"aaaa", "cccc"} <= {name[:4] for name in protected(loop.sprint.knowledge)}
 
 
 def test_fork_takes_over_no_restore(loop: Scenario) -> None:
     """A restore of another sprint is neither finished nor undone by its fork."""
     _rolled_back_with_files(loop)
     loop.given(restored("aaaa", "cccc"), ForkCreated("sprint/s", 9, "h"))
-    assert (loop.sprint.record.restoring, loop.sprint.record.restored) == ([], [])
+    assert (loop.sprint.knowledge.restoring, loop.sprint.knowledge.restored) == ([], [])
     assert found(loop, 1) == "aaaa"
 
 
@@ -240,10 +240,10 @@ def test_saved_state_knows_snapshots_and_restores(loop: Scenario) -> None:
     """A checkpoint keeps what is held, what is under way and what belongs to a rollback."""
     _rolled_back_with_files(loop)
     loop.given(restored("aaaa", "cccc", paths=("src",)))
-    assert unpack(pack(loop.sprint)).record == loop.sprint.record
+    assert unpack(pack(loop.sprint)).knowledge == loop.sprint.knowledge
 
 
-def test_nothing_to_let_go_is_no_fact(loop: Scenario) -> None:
+def test_nothing_to_let_go_is_no_event(loop: Scenario) -> None:
     """Where all may stay nothing is recorded; none at all is refused."""
     loop.when(prune_snapshots, keep=5).then_nothing()
     loop.when(prune_snapshots, keep=0).then_refused(field="keep")
@@ -255,10 +255,10 @@ def test_restore_that_was_given_up_is_none(loop: Scenario) -> None:
     loop.given(RolledBack(3), taken("eeee", 2, purpose=BEFORE_RESTORE), restore)
     at = loop.sprint.version
     ended = FilesRestored(at, 1, 0)
-    facts = give_restore_up(loop.sprint, ended=ended)
-    assert [type(fact) for fact in facts] == [RolledBack, FilesRestored]
+    events = give_restore_up(loop.sprint, ended=ended)
+    assert [type(event) for event in events] == [RolledBack, FilesRestored]
     loop.given(NoteAdded("later"))
     (last,) = give_restore_up(loop.sprint, ended=ended)
     loop.given(last)
-    assert (loop.sprint.record.restoring, loop.sprint.record.restored) == ([], [])
+    assert (loop.sprint.knowledge.restoring, loop.sprint.knowledge.restored) == ([], [])
     assert give_restore_up(loop.sprint, ended=ended) == []

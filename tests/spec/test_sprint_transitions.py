@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
     ActivitySeen,
     BreakpointReached,
@@ -26,7 +26,7 @@ from .conftest import Command, Data, Scenario, simple
 
 DONE = (PhaseStarted("a"), PhaseCompleted("a"), PhaseStarted("b"), PhaseCompleted("b"))
 
-HISTORIES: dict[str, tuple[Fact, ...]] = {
+HISTORIES: dict[str, tuple[Event, ...]] = {
     "not-started": (),
     "in-progress": (SprintStarted(), SprintPaused(), SprintResumed(), *DONE),
     "completed": (SprintStarted(), *DONE, SprintCompleted()),
@@ -36,9 +36,9 @@ HISTORIES: dict[str, tuple[Fact, ...]] = {
     "needs-human": (SprintStarted(), HumanNeeded("a", "help")),
     "interrupted": (SprintStarted(), SprintInterrupted()),
 }
-"""How each status is reached; the last fact about the sprint is never the wish tested."""
+"""How each status is reached; the last event about the sprint is never the wish tested."""
 
-COMMANDS: dict[str, tuple[Command, Data, type[Fact]]] = {
+COMMANDS: dict[str, tuple[Command, Data, type[Event]]] = {
     "start": (lifecycle.start_sprint, {}, SprintStarted),
     "pause": (lifecycle.pause_sprint, {"reason": "lunch"}, SprintPaused),
     "block": (lifecycle.block_sprint, {"reason": "no disk"}, SprintBlocked),
@@ -83,10 +83,10 @@ def reached(given: Any, status: str, wish: str) -> Scenario:
 
 @pytest.mark.parametrize(("status", "wish"), ALLOWED)
 def test_leads_to_the_status_after(given: Any, status: str, wish: str) -> None:
-    """Where the table has a line the fact is recorded and the status follows."""
-    command, arguments, fact = COMMANDS[wish]
+    """Where the table has a line the event is recorded and the status follows."""
+    command, arguments, event = COMMANDS[wish]
     scenario = reached(given, status, wish).do(command, **arguments)
-    assert [type(f) for f in scenario.decided or ()] == [fact]
+    assert [type(f) for f in scenario.decided or ()] == [event]
     assert scenario.status == ALLOWED[status, wish]
 
 
@@ -151,7 +151,7 @@ def test_completes_only_when_nothing_is_open(given: Any, open_leaf: str) -> None
 
 @pytest.mark.parametrize("status", HISTORIES)
 def test_hears_the_heartbeat_of_a_begun_sprint(given: Any, status: str) -> None:
-    """A heartbeat is a fact of its own each time, while there is a loop (R93)."""
+    """A heartbeat is an event of its own each time, while there is a loop (R93)."""
     scenario: Scenario = given(simple("a", "b"), *HISTORIES[status])
     scenario.when(lifecycle.beat)
     if status in ("not-started", "completed"):
@@ -171,7 +171,7 @@ def test_knows_no_sprint_before_its_plan(given: Any, wish: str) -> None:
 
 
 def test_notes_when_it_began_and_ended(given: Any) -> None:
-    """started-at and completed-at are those of the sprint's own facts (R29, R30)."""
+    """started-at and completed-at are those of the sprint's own events (R29, R30)."""
     scenario: Scenario = given(
         simple("a"), "2026-01-15T10:00:00Z", SprintStarted(), *DONE[:2]
     )

@@ -56,7 +56,7 @@ FILE: dict[str, Any] = {
 def taken(diary: Diary, file: Any) -> list[str]:
     """Take in a file; return what of it differs."""
     found = take_document(diary.document, file)
-    diary.happen(*found.facts)
+    diary.happen(*found.events)
     return found.problems
 
 
@@ -86,7 +86,7 @@ def test_takes_everything_as_it_came(diary: Diary) -> None:
     del entry["summary"], entry["git_commits"], entry["context"]["retry_count"]
     expected["learnings"][0]["still_valid"] = True
     assert diary.data == expected
-    assert diary.facts[0] == f.JournalOpened(FILE["created_at"], "shop")
+    assert diary.events[0] == f.JournalOpened(FILE["created_at"], "shop")
     assert list(remarks(diary.document)) == []
 
 
@@ -102,14 +102,14 @@ def test_takes_what_came_later(diary: Diary) -> None:
     later["learnings"][0]["still_valid"] = False
     later["entries"].insert(0, {**FILE["entries"][0], "id": "auth-2", "iteration": 2})
     assert taken(diary, later) == []
-    assert [type(fact) for fact in diary.facts[4:]] == [
+    assert [type(event) for event in diary.events[4:]] == [
         f.EntryRecorded,
         f.LearningReferenced,
         f.LearningRetired,
     ]
     assert diary.data["learnings"][0]["times_referenced"] == 5
     assert [entry["id"] for entry in diary.data["entries"]] == ["auth-1", "auth-2"]
-    assert take_document(diary.document, later).facts == []
+    assert take_document(diary.document, later).events == []
 
 
 def test_tells_what_differs_and_keeps_what_was_recorded(diary: Diary) -> None:
@@ -225,7 +225,7 @@ def test_is_raised_to_a_later_version(diary: Diary) -> None:
     """A later version of the schema is taken over with the file; an older one is not."""
     later = {**FILE, "version": "1.2", "mood": "good"}
     assert taken(diary, later) == []
-    assert diary.facts[-1] == f.JournalRaised("1.2", {"mood": "good"})
+    assert diary.events[-1] == f.JournalRaised("1.2", {"mood": "good"})
     assert taken(diary, FILE) == []
     assert (diary.data["version"], diary.data["mood"]) == ("1.2", "good")
     assert diary.journal.schema == "1.2"

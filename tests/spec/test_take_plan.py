@@ -33,9 +33,9 @@ def test_the_first_plan_makes_the_sprint(given: Given) -> None:
     """A plan for a sprint that does not exist is recorded with place and sources."""
     source = Source("SPRINT.yaml", "00")
     scenario = given().when(take_plan, plan=simple("a"), place=PLACE, sources=(source,))
-    [fact] = scenario.decided or []
-    assert isinstance(fact, SprintCompiled)
-    assert (fact.place, fact.sources) == (PLACE, (source,))
+    [event] = scenario.decided or []
+    assert isinstance(event, SprintCompiled)
+    assert (event.place, event.sources) == (PLACE, (source,))
 
 
 def test_the_same_plan_again_records_nothing(given: Given) -> None:

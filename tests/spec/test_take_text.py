@@ -101,7 +101,7 @@ def test_the_same_text_again_brings_nothing() -> None:
     taken(diary, TEXT)
     assert taken(diary, TEXT) == []
     longer = TEXT + "---\n## 2026-02-19 - US-001\n- Again\n"
-    tags = [fact.type for fact in taken(diary, longer)]
+    tags = [event.type for event in taken(diary, longer)]
     assert tags == ["learning-added", "entry-recorded"]
     assert diary.document.entries[-1].id == "us-001-2"
     assert came_from(diary.document, TEXT)

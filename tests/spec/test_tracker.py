@@ -1,4 +1,4 @@
-"""The best-iteration tracker, as facts change it (R326-R332, P2, P14)."""
+"""The best-iteration tracker, as events change it (R326-R332, P2, P14)."""
 
 import msgspec
 import pytest

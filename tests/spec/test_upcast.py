@@ -6,13 +6,13 @@ import pytest
 
 from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.log.codec import Codec, encode
-from sprintlog.engine.log.envelope import Recorded
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.upcast import Upcasts, check_upcasts
 
 
-class LampLit(Fact, frozen=True):
-    """A toy fact whose shape changed twice."""
+class LampLit(Event, frozen=True):
+    """A toy event whose shape changed twice."""
 
     type: ClassVar[str] = "lamp-lit"
     schema_version: ClassVar[int] = 3
@@ -35,9 +35,9 @@ STEPS: Upcasts = {("lamp-lit", 1): rename_place, ("lamp-lit", 2): parse_watts}
 
 def stored(
     payload: bytes | None, *, schema_version: int, tag: str = "lamp-lit"
-) -> Recorded:
+) -> RecordedEvent:
     """Return an event as a store would give it."""
-    return Recorded(
+    return RecordedEvent(
         position=7,
         stream="house",
         version=1,
@@ -69,7 +69,7 @@ def stored(
     ],
 )
 def test_every_stored_version_reads_as_today(schema_version: int, payload: bytes) -> None:
-    """Each shape that was ever stored gives the same fact."""
+    """Each shape that was ever stored gives the same event."""
     event = stored(payload, schema_version=schema_version)
     assert Codec([LampLit], STEPS).decode(event) == LampLit(room="hall", watts=40)
 
@@ -82,9 +82,9 @@ def test_field_added_with_a_default_needs_no_step() -> None:
 
 def test_encoding_leaves_defaults_out() -> None:
     """What equals its default is not stored, and comes back all the same."""
-    fact = LampLit(room="hall")
-    assert encode(fact) == b'{"room":"hall"}'
-    assert Codec([LampLit], STEPS).decode(stored(encode(fact), schema_version=3)) == fact
+    event = LampLit(room="hall")
+    assert encode(event) == b'{"room":"hall"}'
+    assert Codec([LampLit], STEPS).decode(stored(encode(event), schema_version=3)) == event
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_encoding_leaves_defaults_out() -> None:
     ],
 )
 def test_unknown_and_damaged_events_are_refused_with_their_place(
-    event: Recorded, words: str
+    event: RecordedEvent, words: str
 ) -> None:
     """Nothing unknown is skipped silently: the error says what it is and where."""
     with pytest.raises(UnreadableError, match=words) as caught:

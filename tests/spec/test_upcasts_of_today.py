@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.log import upcast
 from sprintlog.engine.log.codec import Codec
-from sprintlog.engine.sprint.events import FACTS, Source, SprintCompiled
+from sprintlog.engine.sprint.events import EVENTS, Source, SprintCompiled
 from sprintlog.projections import catalogue
 
 from .test_upcast import stored
@@ -52,7 +52,7 @@ def test_program_does_not_start_without_a_step(
     """A step that is taken away stops the program when it is put together."""
     fewer = {key: value for key, value in upcast.UPCASTS.items() if key != step}
     with pytest.raises(ValueError, match=rf"no upcast from .*{step[0]}"):
-        Codec(FACTS, fewer)
+        Codec(EVENTS, fewer)
     monkeypatch.setattr(upcast, "UPCASTS", fewer)
     with pytest.raises(ValueError, match=rf"no upcast from .*{step[0]}"):
         runpy.run_path(str(catalogue.__file__))

@@ -1,14 +1,14 @@
-"""`append` calls the command that would have caused the fact, so the same rules hold."""
+"""`append` calls the command that would have caused the event, so the same rules hold."""
 
 from typing import Any
 
 import pytest
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.log.fact import Fact
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import record_run
-from sprintlog.engine.sprint.events import AUDIT_FACTS, SNAPSHOT_FACTS
+from sprintlog.engine.sprint.events import AUDIT_EVENTS, SNAPSHOT_EVENTS
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.gates.checks import record_gate
 from sprintlog.engine.sprint.gates.gate import GateResult
@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.iterations.rollback import roll_back
 from sprintlog.engine.sprint.phases import leaves, lifecycle, notes
 from sprintlog.engine.sprint.plan import injection
 from sprintlog.engine.sprint.plan.create import create_sprint, import_document
-from sprintlog.engine.sprint.wishes import fulfil, observe, to_fact
+from sprintlog.engine.sprint.wishes import fulfil, observe, to_event
 
 from .conftest import Command, Data, Scenario, simple
 from .measuring_wishes import ANSWERS, MEASURING
@@ -27,7 +27,7 @@ GO, A = f.SprintStarted(), f.PhaseStarted("a")
 END = f.InjectionPosition("end-of-workflow")
 NEEDED = {"phase": "a", "reason": "x", "details": "y", "error": "z"}
 
-CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
+CASES: list[tuple[list[Event], str, Data, Command, Data]] = [
     ([], "sprint-started", {}, lifecycle.start_sprint, {}),
     ([GO], "sprint-paused", {"reason": "x"}, lifecycle.pause_sprint, {"reason": "x"}),
     ([GO], "sprint-blocked", {"reason": "x"}, lifecycle.block_sprint, {"reason": "x"}),
@@ -179,14 +179,14 @@ CASES: list[tuple[list[Fact], str, Data, Command, Data]] = [
     ),
     *MEASURING,
 ]
-"""What happened, the fact wished for, and the command it stands for."""
+"""What happened, the event wished for, and the command it stands for."""
 
 
 def wish(scenario: Scenario, tag: str, data: object) -> Scenario:
-    """Wish for a fact by its tag and data, as `append` does."""
+    """Wish for an event by its tag and data, as `append` does."""
 
-    def command(sprint: Any) -> list[Fact]:
-        return fulfil(sprint, to_fact(tag, data), AT, is_inside_append=False)
+    def command(sprint: Any) -> list[Event]:
+        return fulfil(sprint, to_event(tag, data), AT, is_inside_append=False)
 
     return scenario.when(command)
 
@@ -195,9 +195,14 @@ def wish(scenario: Scenario, tag: str, data: object) -> Scenario:
     ("history", "tag", "data", "command", "arguments"), CASES, ids=[c[1] for c in CASES]
 )
 def test_decides_what_the_command_decides(
-    given: Any, history: list[Fact], tag: str, data: Data, command: Command, arguments: Data
+    given: Any,
+    history: list[Event],
+    tag: str,
+    data: Data,
+    command: Command,
+    arguments: Data,
 ) -> None:
-    """A fact wished for by its type gives the facts of its command (section 8)."""
+    """An event wished for by its type gives the events of its command (section 8)."""
     gate: Data = {"gate": {}} if tag == "gate-checked" else {}
     scenario: Scenario = given(simple("a", **{"break": True, **gate}), *history)
     expected = scenario.when(command, **arguments).decided
@@ -205,8 +210,8 @@ def test_decides_what_the_command_decides(
     wish(scenario, tag, data).then(*expected)
 
 
-def test_covers_every_fact_that_can_be_wished() -> None:
-    """Every fact type is tried here, or is only ever caused by another wish."""
+def test_covers_every_event_that_can_be_wished() -> None:
+    """Every event type is tried here, or is only ever caused by another wish."""
     caused = {"breakpoint-reached", "retry-scheduled", "edit-observed"}
     caused |= {"gate-started", "gate-interrupted", "gate-blocked", "request-returned"}
     caused |= ANSWERS
@@ -216,12 +221,12 @@ def test_covers_every_fact_that_can_be_wished() -> None:
         "request-reopened",
     }  # test_queue_wishes.py
     documents = {"sprint-compiled", "sprint-imported"}
-    caused |= {x.type for x in (*r.RALPH_FACTS, *AUDIT_FACTS, *SNAPSHOT_FACTS)}
-    assert {c[1] for c in CASES} | caused | documents | others == {x.type for x in f.FACTS}
+    caused |= {x.type for x in (*r.RALPH_EVENTS, *AUDIT_EVENTS, *SNAPSHOT_EVENTS)}
+    assert {c[1] for c in CASES} | caused | documents | others == {x.type for x in f.EVENTS}
 
 
 def test_takes_in_plans_and_documents(given: Any) -> None:
-    """Whole plans and documents come in by their facts' types as well."""
+    """Whole plans and documents come in by their events' types as well."""
     plan = given().when(create_sprint, plan=simple("a"), sources=(f.Source("x"),)).decided
     data = {"document": simple("a"), "sources": [{"path": "x"}]}
     wish(given(), "sprint-compiled", data).then(*plan)
@@ -234,7 +239,7 @@ def test_takes_in_plans_and_documents(given: Any) -> None:
 def test_takes_in_no_patch_from_outside(data: Data) -> None:
     """A patch that does not fit would make a stream unreadable, so none is taken."""
     with pytest.raises(RefusedError, match="give the whole document"):
-        to_fact("sprint-imported", {"source": "x", **data})
+        to_event("sprint-imported", {"source": "x", **data})
 
 
 @pytest.mark.parametrize(
@@ -248,8 +253,8 @@ def test_takes_in_no_patch_from_outside(data: Data) -> None:
         ("request-returned", {"request": "r", "until": "end-of-phase"}),
     ],
 )
-def test_refuses_facts_that_others_cause(running: Any, tag: str, data: Data) -> None:
-    """Some facts only follow from others; the refusal says from which."""
+def test_refuses_events_that_others_cause(running: Any, tag: str, data: Data) -> None:
+    """Some events only follow from others; the refusal says from which."""
     wish(running(simple("a")), tag, data).then_refused(
         containing=f"{tag} cannot be wished for", wish=tag
     )
@@ -267,16 +272,16 @@ def test_takes_no_resolved_place(name: str) -> None:
     """Where exactly something comes in follows from the position that is wished for."""
     data = {"nodes": [], "position": {"type": "after-current"}, name: "a"}
     with pytest.raises(RefusedError, match="follows from the position") as caught:
-        to_fact("phase-injected", data)
+        to_event("phase-injected", data)
     assert caught.value.fields["field"] == f"data.{name}"
 
 
 def test_observed_injections_obey_the_rules(running: Any) -> None:
     """What comes into the plan is what everything else is read by, observed or not."""
 
-    def command(sprint: Any) -> list[Fact]:
+    def command(sprint: Any) -> list[Event]:
         nodes = [{"id": "a", "prompt": "x"}]
-        wished = to_fact("phase-injected", {"nodes": nodes, "position": {"type": "after"}})
+        wished = to_event("phase-injected", {"nodes": nodes, "position": {"type": "after"}})
         return observe(sprint, wished, AT, is_inside_append=False)
 
     running(simple("a")).when(command).then_refused(field="position")
@@ -285,7 +290,7 @@ def test_observed_injections_obey_the_rules(running: Any) -> None:
 def test_knows_no_other_type() -> None:
     """An unknown type is not found; the known ones are listed."""
     with pytest.raises(NotFoundError, match="no event type 'phase-dreamt'") as caught:
-        to_fact("phase-dreamt", {})
+        to_event("phase-dreamt", {})
     assert caught.value.fields["field"] == "type"
     assert "phase-started" in str(caught.value.hint)
 
@@ -307,6 +312,6 @@ def test_knows_no_other_type() -> None:
 def test_names_the_field_that_is_wrong(data: object, field: str) -> None:
     """Unknown, missing and mistyped fields are refused by name."""
     with pytest.raises(RefusedError) as caught:
-        to_fact("phase-started", data)
+        to_event("phase-started", data)
     assert caught.value.fields["field"] == field
     assert caught.value.message.startswith("data")

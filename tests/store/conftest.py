@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
-DRAFT = Draft(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime")
+DRAFT = NewEvent(
+    type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime"
+)
 
 
 def entropy_of(seed: str) -> Callable[[int], bytes]:
@@ -26,7 +28,7 @@ def entropy_of(seed: str) -> Callable[[int], bytes]:
 
 
 @pytest.fixture
-def draft() -> Draft:
+def new_event() -> NewEvent:
     """Give a small draft."""
     return DRAFT
 

@@ -8,27 +8,27 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import UnreadableError
-from sprintlog.engine.log.envelope import Draft, Head
+from sprintlog.engine.log.envelope import Head, NewEvent
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 Reopen = Callable[..., SqliteLog]
 
 
-def test_head_file_follows_every_append(log: SqliteLog, draft: Draft) -> None:
+def test_head_file_follows_every_append(log: SqliteLog, new_event: NewEvent) -> None:
     """After an append the head file says what the log says."""
     assert log.read_head_file() == log.head()
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     assert log.read_head_file() == log.head()
-    log.append("a", [draft] * 100, expect=1)
+    log.append("a", [new_event] * 100, expect=1)
     assert log.read_head_file() == log.head() == Head(101, log.head().hash)
 
 
 def test_head_ahead_of_the_log_is_an_alarm(
-    log: SqliteLog, reopen: Reopen, draft: Draft
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """A log that ends before an acknowledged event is not opened as if it were whole."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     HeadFile(log.path.with_name("log.db-head")).write(Head(2, bytes(32)))
     with pytest.raises(UnreadableError, match="its end is lost") as caught:
         reopen()
@@ -38,43 +38,45 @@ def test_head_ahead_of_the_log_is_an_alarm(
 
 
 def test_other_event_at_the_head_is_an_alarm(
-    log: SqliteLog, reopen: Reopen, draft: Draft
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """A log that holds another event where the head was is not the same log."""
-    log.append("a", [draft, draft], expect=0)
+    log.append("a", [new_event, new_event], expect=0)
     HeadFile(log.path.with_name("log.db-head")).write(Head(1, bytes(32)))
     with pytest.raises(UnreadableError, match="not the one"):
         reopen(readonly=True)
 
 
 def test_log_set_back_under_a_writer_is_an_alarm(
-    log: SqliteLog, draft: Draft, tmp_path: Path
+    log: SqliteLog, new_event: NewEvent, tmp_path: Path
 ) -> None:
     """A writer does not go on where an event it acknowledged has vanished."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     older = sqlite3.connect(tmp_path / "older.db")
     log.connection.backup(older)
-    log.append("a", [draft], expect=1)
+    log.append("a", [new_event], expect=1)
     older.backup(log.connection)
     older.close()
     with pytest.raises(UnreadableError, match="its end is lost"):
-        log.append("a", [draft], expect=2)
+        log.append("a", [new_event], expect=2)
     assert log.head().position == 1
 
 
-def test_cut_tail_can_be_looked_into(log: SqliteLog, reopen: Reopen, draft: Draft) -> None:
+def test_cut_tail_can_be_looked_into(
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
+) -> None:
     """Whoever examines the damage can open the log without the check."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     HeadFile(log.path.with_name("log.db-head")).write(Head(9, bytes(32)))
     assert reopen(check_head=False, readonly=True).head().position == 1
 
 
 def test_lost_tail_of_the_journal_is_noticed(
-    log: SqliteLog, path: Path, tmp_path: Path, draft: Draft
+    log: SqliteLog, path: Path, tmp_path: Path, new_event: NewEvent
 ) -> None:
     """A copy whose write-ahead log lost its last frames ends early without any error."""
     for version in range(5):
-        log.append("a", [draft], expect=version)
+        log.append("a", [new_event], expect=version)
     if not log.journal_mode.wal:
         pytest.skip("this folder is not on a local file system")
     copy = tmp_path / "copy"
@@ -93,25 +95,25 @@ def test_lost_tail_of_the_journal_is_noticed(
 
 @pytest.mark.parametrize("content", [b"", b"short", bytes(48), b"slh1" + bytes(60)])
 def test_torn_head_file_says_nothing(
-    log: SqliteLog, reopen: Reopen, draft: Draft, content: bytes
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent, content: bytes
 ) -> None:
     """A head file that a power cut tore is no evidence; the next append renews it."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     log.close()
     path = log.path.with_name("log.db-head")
     path.write_bytes(content)
     again = reopen()
     assert again.read_head_file() is None
-    again.append("a", [draft], expect=1)
+    again.append("a", [new_event], expect=1)
     assert again.read_head_file() == again.head()
 
 
 def test_head_file_behind_the_log_is_fine(
-    log: SqliteLog, reopen: Reopen, draft: Draft
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """The head file is not waited for, so it may be older than the log, or missing."""
-    first = log.append("a", [draft], expect=0).events[0]
-    log.append("a", [draft], expect=1)
+    first = log.append("a", [new_event], expect=0).events[0]
+    log.append("a", [new_event], expect=1)
     HeadFile(log.path.with_name("log.db-head")).write(Head(1, first.hash))
     assert reopen().head().position == 2
     log.path.with_name("log.db-head").unlink()
@@ -119,7 +121,7 @@ def test_head_file_behind_the_log_is_fine(
 
 
 def test_head_that_cannot_be_written_does_not_deny_the_event(
-    log: SqliteLog, reopen: Reopen, draft: Draft
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """An event that is durable is acknowledged even when the head file fails."""
     log.close()
@@ -127,4 +129,4 @@ def test_head_that_cannot_be_written_does_not_deny_the_event(
     head.unlink()
     head.mkdir()
     again = reopen(check_head=False)
-    assert again.append("a", [draft], expect=0).events[0].position == 1
+    assert again.append("a", [new_event], expect=0).events[0].position == 1

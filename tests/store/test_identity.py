@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import RefusedError, UnreadableError
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite import identity
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
-DRAFT = Draft(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="runtime")
+DRAFT = NewEvent(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="runtime")
 
 
 def append(log: SqliteLog) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.log.chain import check_chain
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.stores.sqlite import journal_mode
 from sprintlog.engine.log.stores.sqlite.journal_mode import (
     WAL_BYTES_MAX,
@@ -74,17 +74,17 @@ def test_system_without_mountinfo_gets_the_rollback_journal(
 
 
 def test_rollback_journal_keeps_the_same_log(
-    log: SqliteLog, reopen: Callable[..., SqliteLog], draft: Draft
+    log: SqliteLog, reopen: Callable[..., SqliteLog], new_event: NewEvent
 ) -> None:
     """A log works in either mode and survives the change; the folder is synced too."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     log.close()
     again = reopen()
     set_journal_mode(again.connection, JournalMode(False, "for this test"))
     assert again.connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     assert again.connection.execute("PRAGMA synchronous").fetchone() == (3,)
-    again.append("a", [draft] * 100, expect=1)
-    again.append("b", [draft], expect=0)
+    again.append("a", [new_event] * 100, expect=1)
+    again.append("b", [new_event], expect=0)
     assert list(check_chain(again.read())) == []
     assert not again.path.with_name("log.db-wal").exists()
 
@@ -98,12 +98,12 @@ def test_wal_is_full_and_never_carried_over_by_sqlite_itself(log: SqliteLog) -> 
     assert log.connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
 
 
-def test_write_ahead_log_stays_bounded(log: SqliteLog, draft: Draft) -> None:
+def test_write_ahead_log_stays_bounded(log: SqliteLog, new_event: NewEvent) -> None:
     """A large write-ahead log is carried over into the database while appending."""
     if not log.journal_mode.wal:
         pytest.skip("this folder is not on a local file system")
     wal = log.path.with_name("log.db-wal")
     for version in range(0, 20_000, 2_000):
-        log.append("a", [draft] * 2_000, expect=version)
+        log.append("a", [new_event] * 2_000, expect=version)
         assert wal.stat().st_size < 2 * WAL_BYTES_MAX
     assert log.path.stat().st_size > WAL_BYTES_MAX

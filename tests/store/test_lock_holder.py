@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import BusyError
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.log.stores.waiting import Wait
@@ -20,7 +20,7 @@ connection.execute("BEGIN IMMEDIATE")
 print("held", flush=True)
 sys.stdin.read()
 """
-DRAFT = Draft(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="runtime")
+DRAFT = NewEvent(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="runtime")
 
 
 def test_names_who_holds_the_log(tmp_path: Path) -> None:

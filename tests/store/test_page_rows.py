@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from sprintlog.engine.log.chain import GENESIS
-from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, Draft, Recorded
+from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.salvage.page_images import PAGE_BYTES, PageImages
 from sprintlog.engine.log.stores.sqlite.salvage.page_rows import PageRows, follows, is_whole
@@ -20,20 +20,20 @@ ROOT_OF_EVENTS = "SELECT rootpage FROM sqlite_master WHERE name = 'events'"
 SIZES = [0, 1, 100, 3900, 3990, 4000, 4100, 9000, 70_000, 1_000_000]
 
 
-def fill(log: SqliteLog, draft: Draft, sizes: list[int]) -> list[Recorded]:
+def fill(log: SqliteLog, new_event: NewEvent, sizes: list[int]) -> list[RecordedEvent]:
     """Append an event of each size and return all that the log has."""
     for size in sizes:
         payload = b'{"text": "' + "ä".encode() * (size // 2) + b'"}'
         large = msgspec.structs.replace(
-            draft, payload=payload, payload_bytes_max=DOCUMENT_BYTES_MAX
+            new_event, payload=payload, payload_bytes_max=DOCUMENT_BYTES_MAX
         )
-        log.append("sprint/größe", [large, draft], expect=Expect.ANY)
+        log.append("sprint/größe", [large, new_event], expect=Expect.ANY)
     return list(log.read())
 
 
-def found_in(path: Path) -> list[Recorded]:
+def found_in(path: Path) -> list[RecordedEvent]:
     """Return the events in a log's pages, as far as one fits on the other."""
-    events: list[Recorded] = []
+    events: list[RecordedEvent] = []
     previous = GENESIS
     with closing(PageImages(path)) as pages:
         rows = PageRows(pages)
@@ -49,9 +49,11 @@ def found_in(path: Path) -> list[Recorded]:
             previous = events[-1].hash
 
 
-def test_pages_hold_what_sqlite_reads(log: SqliteLog, draft: Draft, tmp_path: Path) -> None:
+def test_pages_hold_what_sqlite_reads(
+    log: SqliteLog, new_event: NewEvent, tmp_path: Path
+) -> None:
     """Events of every size are found in database and write-ahead log, field by field."""
-    events = fill(log, draft, SIZES)
+    events = fill(log, new_event, SIZES)
     copy = tmp_path / "copy"
     shutil.copytree(log.path.parent, copy)
     assert found_in(copy / "log.db") == events
@@ -61,10 +63,10 @@ def test_pages_hold_what_sqlite_reads(log: SqliteLog, draft: Draft, tmp_path: Pa
 
 @pytest.mark.parametrize("page_bytes", [512, 1024, 32768])
 def test_pages_of_other_sizes_are_read(
-    log: SqliteLog, draft: Draft, raw: sqlite3.Connection, page_bytes: int
+    log: SqliteLog, new_event: NewEvent, raw: sqlite3.Connection, page_bytes: int
 ) -> None:
     """The database's header tells the size of its pages."""
-    events = fill(log, draft, SIZES)
+    events = fill(log, new_event, SIZES)
     log.close()
     raw.execute("PRAGMA journal_mode=DELETE")
     raw.execute(f"PRAGMA page_size={page_bytes}")
@@ -81,19 +83,19 @@ def scribbled(path: Path, at: int, content: bytes) -> None:
         file.write(content)
 
 
-def test_header_and_schema_are_not_needed(log: SqliteLog, draft: Draft) -> None:
+def test_header_and_schema_are_not_needed(log: SqliteLog, new_event: NewEvent) -> None:
     """With the first page overwritten all events are found."""
-    events = fill(log, draft, SIZES)
+    events = fill(log, new_event, SIZES)
     log.close()
     scribbled(log.path, 0, b"\xa5" * PAGE_BYTES)
     assert found_in(log.path) == events
 
 
 def test_tree_above_the_rows_is_not_needed(
-    log: SqliteLog, draft: Draft, raw: sqlite3.Connection
+    log: SqliteLog, new_event: NewEvent, raw: sqlite3.Connection
 ) -> None:
     """With the page overwritten that leads to all others all events are found."""
-    events = fill(log, draft, [200] * 100)
+    events = fill(log, new_event, [200] * 100)
     log.close()
     (root,) = raw.execute(
         "SELECT rootpage FROM sqlite_master WHERE name = 'events'"
@@ -105,12 +107,12 @@ def test_tree_above_the_rows_is_not_needed(
 
 @pytest.mark.parametrize("frame", range(3))
 def test_frames_after_a_damaged_one_still_count(
-    log: SqliteLog, draft: Draft, tmp_path: Path, frame: int
+    log: SqliteLog, new_event: NewEvent, tmp_path: Path, frame: int
 ) -> None:
     """SQLite drops a damaged frame and all after it; here only that one is in doubt."""
     if not log.journal_mode.wal:
         pytest.skip("this folder is not on a local file system")
-    events = fill(log, draft, [100] * 5)
+    events = fill(log, new_event, [100] * 5)
     copy = tmp_path / "copy"
     shutil.copytree(log.path.parent, copy)
     at = 32 + frame * (24 + PAGE_BYTES) + 24 + PAGE_BYTES // 2
@@ -123,16 +125,16 @@ def test_frames_after_a_damaged_one_still_count(
 
 
 def test_what_was_not_committed_is_marked(
-    log: SqliteLog, draft: Draft, raw: sqlite3.Connection, tmp_path: Path
+    log: SqliteLog, new_event: NewEvent, raw: sqlite3.Connection, tmp_path: Path
 ) -> None:
     """Pages that a hot journal has an older image of do not count as committed."""
-    events = fill(log, draft, [100] * 5)
+    events = fill(log, new_event, [100] * 5)
     log.close()
     raw.execute("PRAGMA journal_mode=DELETE")
     raw.execute("PRAGMA cache_spill=1")
     raw.execute("PRAGMA cache_size=1")
     raw.execute("BEGIN IMMEDIATE")
-    columns = ", ".join(Recorded.__struct_fields__[3:])
+    columns = ", ".join(RecordedEvent.__struct_fields__[3:])
     for number in range(1, 60):
         raw.execute(
             f"INSERT INTO events SELECT {len(events) + number}, 'new', {number}, {columns}"
@@ -151,10 +153,10 @@ def test_what_was_not_committed_is_marked(
 
 
 def test_a_failing_disk_costs_its_pages_only(
-    log: SqliteLog, draft: Draft, monkeypatch: pytest.MonkeyPatch
+    log: SqliteLog, new_event: NewEvent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What cannot be read counts as zeros, and the rest is read on."""
-    events = fill(log, draft, [100] * 5)
+    events = fill(log, new_event, [100] * 5)
     log.close()
     read = os.pread
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from sprintlog.engine.errors import BusyError, UnreadableError
-from sprintlog.engine.log.envelope import Draft, Head, Recorded
+from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.sqlite.salvage import rescue as salvaging
@@ -25,7 +25,7 @@ class Rescue(NamedTuple):
     """What came of a log."""
 
     salvaged: Salvaged
-    events: list[Recorded]
+    events: list[RecordedEvent]
     """In the new log."""
     kept: dict[int, str]
     """Why the others are not, by position."""
@@ -38,7 +38,7 @@ Save = Callable[..., Rescue]
 def save(path: Path, tmp_path: Path) -> Save:
     """Give a function that salvages the log and reads the new one."""
 
-    def save(problem: Callable[[Recorded], str | None] = lambda event: None) -> Rescue:
+    def save(problem: Callable[[RecordedEvent], str | None] = lambda event: None) -> Rescue:
         kept: dict[int, str] = {}
         target = tmp_path / "new" / "log.db"
         salvaged = salvage(
@@ -61,14 +61,14 @@ def save(path: Path, tmp_path: Path) -> Save:
 
 
 @pytest.fixture
-def events(log: SqliteLog, draft: Draft) -> list[Recorded]:
+def events(log: SqliteLog, new_event: NewEvent) -> list[RecordedEvent]:
     """Give the events of a log that was closed: single ones, and an append of three."""
-    drafts = [Draft("noted", note, draft.at, draft.actor) for note in NOTES]
-    for number, one in enumerate(drafts[:5]):
+    new_events = [NewEvent("noted", note, new_event.at, new_event.actor) for note in NOTES]
+    for number, one in enumerate(new_events[:5]):
         key = f"key {number}" if number % 2 else None
         digest = b"digest" if key else None
         log.append("a", [one], expect=Expect.ANY, key=key, key_digest=digest)
-    log.append("b", drafts[5:], expect=Expect.ANY, key="of three", key_digest=b"other")
+    log.append("b", new_events[5:], expect=Expect.ANY, key="of three", key_digest=b"other")
     found = list(log.read())
     log.close()
     return found
@@ -81,7 +81,7 @@ def damage(path: Path, old: bytes, new: bytes) -> None:
     path.write_bytes(content.replace(old, new, 1))
 
 
-def test_a_sound_log_is_saved_whole(events: list[Recorded], save: Save) -> None:
+def test_a_sound_log_is_saved_whole(events: list[RecordedEvent], save: Save) -> None:
     """Every event has its position, its hash and its payload, and nothing is missing."""
     rescue = save()
     assert rescue.events == events
@@ -90,7 +90,7 @@ def test_a_sound_log_is_saved_whole(events: list[Recorded], save: Save) -> None:
 
 
 def test_a_damaged_event_ends_the_beginning(
-    path: Path, events: list[Recorded], save: Save
+    path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """What comes after it is handed out, and does not get into the new log."""
     damage(path, NOTES[2], b'{"n": 0}')
@@ -107,7 +107,7 @@ def test_a_damaged_event_ends_the_beginning(
 
 
 def test_an_append_is_saved_whole_or_not_at_all(
-    path: Path, events: list[Recorded], save: Save
+    path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """The events before a damaged one in its append do not count without it."""
     damage(path, NOTES[6], b'{"n": 0}')
@@ -120,7 +120,9 @@ def test_an_append_is_saved_whole_or_not_at_all(
     ]
 
 
-def test_a_changed_header_is_found(path: Path, events: list[Recorded], save: Save) -> None:
+def test_a_changed_header_is_found(
+    path: Path, events: list[RecordedEvent], save: Save
+) -> None:
     """An event whose payload is right and whose hash does not fit is not sound."""
     damage(path, events[3].id.encode(), events[3].id.replace("-", "+").encode())
     rescue = save()
@@ -129,7 +131,7 @@ def test_a_changed_header_is_found(path: Path, events: list[Recorded], save: Sav
 
 
 def test_an_unreadable_payload_ends_the_beginning(
-    events: list[Recorded], save: Save
+    events: list[RecordedEvent], save: Save
 ) -> None:
     """An event that nobody here can read is not saved, though its hash fits."""
     rescue = save(lambda event: "not known here" if event.position == 4 else None)
@@ -139,7 +141,7 @@ def test_an_unreadable_payload_ends_the_beginning(
 
 
 def test_a_lost_end_is_known_by_the_head_file(
-    path: Path, events: list[Recorded], save: Save
+    path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """Events that were acknowledged and are nowhere are counted as missing."""
     HeadFile(path.with_name("log.db-head")).write(Head(11, bytes(32)))
@@ -150,7 +152,7 @@ def test_a_lost_end_is_known_by_the_head_file(
 
 
 def test_another_log_in_the_place_of_the_old_one_is_told(
-    path: Path, events: list[Recorded], save: Save
+    path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """A log that is sound, and not the one that the head file remembers, is not whole."""
     HeadFile(path.with_name("log.db-head")).write(Head(4, bytes(32)))
@@ -160,7 +162,7 @@ def test_another_log_in_the_place_of_the_old_one_is_told(
 
 
 def test_a_log_without_its_head_file_is_saved(
-    path: Path, events: list[Recorded], save: Save
+    path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """Nothing needs the head file but the count of what is missing."""
     path.with_name("log.db-head").unlink()
@@ -168,13 +170,13 @@ def test_a_log_without_its_head_file_is_saved(
 
 
 def test_an_event_in_doubt_counts_when_it_was_acknowledged(
-    log: SqliteLog, draft: Draft, save: Save
+    log: SqliteLog, new_event: NewEvent, save: Save
 ) -> None:
     """A damaged last frame is read as far as the head file remembers its event."""
     if not log.journal_mode.wal:
         pytest.skip("this folder is not on a local file system")
-    log.append("a", [draft], expect=0)
-    log.append("a", [draft], expect=1)
+    log.append("a", [new_event], expect=0)
+    log.append("a", [new_event], expect=1)
     events = list(log.read())
     wal = log.path.with_name("log.db-wal")
     files = {name: name.read_bytes() for name in log.path.parent.iterdir()}
@@ -188,7 +190,7 @@ def test_an_event_in_doubt_counts_when_it_was_acknowledged(
 
 
 def test_an_event_in_doubt_does_not_count_by_itself(
-    path: Path, events: list[Recorded], save: Save
+    path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """What an interrupted commit left is handed out: nobody was told that it is there."""
     connection = sqlite3.connect(path, isolation_level=None)
@@ -199,7 +201,7 @@ def test_an_event_in_doubt_does_not_count_by_itself(
     rows = ", ".join("?" * 19)
     last = events[-1]
     for number in range(1, 40):
-        fields = [getattr(last, name) for name in Recorded.__struct_fields__]
+        fields = [getattr(last, name) for name in RecordedEvent.__struct_fields__]
         fields[0], fields[2], fields[16] = 8 + number, 3 + number, fields[16].decode()
         connection.execute(f"INSERT INTO events VALUES ({rows})", fields)
     shutil.copytree(path.parent, aside)
@@ -213,11 +215,11 @@ def test_an_event_in_doubt_does_not_count_by_itself(
 
 
 def test_what_changes_meanwhile_is_refused(
-    path: Path, events: list[Recorded], save: Save
+    path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """A log that somebody writes to while it is read would come out torn."""
 
-    def touch(event: Recorded) -> None:
+    def touch(event: RecordedEvent) -> None:
         path.write_bytes(path.read_bytes())
 
     with pytest.raises(BusyError):

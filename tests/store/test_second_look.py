@@ -2,20 +2,22 @@
 
 from pathlib import Path
 
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.stores.sqlite.second_look import was_not_read
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 
-def test_sound_log_was_only_not_read(log: SqliteLog, draft: Draft) -> None:
+def test_sound_log_was_only_not_read(log: SqliteLog, new_event: NewEvent) -> None:
     """What is found sound when it is read again was not damaged."""
-    log.append("a", [draft] * 100, expect=0)
+    log.append("a", [new_event] * 100, expect=0)
     assert was_not_read(log.path)
 
 
-def test_damaged_page_stays_damaged(log: SqliteLog, path: Path, draft: Draft) -> None:
+def test_damaged_page_stays_damaged(
+    log: SqliteLog, path: Path, new_event: NewEvent
+) -> None:
     """A page that makes no sense the second time either is damaged."""
-    log.append("a", [draft] * 100, expect=0)
+    log.append("a", [new_event] * 100, expect=0)
     log.close()
     content = bytearray(path.read_bytes())
     content[4096 * 2 : 4096 * 3] = b"\xff" * 4096

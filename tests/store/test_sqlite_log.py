@@ -16,7 +16,7 @@ from sprintlog.engine.errors import (
     UnreadableError,
 )
 from sprintlog.engine.log.chain import check_chain
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
@@ -25,13 +25,13 @@ from sprintlog.engine.log.stores.waiting import Wait
 Reopen = Callable[..., SqliteLog]
 
 
-def test_reopened_log_goes_on(log: SqliteLog, reopen: Reopen, draft: Draft) -> None:
+def test_reopened_log_goes_on(log: SqliteLog, reopen: Reopen, new_event: NewEvent) -> None:
     """What was appended is there after closing, and the chain goes on from it."""
-    before = log.append("a", [draft, draft], expect=0).events
+    before = log.append("a", [new_event, new_event], expect=0).events
     log.close()
     again = reopen()
     assert list(again.read()) == before
-    again.append("a", [draft], expect=2)
+    again.append("a", [new_event], expect=2)
     assert [event.position for event in again.read()] == [1, 2, 3]
     assert list(check_chain(again.read())) == []
 
@@ -56,22 +56,22 @@ def test_reopened_log_goes_on(log: SqliteLog, reopen: Reopen, draft: Draft) -> N
     ],
 )
 def test_database_refuses_to_change_events(
-    log: SqliteLog, raw: sqlite3.Connection, draft: Draft, statement: str
+    log: SqliteLog, raw: sqlite3.Connection, new_event: NewEvent, statement: str
 ) -> None:
     """No SQL of any tool changes, removes or replaces an event, or leaves a gap."""
-    log.append("a", [draft, draft], expect=0, key="k", key_digest=b"d")
+    log.append("a", [new_event, new_event], expect=0, key="k", key_digest=b"d")
     before = list(log.read())
     with pytest.raises(sqlite3.IntegrityError, match=r"events are (never|only)"):
         raw.execute(statement)
     assert list(log.read()) == before
 
 
-def test_modes_do_not_follow_the_umask(path: Path, draft: Draft) -> None:
+def test_modes_do_not_follow_the_umask(path: Path, new_event: NewEvent) -> None:
     """Files are for their owner only and the folder too, whatever the umask."""
     umask = os.umask(0)
     try:
         log = SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom)
-        log.append("a", [draft], expect=0)
+        log.append("a", [new_event], expect=0)
         modes = {f.name: stat.S_IMODE(f.stat().st_mode) for f in path.parent.iterdir()}
         log.close()
     finally:
@@ -82,18 +82,20 @@ def test_modes_do_not_follow_the_umask(path: Path, draft: Draft) -> None:
 
 
 def test_payload_is_text_to_any_tool(
-    log: SqliteLog, raw: sqlite3.Connection, draft: Draft
+    log: SqliteLog, raw: sqlite3.Connection, new_event: NewEvent
 ) -> None:
     """Payloads are stored as text, so that SQLite's own JSON functions read them."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     assert raw.execute("SELECT typeof(payload), json(payload) FROM events").fetchall() == [
         ("text", "{}")
     ]
 
 
-def test_create_refuses_an_existing_log(log: SqliteLog, path: Path, draft: Draft) -> None:
+def test_create_refuses_an_existing_log(
+    log: SqliteLog, path: Path, new_event: NewEvent
+) -> None:
     """A log is never created over another."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     with pytest.raises(RefusedError, match="exists"):
         SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom)
     assert log.head().position == 1
@@ -111,13 +113,13 @@ def test_create_refuses_what_is_left_of_another_log(path: Path, suffix: str) -> 
     assert not path.exists()
 
 
-def test_create_begins_anew_after_a_crash(path: Path, draft: Draft) -> None:
+def test_create_begins_anew_after_a_crash(path: Path, new_event: NewEvent) -> None:
     """What a killed creation left under its working name is in nobody's way."""
     path.parent.mkdir()
     path.with_name("log.db-new").write_bytes(b"half a database")
     path.with_name("log.db-new-journal").write_bytes(b"half a journal")
     log = SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom)
-    assert log.append("a", [draft], expect=0).events[0].position == 1
+    assert log.append("a", [new_event], expect=0).events[0].position == 1
     log.close()
     assert not path.with_name("log.db-new").exists()
 
@@ -166,19 +168,19 @@ def test_foreign_schema_is_refused(
 
 
 def test_statistics_are_no_foreign_schema(
-    log: SqliteLog, raw: sqlite3.Connection, reopen: Reopen, draft: Draft
+    log: SqliteLog, raw: sqlite3.Connection, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """Tables that SQLite keeps for its planner do no harm."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     raw.execute("ANALYZE")
     assert reopen().head().position == 1
 
 
 def test_pending_steps_are_applied_at_opening(
-    log: SqliteLog, raw: sqlite3.Connection, reopen: Reopen, draft: Draft
+    log: SqliteLog, raw: sqlite3.Connection, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """A log with an older schema is brought up to date, its events untouched."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     for table in ("checkpoints", "written", "statuses"):
         raw.execute(f"DROP TABLE {table}")
     raw.execute("DELETE FROM _sqlite_migrations WHERE name = 'caches'")
@@ -190,100 +192,102 @@ def test_pending_steps_are_applied_at_opening(
 
 
 def test_log_opened_for_reading_refuses_appends(
-    log: SqliteLog, reopen: Reopen, draft: Draft
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """A log opened for reading reads what others append, and appends nothing."""
     reader = reopen(readonly=True)
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     assert reader.version("a") == 1
     with pytest.raises(RefusedError, match="reading only"):
-        reader.append("a", [draft], expect=1)
+        reader.append("a", [new_event], expect=1)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         reader.connection.execute("DELETE FROM statuses")
 
 
-def test_two_writers_alternate(log: SqliteLog, reopen: Reopen, draft: Draft) -> None:
+def test_two_writers_alternate(log: SqliteLog, reopen: Reopen, new_event: NewEvent) -> None:
     """Writers that know nothing of one another leave no gap and no fork."""
     other = reopen()
     for number in range(10):
         writer = (log, other)[number % 2]
-        writer.append("shared", [draft], expect=number)
-        writer.append(f"own {number % 2}", [draft, draft], expect=Expect.ANY)
+        writer.append("shared", [new_event], expect=number)
+        writer.append(f"own {number % 2}", [new_event, new_event], expect=Expect.ANY)
     assert log.streams() == {"own 0": 10, "own 1": 10, "shared": 10}
     assert list(log.read()) == list(other.read())
     assert list(check_chain(log.read())) == []
 
 
-def test_stale_memory_never_decides(log: SqliteLog, reopen: Reopen, draft: Draft) -> None:
+def test_stale_memory_never_decides(
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
+) -> None:
     """What a writer remembers of a stream is checked before it is believed."""
-    log.append("a", [draft], expect=0)
+    log.append("a", [new_event], expect=0)
     other = reopen()
-    other.append("a", [draft], expect=1)
+    other.append("a", [new_event], expect=1)
     with pytest.raises(ConflictError) as caught:
-        log.append("a", [draft], expect=1)
+        log.append("a", [new_event], expect=1)
     assert caught.value.fields["actual"] == 2
-    other.append("a", [draft], expect=2)
-    assert log.append("a", [draft], expect=3).events[0].version == 4
+    other.append("a", [new_event], expect=2)
+    assert log.append("a", [new_event], expect=3).events[0].version == 4
 
 
 def test_key_used_by_another_writer_is_a_duplicate(
-    log: SqliteLog, reopen: Reopen, draft: Draft
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """A key counts for all who have the log open."""
-    log.append("a", [draft], expect=0)
-    first = reopen().append("a", [draft, draft], expect=1, key="k", key_digest=b"d")
-    again = log.append("a", [draft], expect=1, key="k", key_digest=b"d")
+    log.append("a", [new_event], expect=0)
+    first = reopen().append("a", [new_event, new_event], expect=1, key="k", key_digest=b"d")
+    again = log.append("a", [new_event], expect=1, key="k", key_digest=b"d")
     assert again.duplicate
     assert again.events == first.events
 
 
 def test_unfinished_reading_blocks_nobody(
-    log: SqliteLog, reopen: Reopen, draft: Draft
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """A reader who stopped in the middle holds up no writer and no journal."""
-    log.append("a", [draft] * 600, expect=0)
+    log.append("a", [new_event] * 600, expect=0)
     reading = log.read()
     next(reading)
     raw = reopen(wait=Wait(0.0))
-    assert raw.append("a", [draft], expect=600).events[0].position == 601
-    assert log.append("a", [draft], expect=601).events[0].position == 602
+    assert raw.append("a", [new_event], expect=600).events[0].position == 601
+    assert log.append("a", [new_event], expect=601).events[0].position == 602
     busy, *_ = raw.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     assert busy == 0
     assert sum(1 for _ in reading) == 599
 
 
 def test_locked_log_is_busy_after_a_bounded_wait(
-    raw: sqlite3.Connection, reopen: Reopen, draft: Draft
+    raw: sqlite3.Connection, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """Whoever waits too long is told so; afterwards all goes on."""
     log = reopen(wait=Wait(0.1))
     raw.execute("BEGIN IMMEDIATE")
     with pytest.raises(BusyError) as caught:
-        log.append("a", [draft], expect=0)
+        log.append("a", [new_event], expect=0)
     assert caught.value.hint
     assert log.head().position == 0
     raw.execute("ROLLBACK")
-    assert log.append("a", [draft], expect=0).events[0].position == 1
+    assert log.append("a", [new_event], expect=0).events[0].position == 1
 
 
 def test_failed_batch_leaves_nothing(
-    log: SqliteLog, raw: sqlite3.Connection, draft: Draft
+    log: SqliteLog, raw: sqlite3.Connection, new_event: NewEvent
 ) -> None:
     """A large append that cannot be finished leaves no event and no transaction."""
     pages = log.connection.execute("PRAGMA page_count").fetchone()[0]
     log.connection.execute(f"PRAGMA max_page_count = {pages + 1}")
     with pytest.raises(RefusedError, match="full"):
-        log.append("a", [draft] * 500, expect=0)
+        log.append("a", [new_event] * 500, expect=0)
     log.connection.execute("PRAGMA max_page_count = 1000000")
     assert raw.execute("SELECT count(*) FROM events").fetchone() == (0,)
-    assert log.append("a", [draft] * 500, expect=0).events[-1].version == 500
+    assert log.append("a", [new_event] * 500, expect=0).events[-1].version == 500
 
 
 def test_append_inside_a_foreign_transaction_is_a_mistake(
-    log: SqliteLog, draft: Draft
+    log: SqliteLog, new_event: NewEvent
 ) -> None:
     """An event is never acknowledged while it could still be rolled back."""
     log.connection.execute("BEGIN")
     with pytest.raises(RuntimeError, match="not durable"):
-        log.append("a", [draft], expect=0)
+        log.append("a", [new_event], expect=0)
     log.connection.execute("ROLLBACK")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec.structs import asdict
 
 from ...errors import RefusedError
-from ...log.fact import Fact, converted
+from ...log.event import Event, converted
 from .. import events as f
 from ..document import Document
 from ..state.checks import check_entry, check_learning, check_pattern, event_time
@@ -32,13 +32,13 @@ _CHECKS: dict[type[Shape], tuple[str, Any]] = {
     Pattern: ("patterns", check_pattern),
 }
 _COUNTED = {"times_referenced", "still_valid"}
-"""What later facts say of a learning."""
+"""What later events say of a learning."""
 
 
 class Taken(NamedTuple):
     """What a document brings."""
 
-    facts: list[Fact]
+    events: list[Event]
     problems: list[str]
     """What of it differs from what was recorded, and is not taken."""
 
@@ -86,27 +86,27 @@ def _gathered(kind: type[Shape], data: Any) -> Any:
 
 
 def take_document(ours: Document, theirs: Data) -> Taken:
-    """Return what a checked document has beyond ours, as facts with their own times."""
+    """Return what a checked document has beyond ours, as events with their own times."""
     problems: list[str] = []
-    facts = [*_of_the_file(ours, theirs, problems)]
+    events = [*_of_the_file(ours, theirs, problems)]
     for entry, index, recorded in _matched(Entry, theirs, ours.entries):
         if recorded is None:
-            facts.append(f.EntryRecorded(entry))
+            events.append(f.EntryRecorded(entry))
         else:
             problems += _differences("entries", index, entry, recorded)
     for learning, index, learned in _matched(Learning, theirs, ours.learnings):
         if learned is None:
-            facts.append(f.LearningAdded(learning))
+            events.append(f.LearningAdded(learning))
         else:
-            facts += _of_learning(ours, learning, learned)
+            events += _of_learning(ours, learning, learned)
             problems += _differences("learnings", index, learning, learned)
             problems += _counted_less(index, learning, learned)
     for pattern, index, discovered in _matched(Pattern, theirs, ours.patterns):
         if discovered is None:
-            facts.append(f.PatternDiscovered(pattern))
+            events.append(f.PatternDiscovered(pattern))
         else:
             problems += _differences("patterns", index, pattern, discovered)
-    return Taken(facts, problems)
+    return Taken(events, problems)
 
 
 def remarks(document: Document) -> Iterator[str]:
@@ -131,7 +131,7 @@ def remarks(document: Document) -> Iterator[str]:
             yield f"learnings[{index}].source_entry_id: there is no entry {named}"
 
 
-def _of_the_file(ours: Document, theirs: Data, problems: list[str]) -> Iterator[Fact]:
+def _of_the_file(ours: Document, theirs: Data, problems: list[str]) -> Iterator[Event]:
     """Yield what is new about the file itself."""
     version, created_at = theirs["version"], theirs["created_at"]
     name = theirs.get("project_name", "")
@@ -194,7 +194,7 @@ def _counted_less(index: int, theirs: Learning, ours: Learning) -> Iterator[str]
         yield f"learnings[{index}].still_valid: it was retired and stays so"
 
 
-def _of_learning(document: Document, theirs: Learning, ours: Learning) -> Iterator[Fact]:
+def _of_learning(document: Document, theirs: Learning, ours: Learning) -> Iterator[Event]:
     """Yield what happened to a learning since; of several of an id to the first."""
     if document.learning(ours.id) is not ours:
         return

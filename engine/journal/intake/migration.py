@@ -6,7 +6,7 @@ one that has grown what it has more.
 
 from msgspec.structs import replace
 
-from ...log.fact import Fact
+from ...log.event import Event
 from .. import events as f
 from ..document import Document
 from ..fold import fold
@@ -24,7 +24,7 @@ SOURCE = "migration"
 """Stands for the PRD of what is of none."""
 
 
-def take_text(journal: Journal, document: Document, *, text: str, at: str) -> list[Fact]:
+def take_text(journal: Journal, document: Document, *, text: str, at: str) -> list[Event]:
     """Keep the whole text as one learning, and its entries, learnings and patterns.
 
     A journal begins with that; a text that says nothing becomes no learning. Where its
@@ -35,7 +35,7 @@ def take_text(journal: Journal, document: Document, *, text: str, at: str) -> li
     if not journal.exists:
         taking.take(f.JournalOpened(at))
     if not text.strip():
-        return taking.facts
+        return taking.events
     parsed = parse_text(text)
     if not came_from(document, text):
         taking.take(_whole(taking.journal, text, parsed, at))
@@ -51,7 +51,7 @@ def take_text(journal: Journal, document: Document, *, text: str, at: str) -> li
         pattern = _pattern(habit, since)
         if (pattern.name, pattern.description) not in habits:
             taking.discover(pattern)
-    return taking.facts
+    return taking.events
 
 
 def came_from(document: Document, text: str) -> bool:
@@ -64,14 +64,14 @@ class _Taking:
 
     def __init__(self, journal: Journal, at: str) -> None:
         self.journal = unpack(pack(journal))
-        self.facts: list[Fact] = []
+        self.events: list[Event] = []
         self._at = at
 
-    def take(self, *facts: Fact) -> None:
-        """Take facts over as they are."""
-        for fact in facts:
-            fold(self.journal, [(self.journal.version + 1, self._at, fact)])
-            self.facts.append(fact)
+    def take(self, *events: Event) -> None:
+        """Take events over as they are."""
+        for event in events:
+            fold(self.journal, [(self.journal.version + 1, self._at, event)])
+            self.events.append(event)
 
     def record(self, entry: Entry) -> str:
         """Take over an entry, which is the next of its PRD; return its id."""
@@ -80,9 +80,9 @@ class _Taking:
         while entry_id(entry.prd_id, number) in self.journal.entries:
             number += 1
         entry = replace(entry, iteration=number)
-        facts = record_entry(self.journal, entry=entry, at=self._at)
-        self.take(*facts)
-        (recorded,) = facts
+        events = record_entry(self.journal, entry=entry, at=self._at)
+        self.take(*events)
+        (recorded,) = events
         assert isinstance(recorded, f.EntryRecorded)
         return recorded.entry.id
 
@@ -95,7 +95,7 @@ class _Taking:
         self.take(*discover_pattern(self.journal, pattern=pattern, at=self._at))
 
 
-def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Fact:
+def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:
     is_first = LEGACY not in journal.learnings
     return f.LearningAdded(
         Learning(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from ...errors import RefusedError
 from ..append import check_expected, check_key, check_limits, place, stamp
 from ..chain import START
-from ..envelope import Appended, Draft, Head, Recorded
+from ..envelope import Appended, Head, NewEvent, RecordedEvent
 from ..port import Clock, Entropy, Expected, Row
 
 
@@ -15,15 +15,15 @@ class MemoryLog:
     def __init__(self, clock: Clock, entropy: Entropy) -> None:
         self._clock = clock
         self._entropy = entropy
-        self._events: list[Recorded] = []
-        self._streams: dict[str, list[Recorded]] = {}
-        self._keys: dict[str, Recorded] = {}
+        self._events: list[RecordedEvent] = []
+        self._streams: dict[str, list[RecordedEvent]] = {}
+        self._keys: dict[str, RecordedEvent] = {}
         self._closed = False
 
     def append(
         self,
         stream: str,
-        drafts: Sequence[Draft],
+        new_events: Sequence[NewEvent],
         *,
         expect: Expected,
         key: str | None = None,
@@ -31,8 +31,8 @@ class MemoryLog:
     ) -> Appended:
         """Append all drafts or none, as the port says; durable it is not."""
         self._check_open()
-        check_limits(stream, drafts, key=key, key_digest=key_digest)
-        stamps = stamp(len(drafts), clock=self._clock, entropy=self._entropy)
+        check_limits(stream, new_events, key=key, key_digest=key_digest)
+        stamps = stamp(len(new_events), clock=self._clock, entropy=self._entropy)
         if key is not None and (first := self._keys.get(key)):
             check_key(first, key_digest)
             return Appended(self.find_key(key), duplicate=True)
@@ -40,7 +40,7 @@ class MemoryLog:
         check_expected(stream, expect=expect, actual=version)
         events = place(
             stream,
-            drafts,
+            new_events,
             head=self.head(),
             version=version,
             stamps=stamps,
@@ -53,7 +53,7 @@ class MemoryLog:
             self._keys[key] = events[0]
         return Appended(events)
 
-    def find_key(self, key: str) -> list[Recorded]:
+    def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
         self._check_open()
         first = self._keys.get(key)
@@ -61,14 +61,14 @@ class MemoryLog:
             return []
         return self._events[first.position - 1 : first.position + first.remaining]
 
-    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[Recorded]:
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events in order of position: `after` exclusive, `until` inclusive."""
         self._check_open()
         return iter(self._events[max(after, 0) : _end(until, len(self._events))])
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
-    ) -> Iterator[Recorded]:
+    ) -> Iterator[RecordedEvent]:
         """Yield one stream's events in order of version, with the same bounds."""
         self._check_open()
         events = self._streams.get(stream, [])

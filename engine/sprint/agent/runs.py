@@ -1,6 +1,6 @@
 """An agent's run on a leaf, as a loop records it: what it means for the leaf; rules."""
 
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import AgentRan
 from ..iterations.loop import end_iteration, is_begun_for, start_iteration
 from ..phases.leaves import complete_phase, end_work, fail_phase, start_phase
@@ -14,7 +14,7 @@ from .answers import Verdict
 NO_REASON = "the agent gave no reason"
 
 
-def start_run(sprint: Sprint, *, phase: str) -> list[Fact]:
+def start_run(sprint: Sprint, *, phase: str) -> list[Event]:
     """Begin a loop iteration and in it a leaf; nothing for a leaf that is begun.
 
     Another attempt on a leaf belongs to the iteration that was begun for it.
@@ -27,7 +27,7 @@ def start_run(sprint: Sprint, *, phase: str) -> list[Fact]:
     return [*begun, *start_phase(sprint, phase=leaf.address)]
 
 
-def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list[Fact]:
+def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list[Event]:
     """Say how an agent's run on a leaf ended, and what follows for the leaf.
 
     Success completes it, or waits for its gate, or for a sprint that somebody paused
@@ -56,7 +56,7 @@ def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list
 
 def need_as_said(
     sprint: Sprint, verdict: Verdict, *, phase: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Wait for the person that an agent said is needed; its error stands beside that."""
     return need_human(
         sprint,
@@ -67,7 +67,7 @@ def need_as_said(
     )
 
 
-def record_run(sprint: Sprint, *, ran: AgentRan) -> list[Fact]:
+def record_run(sprint: Sprint, *, ran: AgentRan) -> list[Event]:
     """Keep how an agent's run went, without anything that follows from it."""
     if ran.phase:
         find_node(sprint, ran.phase)

@@ -23,7 +23,7 @@ _SAYS = {
     BLOCKED: SprintBlocked.type,
     INTERRUPTED: SprintInterrupted.type,
 }
-"""Which fact says why the sprint has a status."""
+"""Which event says why the sprint has a status."""
 _BECAUSE = {
     PAUSED: actions.PAUSED,
     PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
@@ -66,7 +66,7 @@ def used_up(sprint: Sprint) -> Action | None:
     """Return a stop when all iterations that may begin have begun."""
     if not is_used_up(sprint):
         return None
-    begun, most = sprint.record.iteration_max, max_iterations(sprint.plan.document)
+    begun, most = sprint.knowledge.iteration_max, max_iterations(sprint.plan.document)
     return Action(
         STOP,
         because=actions.LIMIT,

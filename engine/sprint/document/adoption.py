@@ -1,4 +1,4 @@
-"""An edit that somebody made in the state file becomes facts, as far as it can.
+"""An edit that somebody made in the state file becomes events, as far as it can.
 
 Statuses go through the commands that lead there and new nodes are injected, so the same
 rules hold as for everybody. What no command says comes in as an imported patch, derived
@@ -10,7 +10,7 @@ from copy import deepcopy
 from typing import Any
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
 from ..fold import fold
 from ..gates.policy import check_gate, check_gates
@@ -57,13 +57,13 @@ _SPRINT_TO = {
 _ON_THE_WAY = {"start", "resume", "retry", "reopen"}
 """What may be done only to get on: nobody said that it failed or was skipped before."""
 
-Step = Callable[[Sprint], list[Fact]]
+Step = Callable[[Sprint], list[Event]]
 
 
 def adopt_edit(
     sprint: Sprint, *, edit: int, observed: EditObserved, base: Data, by: str, at: str
-) -> list[Fact]:
-    """Make facts of an edit; `base` is the document that was edited.
+) -> list[Event]:
+    """Make events of an edit; `base` is the document that was edited.
 
     Raise `RefusedError` where nothing of it can become one, naming each reason.
     """
@@ -89,9 +89,9 @@ def adopt_edit(
     for change in found.new:
         adopting.take_node(change)
     adopting.take_statuses(found)
-    if not adopting.facts and not adopting.left:
+    if not adopting.events and not adopting.left:
         return []
-    if not adopting.facts:
+    if not adopting.events:
         raise RefusedError(
             f"nothing of the edit of {observed.path} can be adopted: "
             + "; ".join(adopting.left),
@@ -102,14 +102,14 @@ def adopt_edit(
     adopted = EditAdopted(
         observed.path, edit, observed.digest, tuple(adopting.done), tuple(adopting.left)
     )
-    return [*adopting.facts, adopted]
+    return [*adopting.events, adopted]
 
 
 class _Adopting:
-    """An edit on its way into facts, with the state that they lead to."""
+    """An edit on its way into events, with the state that they lead to."""
 
     def __init__(self, sprint: Sprint, reason: str, by: str, at: str) -> None:
-        self.facts: list[Fact] = []
+        self.events: list[Event] = []
         self.done: list[str] = []
         self.left: list[str] = []
         self._state = unpack(pack(sprint))
@@ -135,7 +135,7 @@ class _Adopting:
         kind, ref = change.spot
         spot = InjectionPosition(kind, ref)
 
-        def checked(sprint: Sprint) -> list[Fact]:
+        def checked(sprint: Sprint) -> list[Event]:
             check_shape(change.value, level=change.level)
             check_gates([change.value], "nodes", level=change.level)
             return inject(sprint, nodes=[change.value], position=spot)
@@ -194,23 +194,23 @@ class _Adopting:
         if not steps:
             self.left.append(f"{path}: no command leads there")
             return
-        before, facts = pack(self._state), len(self.facts)
+        before, events = pack(self._state), len(self.events)
         try:
             for step in steps:
                 self._happen(step(self._state))
         except RefusedError as error:
             self._state = unpack(before)
-            del self.facts[facts:]
+            del self.events[events:]
             self.left.append(f"{path}: {error.message}")
             return
         self.done.append(path)
 
-    def _happen(self, facts: list[Fact]) -> None:
+    def _happen(self, events: list[Event]) -> None:
         first = self._state.version + 1
         # A fold changes what it takes in, and these are still to be recorded.
-        news = enumerate(deepcopy(facts), first)
-        fold(self._state, [(version, self._at, fact) for version, fact in news])
-        self.facts += facts
+        news = enumerate(deepcopy(events), first)
+        fold(self._state, [(version, self._at, event) for version, event in news])
+        self.events += events
 
 
 def _problem_of(change: Change) -> str | None:
@@ -229,7 +229,7 @@ def _problem_of(change: Change) -> str | None:
     return None
 
 
-def _step(command: Callable[..., list[Fact]], **said: Any) -> Step:
+def _step(command: Callable[..., list[Event]], **said: Any) -> Step:
     return lambda sprint: command(sprint, **said)
 
 

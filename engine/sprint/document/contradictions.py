@@ -16,7 +16,7 @@ def contradictions(document: Data) -> list[str]:
     """Return what in a document contradicts our rules, one sentence each.
 
     Such a document is taken as it is (DESIGN.md section 7): figures, pointer and parents
-    are derived anew from the first fact of our own on.
+    are derived anew from the first event of our own on.
     """
     figures = document.get("stats")
     stats = figures if isinstance(figures, dict) else {}

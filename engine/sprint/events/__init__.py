@@ -4,11 +4,11 @@ The tag and the field names are the contract; a class may be renamed freely. A n
 field needs a default; anything else needs a step in `engine/log/upcast.py`.
 """
 
-from ...iterations.events import ITERATION_FACTS, Usage
-from ...log.fact import Fact
+from ...iterations.events import ITERATION_EVENTS, Usage
+from ...log.event import Event
 from .gates import GateBlocked, GateChecked, GateInterrupted, GateStarted
 from .goal import (
-    RALPH_FACTS,
+    RALPH_EVENTS,
     DynamicStepAdded,
     DynamicStepUpdated,
     GoalClaimed,
@@ -21,7 +21,7 @@ from .goal import (
     IterationFailed,
     ReflectionStarted,
 )
-from .history import AUDIT_FACTS, EditAdopted, EditObserved, ForkCreated, RolledBack
+from .history import AUDIT_EVENTS, EditAdopted, EditObserved, ForkCreated, RolledBack
 from .loop import AgentRan, IterationEnded, IterationsLimited, IterationStarted
 from .phases import (
     BreakpointReached,
@@ -41,7 +41,7 @@ from .phases import (
     WorkDone,
 )
 from .queue import (
-    QUEUE_FACTS,
+    QUEUE_EVENTS,
     REQUEST,
     RequestDecided,
     RequestInjection,
@@ -54,7 +54,7 @@ from .snapshots import (
     BEFORE_RESTORE,
     OF_ITERATION,
     OF_MOMENT,
-    SNAPSHOT_FACTS,
+    SNAPSHOT_EVENTS,
     FileLeft,
     FilesRestored,
     KeptCopy,
@@ -78,7 +78,7 @@ from .sprint import (
     SprintStarted,
 )
 
-FACTS: tuple[type[Fact], ...] = (
+EVENTS: tuple[type[Event], ...] = (
     SprintCompiled,
     SprintImported,
     SprintStarted,
@@ -113,9 +113,9 @@ FACTS: tuple[type[Fact], ...] = (
     RolledBack,
     EditObserved,
     NoteAdded,
-    *RALPH_FACTS,
-    *SNAPSHOT_FACTS,
-    *QUEUE_FACTS,
-    *ITERATION_FACTS,
-    *AUDIT_FACTS,
+    *RALPH_EVENTS,
+    *SNAPSHOT_EVENTS,
+    *QUEUE_EVENTS,
+    *ITERATION_EVENTS,
+    *AUDIT_EVENTS,
 )

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from ...log.fact import AsDecision, Fact, Reach, Subject
+from ...log.event import AsDecision, Event, Reach, Subject
 from .phases import PHASE
 
 
-class GateStarted(Fact, frozen=True):
+class GateStarted(Event, frozen=True):
     """The script of a phase's gate is about to be run."""
 
     type: ClassVar[str] = "gate-started"
@@ -26,7 +26,7 @@ class GateStarted(Fact, frozen=True):
     timeout_ms: int
 
 
-class GateChecked(Fact, frozen=True):
+class GateChecked(Event, frozen=True):
     """A gate's script ended, or was ended at its time limit."""
 
     type: ClassVar[str] = "gate-checked"
@@ -54,7 +54,7 @@ class GateChecked(Fact, frozen=True):
     """True for a result that was handed in: sprintlog did not run the script."""
 
 
-class GateInterrupted(Fact, frozen=True):
+class GateInterrupted(Event, frozen=True):
     """A gate's run ended without a result; it costs no retry."""
 
     type: ClassVar[str] = "gate-interrupted"
@@ -64,7 +64,7 @@ class GateInterrupted(Fact, frozen=True):
     reason: str | None = None
 
 
-class GateBlocked(Fact, frozen=True):
+class GateBlocked(Event, frozen=True):
     """A gate failed as often as it may: its phase is blocked."""
 
     type: ClassVar[str] = "gate-blocked"

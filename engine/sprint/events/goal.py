@@ -2,13 +2,13 @@
 
 from typing import ClassVar
 
-from ...log.fact import AsDecision, Fact, Reach, Subject
+from ...log.event import AsDecision, Event, Reach, Subject
 
 GOAL = Subject("goal")
 HOOK = Subject("hook", ("hook_id",))
 
 
-class GoalSet(Fact, frozen=True):
+class GoalSet(Event, frozen=True):
     """The goal was said, and with it what else is given; the sprint is in Ralph mode."""
 
     type: ClassVar[str] = "goal-set"
@@ -23,7 +23,7 @@ class GoalSet(Fact, frozen=True):
     max_iterations: int | None = None
 
 
-class DynamicStepAdded(Fact, frozen=True):
+class DynamicStepAdded(Event, frozen=True):
     """A step towards the goal came in (R55-R59)."""
 
     type: ClassVar[str] = "dynamic-step-added"
@@ -35,7 +35,7 @@ class DynamicStepAdded(Fact, frozen=True):
     """The iteration that made it; 0 before the first one."""
 
 
-class DynamicStepUpdated(Fact, frozen=True):
+class DynamicStepUpdated(Event, frozen=True):
     """A step towards the goal has another status, another prompt, or both."""
 
     type: ClassVar[str] = "dynamic-step-updated"
@@ -48,7 +48,7 @@ class DynamicStepUpdated(Fact, frozen=True):
     """Null for the one it has."""
 
 
-class ReflectionStarted(Fact, frozen=True):
+class ReflectionStarted(Event, frozen=True):
     """So many iterations went by without progress that the loop reflects (R54)."""
 
     type: ClassVar[str] = "reflection-started"
@@ -60,7 +60,7 @@ class ReflectionStarted(Fact, frozen=True):
     """Iterations since a step was completed or added."""
 
 
-class IterationFailed(Fact, frozen=True):
+class IterationFailed(Event, frozen=True):
     """An iteration's run failed; the iteration goes on when it may be tried again."""
 
     type: ClassVar[str] = "iteration-failed"
@@ -73,7 +73,7 @@ class IterationFailed(Fact, frozen=True):
     next_retry_at: str | None = None
 
 
-class GoalClaimed(Fact, frozen=True):
+class GoalClaimed(Event, frozen=True):
     """The goal was said to be reached when that could not count; the loop goes on."""
 
     type: ClassVar[str] = "goal-claimed"
@@ -90,7 +90,7 @@ class GoalClaimed(Fact, frozen=True):
     """The urgent requests that have to be decided first."""
 
 
-class GoalCompleted(Fact, frozen=True):
+class GoalCompleted(Event, frozen=True):
     """The goal is reached, and with it the sprint is completed (R65-R67, P39)."""
 
     type: ClassVar[str] = "goal-completed"
@@ -107,7 +107,7 @@ class GoalCompleted(Fact, frozen=True):
     """The ids of the steps that were not completed."""
 
 
-class HookTaskSpawned(Fact, frozen=True):
+class HookTaskSpawned(Event, frozen=True):
     """A hook of an iteration is about to be run, for the first time or again (R60-R64)."""
 
     type: ClassVar[str] = "hook-task-spawned"
@@ -119,7 +119,7 @@ class HookTaskSpawned(Fact, frozen=True):
     pid: int | None = None
 
 
-class HookTaskRunning(Fact, frozen=True):
+class HookTaskRunning(Event, frozen=True):
     """A hook's process runs."""
 
     type: ClassVar[str] = "hook-task-running"
@@ -130,7 +130,7 @@ class HookTaskRunning(Fact, frozen=True):
     pid: int | None = None
 
 
-class HookTaskCompleted(Fact, frozen=True):
+class HookTaskCompleted(Event, frozen=True):
     """A hook ended well."""
 
     type: ClassVar[str] = "hook-task-completed"
@@ -140,7 +140,7 @@ class HookTaskCompleted(Fact, frozen=True):
     hook_id: str
 
 
-class HookTaskFailed(Fact, frozen=True):
+class HookTaskFailed(Event, frozen=True):
     """A hook failed; the loop goes on."""
 
     type: ClassVar[str] = "hook-task-failed"
@@ -151,7 +151,7 @@ class HookTaskFailed(Fact, frozen=True):
     error: str | None = None
 
 
-RALPH_FACTS: tuple[type[Fact], ...] = (
+RALPH_EVENTS: tuple[type[Event], ...] = (
     GoalSet,
     DynamicStepAdded,
     DynamicStepUpdated,

@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar
 
-from ...log.fact import IN_FORCE, AsDecision, Fact, Kind, Reach, Subject
+from ...log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 from .sprint import SPRINT
 
 EDIT = Subject("edit")
 
 
-class RolledBack(Fact, frozen=True):
-    """Execution facts after `to` no longer count; nothing is deleted."""
+class RolledBack(Event, frozen=True):
+    """Execution events after `to` no longer count; nothing is deleted."""
 
     type: ClassVar[str] = "rolled-back"
     kind: ClassVar[Kind] = Kind.CONTROL
@@ -25,7 +25,7 @@ class RolledBack(Fact, frozen=True):
     """The version of the rollback or decision that this one takes back."""
 
 
-class EditObserved(Fact, frozen=True):
+class EditObserved(Event, frozen=True):
     """Somebody else changed a state file; this changes nothing but is kept."""
 
     type: ClassVar[str] = "edit-observed"
@@ -47,7 +47,7 @@ class EditObserved(Fact, frozen=True):
     problem: str | None = None
 
 
-class ForkCreated(Fact, frozen=True):
+class ForkCreated(Event, frozen=True):
     """What stands before it in this stream was taken over from a point of another one."""
 
     type: ClassVar[str] = "fork-created"
@@ -66,8 +66,8 @@ class ForkCreated(Fact, frozen=True):
     reason: str | None = None
 
 
-class EditAdopted(Fact, frozen=True):
-    """An edit that was observed became facts, as far as that was possible."""
+class EditAdopted(Event, frozen=True):
+    """An edit that was observed became events, as far as that was possible."""
 
     type: ClassVar[str] = "edit-adopted"
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
@@ -82,10 +82,10 @@ class EditAdopted(Fact, frozen=True):
     digest: str
     """sha256 of the edited file's bytes, in hexadecimal."""
     adopted: tuple[str, ...] = ()
-    """What became facts: paths in the document (JSON Pointer)."""
+    """What became events: paths in the document (JSON Pointer)."""
     left: tuple[str, ...] = ()
     """What did not, each with its path and the reason."""
 
 
-AUDIT_FACTS: tuple[type[Fact], ...] = (ForkCreated, EditAdopted)
-"""All of them, for the list of every fact."""
+AUDIT_EVENTS: tuple[type[Event], ...] = (ForkCreated, EditAdopted)
+"""All of them, for the list of every event."""

@@ -3,10 +3,10 @@
 from typing import ClassVar
 
 from ...iterations.events import Usage
-from ...log.fact import AsDecision, Fact, Kind, Reach, Subject
+from ...log.event import AsDecision, Event, Kind, Reach, Subject
 
 
-class IterationStarted(Fact, frozen=True):
+class IterationStarted(Event, frozen=True):
     """A loop iteration began; numbers are never given twice."""
 
     type: ClassVar[str] = "iteration-started"
@@ -21,7 +21,7 @@ class IterationStarted(Fact, frozen=True):
     """True when it was begun on purpose although no more were allowed."""
 
 
-class IterationsLimited(Fact, frozen=True):
+class IterationsLimited(Event, frozen=True):
     """How many iterations the loop allows was said; no iteration begins with it."""
 
     type: ClassVar[str] = "iterations-limited"
@@ -32,7 +32,7 @@ class IterationsLimited(Fact, frozen=True):
     """0 for no limit."""
 
 
-class IterationEnded(Fact, frozen=True):
+class IterationEnded(Event, frozen=True):
     """A loop iteration ended; the start of the next one ends one that was left open."""
 
     type: ClassVar[str] = "iteration-ended"
@@ -43,7 +43,7 @@ class IterationEnded(Fact, frozen=True):
     summary: str | None = None
 
 
-class AgentRan(Fact, frozen=True):
+class AgentRan(Event, frozen=True):
     """An agent's command ended, or was ended at its time limit."""
 
     type: ClassVar[str] = "agent-ran"

@@ -4,14 +4,14 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ...log.fact import HERE, AsDecision, Fact, Reach, Subject
+from ...log.event import HERE, AsDecision, Event, Reach, Subject
 from ...log.port import DOCUMENT_BYTES_MAX
 from .sprint import Source
 
 PHASE = Subject("phase", ("phase",), "phase")
 
 
-class PhaseStarted(Fact, frozen=True):
+class PhaseStarted(Event, frozen=True):
     """A leaf began to execute; `phase` is its address."""
 
     type: ClassVar[str] = "phase-started"
@@ -21,7 +21,7 @@ class PhaseStarted(Fact, frozen=True):
     model: str | None = None
 
 
-class PhaseCompleted(Fact, frozen=True):
+class PhaseCompleted(Event, frozen=True):
     """A leaf finished successfully."""
 
     type: ClassVar[str] = "phase-completed"
@@ -32,7 +32,7 @@ class PhaseCompleted(Fact, frozen=True):
     summary: str | None = None
 
 
-class PhaseFailed(Fact, frozen=True):
+class PhaseFailed(Event, frozen=True):
     """A leaf's execution failed."""
 
     type: ClassVar[str] = "phase-failed"
@@ -44,7 +44,7 @@ class PhaseFailed(Fact, frozen=True):
     category: str = "logic"
 
 
-class RetryScheduled(Fact, frozen=True):
+class RetryScheduled(Event, frozen=True):
     """The policy allows another attempt, not before this time."""
 
     type: ClassVar[str] = "retry-scheduled"
@@ -54,7 +54,7 @@ class RetryScheduled(Fact, frozen=True):
     next_retry_at: str
 
 
-class PhaseBlocked(Fact, frozen=True):
+class PhaseBlocked(Event, frozen=True):
     """Somebody declared a leaf stuck."""
 
     type: ClassVar[str] = "phase-blocked"
@@ -66,7 +66,7 @@ class PhaseBlocked(Fact, frozen=True):
     reason: str
 
 
-class PhaseSkipped(Fact, frozen=True):
+class PhaseSkipped(Event, frozen=True):
     """A leaf is left out on purpose."""
 
     type: ClassVar[str] = "phase-skipped"
@@ -78,7 +78,7 @@ class PhaseSkipped(Fact, frozen=True):
     reason: str | None = None
 
 
-class PhaseRetried(Fact, frozen=True):
+class PhaseRetried(Event, frozen=True):
     """A failed or blocked leaf waits to be executed again."""
 
     type: ClassVar[str] = "phase-retried"
@@ -90,7 +90,7 @@ class PhaseRetried(Fact, frozen=True):
     reason: str | None = None
 
 
-class PhaseReopened(Fact, frozen=True):
+class PhaseReopened(Event, frozen=True):
     """A completed or skipped leaf is to be done again."""
 
     type: ClassVar[str] = "phase-reopened"
@@ -102,7 +102,7 @@ class PhaseReopened(Fact, frozen=True):
     reason: str | None = None
 
 
-class HumanNeeded(Fact, frozen=True):
+class HumanNeeded(Event, frozen=True):
     """A leaf cannot go on without a person (R140, P38)."""
 
     type: ClassVar[str] = "human-needed"
@@ -118,7 +118,7 @@ class HumanNeeded(Fact, frozen=True):
     error: str | None = None
 
 
-class BreakpointReached(Fact, frozen=True):
+class BreakpointReached(Event, frozen=True):
     """A phase with `break: true` completed; the sprint waits for a review."""
 
     type: ClassVar[str] = "breakpoint-reached"
@@ -129,7 +129,7 @@ class BreakpointReached(Fact, frozen=True):
     phase: str
 
 
-class WorkDone(Fact, frozen=True):
+class WorkDone(Event, frozen=True):
     """A leaf's work is done; its gate is waited for, or the end of a pause."""
 
     type: ClassVar[str] = "work-done"
@@ -148,7 +148,7 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     """The address that it is seen from; without it the pointer's."""
 
 
-class Injection(Fact, frozen=True):
+class Injection(Event, frozen=True):
     """What both injections say: what came into the plan, and where."""
 
     subject: ClassVar[Subject] = Subject("addresses", address="into")

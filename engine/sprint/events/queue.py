@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ...log.fact import AsDecision, Fact, Kind, Reach, Subject
+from ...log.event import AsDecision, Event, Kind, Reach, Subject
 
 REQUEST = Subject("request", ("request",), is_told=True)
 
@@ -34,7 +34,7 @@ class RequestOrigin(msgspec.Struct, frozen=True):
     """Its id there."""
 
 
-class RequestQueued(Fact, frozen=True):
+class RequestQueued(Event, frozen=True):
     """Something was found that waits for a decision (R134)."""
 
     type: ClassVar[str] = "request-queued"
@@ -60,7 +60,7 @@ class RequestQueued(Fact, frozen=True):
     """The request that this one goes on with."""
 
 
-class RequestDecided(Fact, frozen=True):
+class RequestDecided(Event, frozen=True):
     """A request was approved, rejected, deferred, or put into the backlog (R129)."""
 
     type: ClassVar[str] = "request-decided"
@@ -88,7 +88,7 @@ class RequestDecided(Fact, frozen=True):
     """Resolved: the top phase at whose end it comes back."""
 
 
-class RequestReturned(Fact, frozen=True):
+class RequestReturned(Event, frozen=True):
     """What a request was deferred to was reached: it is pending again."""
 
     type: ClassVar[str] = "request-returned"
@@ -100,7 +100,7 @@ class RequestReturned(Fact, frozen=True):
     """What it was deferred to."""
 
 
-class RequestReopened(Fact, frozen=True):
+class RequestReopened(Event, frozen=True):
     """A decision was taken back: the request is pending again, and nothing else changed."""
 
     type: ClassVar[str] = "request-reopened"
@@ -112,7 +112,7 @@ class RequestReopened(Fact, frozen=True):
     """Why it is to be decided anew."""
 
 
-QUEUE_FACTS: tuple[type[Fact], ...] = (
+QUEUE_EVENTS: tuple[type[Event], ...] = (
     RequestQueued,
     RequestDecided,
     RequestReturned,

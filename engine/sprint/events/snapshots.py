@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ...log.fact import Fact, Kind, Reach, Subject
+from ...log.event import Event, Kind, Reach, Subject
 
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
@@ -34,7 +34,7 @@ class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):
     """Name of its copy in the log's `snapshots/kept` folder."""
 
 
-class SnapshotTaken(Fact, frozen=True):
+class SnapshotTaken(Event, frozen=True):
     """The work tree's files were kept as they were."""
 
     type: ClassVar[str] = "snapshot-taken"
@@ -64,7 +64,7 @@ class SnapshotTaken(Fact, frozen=True):
     """Paths that are one and the same where case does not matter."""
 
 
-class RestoreStarted(Fact, frozen=True):
+class RestoreStarted(Event, frozen=True):
     """A snapshot's files are about to be put into the work tree.
 
     Until `files-restored` follows, whoever records next finishes it.
@@ -94,7 +94,7 @@ class RestoreStarted(Fact, frozen=True):
     """The version of the restore of files alone that it takes back."""
 
 
-class FilesRestored(Fact, frozen=True):
+class FilesRestored(Event, frozen=True):
     """A restore came to its end."""
 
     type: ClassVar[str] = "files-restored"
@@ -117,7 +117,7 @@ class FilesRestored(Fact, frozen=True):
     """It was cut short, and what it had done was put back as it stood before."""
 
 
-class SnapshotsPruned(Fact, frozen=True):
+class SnapshotsPruned(Event, frozen=True):
     """Snapshots were let go, to give their room back."""
 
     type: ClassVar[str] = "snapshots-pruned"
@@ -128,7 +128,7 @@ class SnapshotsPruned(Fact, frozen=True):
     """Their ids; the store holds them no more."""
 
 
-SNAPSHOT_FACTS: tuple[type[Fact], ...] = (
+SNAPSHOT_EVENTS: tuple[type[Event], ...] = (
     SnapshotTaken,
     RestoreStarted,
     FilesRestored,

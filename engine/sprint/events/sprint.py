@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ...log.fact import EVERYTHING, AsDecision, Fact, Kind, Reach, Subject
+from ...log.event import EVERYTHING, AsDecision, Event, Kind, Reach, Subject
 from ...log.port import DOCUMENT_BYTES_MAX
 
 SPRINT = Subject("sprint")
@@ -28,7 +28,7 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of its bytes, in hexadecimal; empty when it was not recorded."""
 
 
-class SprintCompiled(Fact, frozen=True):
+class SprintCompiled(Event, frozen=True):
     """A whole plan came in, every phase pending."""
 
     type: ClassVar[str] = "sprint-compiled"
@@ -43,7 +43,7 @@ class SprintCompiled(Fact, frozen=True):
     """The files it was made from, in the order in which they were read."""
 
 
-class SprintImported(Fact, frozen=True):
+class SprintImported(Event, frozen=True):
     """Another tool's document came in: whole, or as the JSON Patch to its next version."""
 
     type: ClassVar[str] = "sprint-imported"
@@ -62,7 +62,7 @@ class SprintImported(Fact, frozen=True):
     """When git took this version in; the event's time is when it was written."""
 
 
-class SprintStarted(Fact, frozen=True):
+class SprintStarted(Event, frozen=True):
     """Execution began."""
 
     type: ClassVar[str] = "sprint-started"
@@ -70,7 +70,7 @@ class SprintStarted(Fact, frozen=True):
     reach: ClassVar[Reach] = Reach.TOP
 
 
-class SprintPaused(Fact, frozen=True):
+class SprintPaused(Event, frozen=True):
     """A person wished to pause."""
 
     type: ClassVar[str] = "sprint-paused"
@@ -80,7 +80,7 @@ class SprintPaused(Fact, frozen=True):
     reason: str | None = None
 
 
-class SprintBlocked(Fact, frozen=True):
+class SprintBlocked(Event, frozen=True):
     """The sprint cannot go on."""
 
     type: ClassVar[str] = "sprint-blocked"
@@ -93,7 +93,7 @@ class SprintBlocked(Fact, frozen=True):
     reason: str
 
 
-class SprintInterrupted(Fact, frozen=True):
+class SprintInterrupted(Event, frozen=True):
     """The loop that drove the sprint was stopped from outside."""
 
     type: ClassVar[str] = "sprint-interrupted"
@@ -103,7 +103,7 @@ class SprintInterrupted(Fact, frozen=True):
     reason: str | None = None
 
 
-class SprintResumed(Fact, frozen=True):
+class SprintResumed(Event, frozen=True):
     """Execution goes on; after `blocked` and `needs-human` with who and why."""
 
     type: ClassVar[str] = "sprint-resumed"
@@ -124,7 +124,7 @@ class SprintResumed(Fact, frozen=True):
     """What was done about it."""
 
 
-class SprintCompleted(Fact, frozen=True):
+class SprintCompleted(Event, frozen=True):
     """Every leaf is completed or skipped and the sprint was closed."""
 
     type: ClassVar[str] = "sprint-completed"
@@ -138,7 +138,7 @@ class SprintCompleted(Fact, frozen=True):
     """Why it was given up."""
 
 
-class SprintReopened(Fact, frozen=True):
+class SprintReopened(Event, frozen=True):
     """A completed sprint was opened again."""
 
     type: ClassVar[str] = "sprint-reopened"
@@ -148,7 +148,7 @@ class SprintReopened(Fact, frozen=True):
     reason: str | None = None
 
 
-class ActivitySeen(Fact, frozen=True):
+class ActivitySeen(Event, frozen=True):
     """The heartbeat of a running loop."""
 
     type: ClassVar[str] = "activity-seen"
@@ -157,7 +157,7 @@ class ActivitySeen(Fact, frozen=True):
     is_quiet: ClassVar[bool] = True
 
 
-class NoteAdded(Fact, frozen=True):
+class NoteAdded(Event, frozen=True):
     """A remark for whoever reads the log."""
 
     type: ClassVar[str] = "note-added"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import (
     GateBlocked,
     GateChecked,
@@ -64,7 +64,7 @@ def start_gate(
     is_alive: IsAlive,
     phase: str | None = None,
     timeout_seconds: float | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Begin to run a gate's script; a run whose process is gone is interrupted first.
 
     Nothing is to be run when the gate has passed. Raise `RefusedError` while another
@@ -74,7 +74,7 @@ def start_gate(
     if not gate_is_open(node.data):
         return []
     check_running(sprint, f"check the gate of phase {node.address}")
-    facts = _check_free(sprint, node, is_alive)
+    events = _check_free(sprint, node, is_alive)
     gate = gate_of(node)
     if gate.script is None:
         raise RefusedError(
@@ -94,10 +94,10 @@ def start_gate(
         boot_id,
         max(round(1000 * min(seconds, SECONDS_MAX)), 1),
     )
-    return [*facts, started]
+    return [*events, started]
 
 
-def check_gate(sprint: Sprint, *, phase: str, run: str, result: GateResult) -> list[Fact]:
+def check_gate(sprint: Sprint, *, phase: str, run: str, result: GateResult) -> list[Event]:
     """Say how a run ended, whatever became of the sprint meanwhile: the verdict is reached.
 
     Raise `RefusedError` only when the run itself no longer counts.
@@ -115,7 +115,7 @@ def check_gate(sprint: Sprint, *, phase: str, run: str, result: GateResult) -> l
     return _checked(sprint, node, started.attempt, result, elsewhere=False)
 
 
-def interrupt_gate(sprint: Sprint, *, phase: str, run: str, reason: str) -> list[Fact]:
+def interrupt_gate(sprint: Sprint, *, phase: str, run: str, reason: str) -> list[Event]:
     """Say that a run ended without a result, unless it no longer counts anyway."""
     started = _started_as(sprint, sprint.plan.tree.find(phase), run)
     return [GateInterrupted(phase, reason)] if started else []
@@ -128,7 +128,7 @@ def record_gate(
     phase: str | None = None,
     attempt: int | None = None,
     is_alive: IsAlive = lambda started: True,
-) -> list[Fact]:
+) -> list[Event]:
     """Take in the result of a script that somebody else ran; it is marked as such.
 
     It may come while the sprint is paused or stopped, unless a person must first say
@@ -137,7 +137,7 @@ def record_gate(
     """
     node = find_gate(sprint, phase)
     made = attempts_of(node)
-    again = _fact(node, made, result, elsewhere=True)
+    again = _event(node, made, result, elsewhere=True)
     is_over = not gate_is_open(node.data)
     if (is_over or attempt == made) and sprint.plan.was_said(gate_key(node), again):
         return []
@@ -151,7 +151,7 @@ def record_gate(
         )
     if sprint.plan.status in (NOT_STARTED, COMPLETED) or _is_blocked(node):
         check_running(sprint, f"record a result of the gate of phase {node.address}")
-    facts = _check_free(sprint, node, is_alive)
+    events = _check_free(sprint, node, is_alive)
     following = next_attempt(sprint.plan, node)
     if attempt not in (None, following):
         raise RefusedError(
@@ -161,7 +161,7 @@ def record_gate(
             allowed=[following],
             field="attempt",
         )
-    return [*facts, *_checked(sprint, node, following, result, elsewhere=True)]
+    return [*events, *_checked(sprint, node, following, result, elsewhere=True)]
 
 
 def run_of(plan: Plan, node: Node) -> GateStarted | None:
@@ -176,7 +176,7 @@ def _started_as(sprint: Sprint, node: Node | None, run: str) -> GateStarted | No
     return started if started is not None and started.run == run else None
 
 
-def _check_free(sprint: Sprint, node: Node, is_alive: IsAlive) -> list[Fact]:
+def _check_free(sprint: Sprint, node: Node, is_alive: IsAlive) -> list[Event]:
     """Return the end of a run that was lost; raise `RefusedError` if none may begin."""
     check_due(node)
     if gate_status(node.data) != RUNNING:
@@ -198,25 +198,25 @@ def _check_free(sprint: Sprint, node: Node, is_alive: IsAlive) -> list[Fact]:
 
 def _checked(
     sprint: Sprint, node: Node, attempt: int, result: GateResult, *, elsewhere: bool
-) -> list[Fact]:
+) -> list[Event]:
     """Return a check and what follows from it."""
-    fact = _fact(node, attempt, result, elsewhere=elsewhere)
+    event = _event(node, attempt, result, elsewhere=elsewhere)
     status = sprint.plan.status
     if status == COMPLETED:
         # Who closed the sprint did so without this gate: nothing follows any more.
-        return [fact]
-    if verdict_of(fact) == PASSED:
+        return [event]
+    if verdict_of(event) == PASSED:
         # A leaf that is still in progress reaches its breakpoint when it completes.
         is_end = node.children or node.is_empty or node.status == COMPLETED
-        return [fact, *(breakpoint_after(node, COMPLETED) if is_end else ())]
+        return [event, *(breakpoint_after(node, COMPLETED) if is_end else ())]
     if attempt < gate_of(node).attempts_max or not is_due(node):
-        return [fact]
+        return [event]
     times = "once" if attempt == 1 else f"{attempt} times"
     how = "ran into its time limit" if result.timed_out else f"exit code {result.exit_code}"
     error = f"the gate failed {times}, as often as it may; last: {how}"
     where = f"phase {node.address}"
     return [
-        fact,
+        event,
         GateBlocked(node.address, error),
         # A person is asked for already, and knows why.
         *(() if status in (BLOCKED, NEEDS_HUMAN) else [SprintBlocked(f"{where}: {error}")]),
@@ -227,7 +227,7 @@ def _is_blocked(node: Node) -> bool:
     return gate_status(node.data) == BLOCKED
 
 
-def _fact(node: Node, attempt: int, result: GateResult, *, elsewhere: bool) -> GateChecked:
+def _event(node: Node, attempt: int, result: GateResult, *, elsewhere: bool) -> GateChecked:
     said = msgspec.structs.asdict(result)
     return GateChecked(node.address, attempt, **said, elsewhere=elsewhere)
 
@@ -276,47 +276,47 @@ def _take_up(plan: Plan, node: Node, at: str) -> None:
         plan.tree.set_status(node, IN_PROGRESS, at)
 
 
-def _started(plan: Plan, node: Node, fact: GateStarted, at: str) -> None:
+def _started(plan: Plan, node: Node, event: GateStarted, at: str) -> None:
     _take_up(plan, node, at)
-    _track(node, max(fact.attempt - 1, 0), RUNNING)
+    _track(node, max(event.attempt - 1, 0), RUNNING)
 
 
-def _was_checked(plan: Plan, node: Node, fact: GateChecked, at: str) -> None:
+def _was_checked(plan: Plan, node: Node, event: GateChecked, at: str) -> None:
     _take_up(plan, node, at)
     _track(
         node,
-        max(fact.attempt, 0),
-        verdict_of(fact),
-        last_output=fact.output,
-        last_exit_code=fact.exit_code,
+        max(event.attempt, 0),
+        verdict_of(event),
+        last_output=event.output,
+        last_exit_code=event.exit_code,
     )
 
 
-def _interrupted(plan: Plan, node: Node, fact: GateInterrupted, at: str) -> None:
+def _interrupted(plan: Plan, node: Node, event: GateInterrupted, at: str) -> None:
     _track(node, attempts_of(node), word_after(attempts_of(node)))
 
 
-def _blocked(plan: Plan, node: Node, fact: GateBlocked, at: str) -> None:
-    _track(node, attempts_of(node), BLOCKED, error=fact.error)
+def _blocked(plan: Plan, node: Node, event: GateBlocked, at: str) -> None:
+    _track(node, attempts_of(node), BLOCKED, error=event.error)
     if node.leaf >= 0:
-        put(node.data, "error", fact.error)
+        put(node.data, "error", event.error)
         plan.tree.set_status(node, BLOCKED, at)
 
 
 def _evolves(
     change: Callable[[Plan, Node, Any, str], None],
 ) -> Callable[[Plan, Any, str], None]:
-    """Return the evolve of a gate's fact: its state first, then what follows upwards."""
+    """Return the evolve of a gate's event: its state first, then what follows upwards."""
 
-    def evolve(plan: Plan, fact: Any, at: str) -> None:
-        node = plan.tree.find(fact.phase)
-        # An observed fact may name a phase that has no gate, or that no plan of ours has.
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        node = plan.tree.find(event.phase)
+        # An observed event may name a phase that has no gate, or that no plan of ours has.
         if node is None or gate_status(node.data) is None:
             return
-        change(plan, node, fact, at)
+        change(plan, node, event, at)
         plan.tree.settle_gate(node, at)
-        if isinstance(fact, GateStarted | GateChecked):
-            plan.say(gate_key(node), fact)
+        if isinstance(event, GateStarted | GateChecked):
+            plan.say(gate_key(node), event)
             if node.leaf >= 0 and done_work(plan, node.address) is None:
                 # Whoever has a leaf's gate checked has done its work.
                 keep_done(plan, WorkDone(node.address))
@@ -324,7 +324,7 @@ def _evolves(
     return evolve
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     GateStarted: _evolves(_started),
     GateChecked: _evolves(_was_checked),
     GateInterrupted: _evolves(_interrupted),

@@ -113,11 +113,11 @@ def next_attempt(plan: Plan, node: Node) -> int:
     return 1 if begins_anew else attempts_of(node) + 1
 
 
-def verdict_of(fact: GateChecked) -> str:
+def verdict_of(event: GateChecked) -> str:
     """Return the gate's word after a check, before it is known to have blocked."""
-    if fact.exit_code == 0 and not fact.timed_out:
+    if event.exit_code == 0 and not event.timed_out:
         return PASSED
-    return word_after(fact.attempt)
+    return word_after(event.attempt)
 
 
 def word_after(attempts: int) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
 from ..plan.create import check_id
-from ..state.sprint import Plan, Record, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.transitions import check_goal
 from ..state.tree import Data
 from ..state.words import COMPLETED, DYNAMIC_STEP_STATUSES, PENDING
@@ -25,7 +25,7 @@ class Wanted(NamedTuple):
     id: str | None = None
 
 
-def add_step(sprint: Sprint, *, prompt: str, step: str | None = None) -> list[Fact]:
+def add_step(sprint: Sprint, *, prompt: str, step: str | None = None) -> list[Event]:
     """Add a step; without an id it gets the next `step-N` that was never given."""
     check_goal(sprint, "add a step")
     _check_prompt(prompt)
@@ -49,7 +49,7 @@ def update_step(
     step: str,
     status: str | None = None,
     prompt: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Give a step another status, another prompt, or both."""
     check_goal(sprint, "update a step")
     check_word("status", status, DYNAMIC_STEP_STATUSES)
@@ -73,20 +73,20 @@ def update_step(
 
 def take_steps(
     sprint: Sprint, *, completed: Iterable[str], pending: Iterable[Wanted]
-) -> list[Fact]:
+) -> list[Event]:
     """Take what an agent says at the end of an iteration: what is done, what is not.
 
     What is pending under a known id, or with the prompt of an open step, is that step;
     a known one that was completed is open again. What cannot be taken is noted.
     """
     steps = steps_of(sprint.plan.document)
-    facts: list[Fact] = []
+    events: list[Event] = []
     done = dict.fromkeys(completed)
     for identity in done:
         if identity in steps:
-            facts += _changed(identity, steps[identity], COMPLETED, None)
+            events += _changed(identity, steps[identity], COMPLETED, None)
         else:
-            facts.append(_unknown(identity, "completed"))
+            events.append(_unknown(identity, "completed"))
     prompts = {
         step.get("prompt")
         for identity, step in steps.items()
@@ -98,18 +98,18 @@ def take_steps(
             continue
         if given in steps:
             again = PENDING if steps[given].get("status") == COMPLETED else None
-            facts += _changed(given, steps[given], again, prompt)
+            events += _changed(given, steps[given], again, prompt)
             steps[given] = {**steps[given], "prompt": prompt or steps[given].get("prompt")}
             continue
         if prompt is None:
-            facts.append(_unknown(str(given), "pending"))
+            events.append(_unknown(str(given), "pending"))
             continue
         identity = given or f"{PREFIX}{number}"
         number = max(number, _number_of(identity) + 1)
-        facts.append(_added(sprint, prompt, identity))
+        events.append(_added(sprint, prompt, identity))
         steps[identity] = {"id": identity, "prompt": prompt, "status": PENDING}
         prompts.add(prompt)
-    return facts
+    return events
 
 
 def steps_of(document: Data) -> dict[str, Data]:
@@ -131,17 +131,17 @@ def _step(document: Data, identity: str) -> Data | None:
     return None
 
 
-def open_steps(sprint: Sprint, facts: Iterable[Fact] = ()) -> tuple[str, ...]:
-    """Return the ids of the steps that are not completed, once these facts happened too."""
+def open_steps(sprint: Sprint, events: Iterable[Event] = ()) -> tuple[str, ...]:
+    """Return the ids of the steps that are not completed, once these events happened too."""
     steps = {
         identity: step.get("status")
         for identity, step in steps_of(sprint.plan.document).items()
     }
-    for fact in facts:
-        if isinstance(fact, DynamicStepAdded):
-            steps[fact.id] = PENDING
-        elif isinstance(fact, DynamicStepUpdated) and fact.status is not None:
-            steps[fact.id] = fact.status
+    for event in events:
+        if isinstance(event, DynamicStepAdded):
+            steps[event.id] = PENDING
+        elif isinstance(event, DynamicStepUpdated) and event.status is not None:
+            steps[event.id] = event.status
     return tuple(identity for identity, status in steps.items() if status != COMPLETED)
 
 
@@ -150,26 +150,26 @@ def _check_prompt(prompt: str) -> None:
         raise RefusedError("prompt: is empty", field="prompt")
 
 
-def _added(sprint: Sprint, prompt: str, identity: str) -> Fact:
+def _added(sprint: Sprint, prompt: str, identity: str) -> Event:
     return DynamicStepAdded(identity, prompt, sprint.plan.iteration)
 
 
 def _changed(
     identity: str, step: Data, status: str | None, prompt: str | None
-) -> list[Fact]:
+) -> list[Event]:
     """Return what is otherwise than it was: the same wish again is nothing (P33)."""
     now = None if status == step.get("status") else status
     text = None if prompt == step.get("prompt") else prompt
     return [] if now is None and text is None else [DynamicStepUpdated(identity, now, text)]
 
 
-def _unknown(identity: str, word: str) -> Fact:
+def _unknown(identity: str, word: str) -> Event:
     return NoteAdded(f"the agent names step {identity!r} as {word}: there is no such step")
 
 
 def _next_number(sprint: Sprint) -> int:
     ids = steps_of(sprint.plan.document)
-    given = sprint.record.allotted.get(_ALLOTTED, 0)
+    given = sprint.knowledge.allotted.get(_ALLOTTED, 0)
     return max([given, *(_number_of(identity) + 1 for identity in ids)])
 
 
@@ -180,41 +180,41 @@ def _number_of(identity: str) -> int:
     return int(number) if is_number and number != identity else -1
 
 
-def _evolve_added(plan: Plan, fact: DynamicStepAdded, at: str) -> None:
+def _evolve_added(plan: Plan, event: DynamicStepAdded, at: str) -> None:
     steps = plan.document.get("dynamic-steps")
     if not isinstance(steps, list):
         steps = plan.document["dynamic-steps"] = []
     steps.append(
         {
-            "id": fact.id,
-            "prompt": fact.prompt,
+            "id": event.id,
+            "prompt": event.prompt,
             "status": PENDING,
             "added-at": at,
-            "added-in-iteration": fact.iteration,
+            "added-in-iteration": event.iteration,
         }
     )
     plan.turns.move()
 
 
-def _evolve_updated(plan: Plan, fact: DynamicStepUpdated, at: str) -> None:
-    # An observed fact may name a step that is not there.
-    if (step := _step(plan.document, fact.id)) is None:
+def _evolve_updated(plan: Plan, event: DynamicStepUpdated, at: str) -> None:
+    # An observed event may name a step that is not there.
+    if (step := _step(plan.document, event.id)) is None:
         return
-    if fact.prompt is not None:
-        step["prompt"] = fact.prompt
-    if fact.status is not None and fact.status != step.get("status"):
-        step["status"] = fact.status
-        if fact.status == COMPLETED:
+    if event.prompt is not None:
+        step["prompt"] = event.prompt
+    if event.status is not None and event.status != step.get("status"):
+        step["status"] = event.status
+        if event.status == COMPLETED:
             plan.turns.move()
 
 
-def record_added(record: Record, fact: DynamicStepAdded, version: int) -> None:
+def record_added(knowledge: Knowledge, event: DynamicStepAdded, version: int) -> None:
     """Keep the highest `step-N` that was ever given: none is allotted again."""
-    number = max(record.allotted.get(_ALLOTTED, 0), _number_of(fact.id) + 1)
-    record.allotted[_ALLOTTED] = number
+    number = max(knowledge.allotted.get(_ALLOTTED, 0), _number_of(event.id) + 1)
+    knowledge.allotted[_ALLOTTED] = number
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     DynamicStepAdded: _evolve_added,
     DynamicStepUpdated: _evolve_updated,
 }

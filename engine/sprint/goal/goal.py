@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
 from ..iterations.loop import NUMBER_MAX, end_iteration
 from ..phases.leaves import check_word
@@ -29,23 +29,23 @@ def set_goal(
     idle_threshold: int | None = None,
     min_iterations: int | None = None,
     max_iterations: int | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Say what is to be reached; from here on the sprint is in Ralph mode."""
     check_open(sprint, "set a goal")
     if not goal.strip():
         raise RefusedError("goal: is empty", field="goal")
-    fact = GoalSet(goal, idle_threshold, min_iterations, max_iterations)
+    event = GoalSet(goal, idle_threshold, min_iterations, max_iterations)
     for name in ("idle_threshold", "min_iterations", "max_iterations"):
-        given = getattr(fact, name)
+        given = getattr(event, name)
         if given is not None and not 0 < given <= NUMBER_MAX:
             field = name.replace("_", "-")
             raise RefusedError(
                 f"{field} {given} is not allowed: 1 to {NUMBER_MAX}", field=field
             )
-    return [] if _is_set(sprint.plan, fact) else [fact]
+    return [] if _is_set(sprint.plan, event) else [event]
 
 
-def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
+def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Event]:
     """Say that the goal is reached; an iteration that is under way ends with it.
 
     So it does where the goal is only claimed: the same iteration would claim it again.
@@ -58,7 +58,7 @@ def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Fact]:
             return []
     check_goal(sprint, "complete the goal")
     # Who worked while somebody stopped the sprint has ended the iteration all the same.
-    found: Fact = GoalClaimed(plan.iteration, f"the sprint is {plan.status}", summary)
+    found: Event = GoalClaimed(plan.iteration, f"the sprint is {plan.status}", summary)
     is_kept = plan.turns.number or plan.was_said(_CLAIM, found)
     if plan.status not in STOPPED or not is_kept:
         found = reach_goal(sprint, summary=summary)
@@ -74,8 +74,8 @@ def claim_in_force(plan: Plan) -> str | None:
 
 
 def reach_goal(
-    sprint: Sprint, *, summary: str | None, besides: list[Fact] | None = None
-) -> Fact:
+    sprint: Sprint, *, summary: str | None, besides: list[Event] | None = None
+) -> Event:
     """Return that the goal is reached, or only that it was claimed too early.
 
     `besides` happens in the same append. Raise `RefusedError` where the sprint cannot be
@@ -100,7 +100,7 @@ def fail_iteration(
     at: str,
     category: str = "logic",
     number: int | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Say that the run of the iteration under way failed at this time.
 
     The policy either allows another attempt in the same iteration, or the sprint blocks.
@@ -124,66 +124,66 @@ def fail_iteration(
         )
     tried = turns.failures - turns.forgiven
     due = next_retry_at(sprint.plan.document, tried=tried, category=category, at=at)
-    fact = IterationFailed(given, error, category, due)
+    event = IterationFailed(given, error, category, due)
     if due is not None:
-        return [fact]
-    return [fact, SprintBlocked(f"iteration {given} failed: {error}")]
+        return [event]
+    return [event, SprintBlocked(f"iteration {given} failed: {error}")]
 
 
-def _is_set(plan: Plan, fact: GoalSet) -> bool:
+def _is_set(plan: Plan, event: GoalSet) -> bool:
     document, stats = plan.document, plan.given_stats
     ralph = document.get("ralph")
     settings = ralph if isinstance(ralph, dict) else {}
     given = (
-        (fact.idle_threshold, settings.get("idle-threshold")),
-        (fact.min_iterations, settings.get("min-iterations")),
-        (fact.max_iterations, stats.get("max-iterations")),
+        (event.idle_threshold, settings.get("idle-threshold")),
+        (event.min_iterations, settings.get("min-iterations")),
+        (event.max_iterations, stats.get("max-iterations")),
     )
     same = all(wanted is None or wanted == there for wanted, there in given)
-    return plan.is_ralph and document.get("goal") == fact.goal and same
+    return plan.is_ralph and document.get("goal") == event.goal and same
 
 
-def _evolve_set(plan: Plan, fact: GoalSet, at: str) -> None:
+def _evolve_set(plan: Plan, event: GoalSet, at: str) -> None:
     document = plan.document
-    missing = ralph_fields(fact.goal)
+    missing = ralph_fields(event.goal)
     # Kept before phases, pointer and figures, as a compiled plan has them.
     behind = ("phases", "current", "stats")
     tail = {key: document.pop(key) for key in list(document) if key in behind}
     document.update({k: v for k, v in missing.items() if k not in document})
     document.update(tail)
-    document["mode"], document["goal"] = missing["mode"], fact.goal
+    document["mode"], document["goal"] = missing["mode"], event.goal
     if not isinstance(document["ralph"], dict):
         document["ralph"] = missing["ralph"]
-    if fact.idle_threshold is not None:
-        document["ralph"]["idle-threshold"] = fact.idle_threshold
-    if fact.min_iterations is not None:
-        document["ralph"]["min-iterations"] = fact.min_iterations
-    if fact.max_iterations is not None:
-        plan.stats["max-iterations"] = fact.max_iterations
-    plan.say(GOAL, fact)
+    if event.idle_threshold is not None:
+        document["ralph"]["idle-threshold"] = event.idle_threshold
+    if event.min_iterations is not None:
+        document["ralph"]["min-iterations"] = event.min_iterations
+    if event.max_iterations is not None:
+        plan.stats["max-iterations"] = event.max_iterations
+    plan.say(GOAL, event)
 
 
-def _evolve_claimed(plan: Plan, fact: GoalClaimed, at: str) -> None:
-    plan.turns.claimed = fact.iteration
-    plan.say(_CLAIM, fact)
+def _evolve_claimed(plan: Plan, event: GoalClaimed, at: str) -> None:
+    plan.turns.claimed = event.iteration
+    plan.say(_CLAIM, event)
 
 
-def _evolve_completed(plan: Plan, fact: GoalCompleted, at: str) -> None:
+def _evolve_completed(plan: Plan, event: GoalCompleted, at: str) -> None:
     plan.turns.end()
     plan.set_status(COMPLETED)
     plan.stats["completed-at"] = at
-    exit_: dict[str, Any] = {"detected-at": at, "iteration": fact.iteration or None}
-    plan.document["ralph-exit"] = {**exit_, "final-summary": fact.summary}
-    plan.say("", fact)
+    exit_: dict[str, Any] = {"detected-at": at, "iteration": event.iteration or None}
+    plan.document["ralph-exit"] = {**exit_, "final-summary": event.summary}
+    plan.say("", event)
 
 
-def _evolve_failed(plan: Plan, fact: IterationFailed, at: str) -> None:
-    if fact.number == plan.turns.number:
-        plan.turns.fail(fact.error, fact.next_retry_at)
-    plan.say(_FAILURE, fact)
+def _evolve_failed(plan: Plan, event: IterationFailed, at: str) -> None:
+    if event.number == plan.turns.number:
+        plan.turns.fail(event.error, event.next_retry_at)
+    plan.say(_FAILURE, event)
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     GoalSet: _evolve_set,
     GoalClaimed: _evolve_claimed,
     GoalCompleted: _evolve_completed,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import NotFoundError, RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
 from ..iterations.loop import over
 from ..state.sprint import Plan, Sprint
@@ -30,38 +30,38 @@ def spawn_hook(
     pid: int | None = None,
     transcript: str | None = None,
     again: bool = False,
-) -> list[Fact]:
+) -> list[Event]:
     """Say that a hook is about to be run; `again` when what ran it before is gone."""
     number, task = _find(sprint, hook_id, iteration)
     if not any(hook.id == hook_id for hook in hooks_of(sprint.plan.document)):
         raise NotFoundError(f"there is no hook {hook_id} that is switched on", hook=hook_id)
     place = transcript or transcript_of(number, hook_id)
     _check_transcript(place)
-    fact = HookTaskSpawned(number, hook_id, place, pid)
+    event = HookTaskSpawned(number, hook_id, place, pid)
     if task is None or (again and task.get("status") in (SPAWNED, RUNNING)):
-        return [fact]
-    if sprint.plan.was_said(_key(hook_id), fact):
+        return [event]
+    if sprint.plan.was_said(_key(hook_id), event):
         return []
     raise _refused(number, hook_id, task, SPAWNED)
 
 
 def run_hook(
     sprint: Sprint, *, hook_id: str, iteration: int | None = None, pid: int | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Say that a hook's process runs."""
     return _say(sprint, RUNNING, lambda n: HookTaskRunning(n, hook_id, pid), iteration)
 
 
 def complete_hook(
     sprint: Sprint, *, hook_id: str, iteration: int | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Say that a hook ended well."""
     return _say(sprint, COMPLETED, lambda n: HookTaskCompleted(n, hook_id), iteration)
 
 
 def fail_hook(
     sprint: Sprint, *, hook_id: str, iteration: int | None = None, error: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Say that a hook failed."""
     return _say(sprint, FAILED, lambda n: HookTaskFailed(n, hook_id, error), iteration)
 
@@ -104,22 +104,22 @@ def _check_transcript(path: str) -> None:
 
 def _say(
     sprint: Sprint, word: str, make: Callable[[int], Any], iteration: int | None
-) -> list[Fact]:
-    fact = make(0)
-    number, task = _find(sprint, fact.hook_id, iteration)
-    fact = make(number)
+) -> list[Event]:
+    event = make(0)
+    number, task = _find(sprint, event.hook_id, iteration)
+    event = make(number)
     if task is None:
         raise NotFoundError(
-            f"hook {fact.hook_id} of iteration {number} was not spawned",
-            hint=f"`sprintlog hook-task spawned {fact.hook_id} --iteration {number}` first",
-            hook=fact.hook_id,
+            f"hook {event.hook_id} of iteration {number} was not spawned",
+            hint=f"`sprintlog hook-task spawned {event.hook_id} --iteration {number}` first",
+            hook=event.hook_id,
             iteration=number,
         )
-    if sprint.plan.was_said(_key(fact.hook_id), fact):
+    if sprint.plan.was_said(_key(event.hook_id), event):
         return []
     if task.get("status") not in TASK_FROM[word]:
-        raise _refused(number, fact.hook_id, task, word)
-    return [fact]
+        raise _refused(number, event.hook_id, task, word)
+    return [event]
 
 
 def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Data | None]:
@@ -164,28 +164,28 @@ def _key(hook_id: str) -> str:
 
 
 def _evolves(word: str) -> Callable[[Plan, Any, str], None]:
-    def evolve(plan: Plan, fact: Any, at: str) -> None:
-        task = _task(plan.document, fact.iteration, fact.hook_id)
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        task = _task(plan.document, event.iteration, event.hook_id)
         if word == SPAWNED and task is None:
             tasks = plan.document.get("hook-tasks")
             if not isinstance(tasks, list):
                 tasks = plan.document["hook-tasks"] = []
-            task = {"iteration": fact.iteration, "hook-id": fact.hook_id}
+            task = {"iteration": event.iteration, "hook-id": event.hook_id}
             tasks.append(task)
-        # An observed fact may speak of a task that is not there.
+        # An observed event may speak of a task that is not there.
         if task is None:
             return
         task["status"] = word
         # Only what runs in the background has a process (R63).
-        task["pid"] = getattr(fact, "pid", None)
+        task["pid"] = getattr(event, "pid", None)
         if word == SPAWNED:
-            task["transcript"] = fact.transcript
-        plan.say(_key(fact.hook_id), fact)
+            task["transcript"] = event.transcript
+        plan.say(_key(event.hook_id), event)
 
     return evolve
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     HookTaskSpawned: _evolves(SPAWNED),
     HookTaskRunning: _evolves(RUNNING),
     HookTaskCompleted: _evolves(COMPLETED),

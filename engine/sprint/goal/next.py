@@ -34,7 +34,7 @@ def work_on_goal(sprint: Sprint, now: str) -> Action:
     plan, turns = sprint.plan, sprint.plan.turns
     if not turns.number and (stop := decide_at_goal(sprint) or used_up(sprint)):
         return stop
-    number = turns.number or sprint.record.iteration_max + 1
+    number = turns.number or sprint.knowledge.iteration_max + 1
     if turns.due is not None and not is_over(turns.due, now):
         return Action(WAIT, until=turns.due, why=turns.error, iteration=number)
     reflects = reflection_is_due(plan)

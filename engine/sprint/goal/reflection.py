@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import ReflectionStarted
 from ..state.sprint import Plan
 from .settings import idle_threshold
@@ -20,17 +20,17 @@ def reflection_is_due(plan: Plan) -> bool:
     return turns.idle >= idle_threshold(plan.document)
 
 
-def start_reflection(plan: Plan, *, number: int) -> list[Fact]:
+def start_reflection(plan: Plan, *, number: int) -> list[Event]:
     """Say that reflection starts with an iteration that is about to begin, if it does."""
     idle = plan.turns.idle_next
     reflects = plan.turns.reflects or idle < idle_threshold(plan.document)
     return [] if reflects or not plan.is_at_goal else [ReflectionStarted(number, idle)]
 
 
-def _evolve_started(plan: Plan, fact: ReflectionStarted, at: str) -> None:
+def _evolve_started(plan: Plan, event: ReflectionStarted, at: str) -> None:
     plan.turns.reflects = True
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     ReflectionStarted: _evolve_started
 }

@@ -1,6 +1,6 @@
 """An agent's run for a goal, as a loop records it: what follows from its answer; rules."""
 
-from ...log.fact import Fact
+from ...log.event import Event
 from ..agent.answers import Verdict
 from ..agent.runs import NO_REASON, need_as_said
 from ..events import AgentRan, GoalClaimed
@@ -12,12 +12,12 @@ from .dynamic_steps import take_steps
 from .goal import fail_iteration, reach_goal
 
 
-def start_turn(sprint: Sprint) -> list[Fact]:
+def start_turn(sprint: Sprint) -> list[Event]:
     """Begin an iteration for the goal; nothing when one is under way."""
     return [] if sprint.plan.turns.number else start_iteration(sprint)
 
 
-def end_turn(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list[Fact]:
+def end_turn(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list[Event]:
     """Say how an agent's run for the goal ended, and all that follows from it.
 
     An iteration that somebody else ended meanwhile is left as it is. A sprint that was
@@ -36,7 +36,7 @@ def end_turn(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> lis
     return [ran, *need_as_said(sprint, verdict)]
 
 
-def _went_well(sprint: Sprint, turn: Turn) -> list[Fact]:
+def _went_well(sprint: Sprint, turn: Turn) -> list[Event]:
     if sprint.plan.status == COMPLETED:
         return end_iteration(sprint, summary=turn.summary)
     steps = take_steps(sprint, completed=turn.completed, pending=turn.pending)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import IterationEnded, IterationsLimited, IterationStarted
 from ..goal.reflection import start_reflection
 from ..goal.settings import max_iterations as limit_of
 from ..state import starts
-from ..state.sprint import Plan, Record, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.transitions import check_exists, check_open, check_running
 
 NUMBER_MAX = 1_000_000_000
@@ -25,18 +25,18 @@ def start_iteration(
     max_iterations: int | None = None,
     phase: str | None = None,
     beyond_limit: bool = False,
-) -> list[Fact]:
+) -> list[Event]:
     """Begin a loop iteration: the next number, unless a higher one is given (P36).
 
     With it begins reflection, when that is due. Past the limit it is refused, unless that
     is meant. All that were ever begun count, rolled back or not.
     """
-    highest = sprint.record.iteration_max
+    highest = sprint.knowledge.iteration_max
     given = highest + 1 if number is None else number
     most = max_iterations or limit_of(sprint.plan.document)
     is_beyond = most is not None and given > most
-    fact = IterationStarted(given, max_iterations, phase, beyond_limit and is_beyond)
-    if number is not None and sprint.plan.was_said(_SAID, fact):
+    event = IterationStarted(given, max_iterations, phase, beyond_limit and is_beyond)
+    if number is not None and sprint.plan.was_said(_SAID, event):
         return []
     check_running(sprint, "start an iteration")
     if not highest < given <= NUMBER_MAX:
@@ -58,10 +58,10 @@ def start_iteration(
             wish="start",
             field="max-iterations",
         )
-    return [fact, *start_reflection(sprint.plan, number=given)]
+    return [event, *start_reflection(sprint.plan, number=given)]
 
 
-def limit_iterations(sprint: Sprint, *, max_iterations: int) -> list[Fact]:
+def limit_iterations(sprint: Sprint, *, max_iterations: int) -> list[Event]:
     """Say how many iterations may begin, 0 for no limit; none begins with it."""
     check_open(sprint, "limit its iterations")
     _check_limit(max_iterations, least=0)
@@ -73,7 +73,7 @@ def limit_iterations(sprint: Sprint, *, max_iterations: int) -> list[Fact]:
 def is_used_up(sprint: Sprint) -> bool:
     """Tell whether all iterations that may begin have begun."""
     most = limit_of(sprint.plan.document)
-    return most is not None and sprint.record.iteration_max >= most
+    return most is not None and sprint.knowledge.iteration_max >= most
 
 
 def more_allowed(begun: int) -> str:
@@ -93,7 +93,7 @@ def is_begun_for(plan: Plan, phase: str) -> bool:
 
 def end_iteration(
     sprint: Sprint, *, number: int | None = None, summary: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """End the iteration that is under way, whatever became of the sprint meanwhile."""
     check_exists(sprint)
     current = open_iteration(sprint.plan)
@@ -136,31 +136,31 @@ def _check_limit(number: int, *, least: int) -> None:
         )
 
 
-def _evolve_limited(plan: Plan, fact: IterationsLimited, at: str) -> None:
-    plan.stats["max-iterations"] = fact.max_iterations
-    plan.say(_LIMIT, fact)
+def _evolve_limited(plan: Plan, event: IterationsLimited, at: str) -> None:
+    plan.stats["max-iterations"] = event.max_iterations
+    plan.say(_LIMIT, event)
 
 
-def _evolve_started(plan: Plan, fact: IterationStarted, at: str) -> None:
-    plan.stats["current-iteration"] = fact.number
-    if fact.max_iterations is not None:
-        plan.stats["max-iterations"] = fact.max_iterations
-    plan.turns.begin(fact.number if plan.is_at_goal else 0)
-    plan.say(_SAID, fact)
+def _evolve_started(plan: Plan, event: IterationStarted, at: str) -> None:
+    plan.stats["current-iteration"] = event.number
+    if event.max_iterations is not None:
+        plan.stats["max-iterations"] = event.max_iterations
+    plan.turns.begin(event.number if plan.is_at_goal else 0)
+    plan.say(_SAID, event)
 
 
-def _evolve_ended(plan: Plan, fact: IterationEnded, at: str) -> None:
+def _evolve_ended(plan: Plan, event: IterationEnded, at: str) -> None:
     plan.turns.end()
-    plan.say(_SAID, fact)
+    plan.say(_SAID, event)
 
 
-def record_started(record: Record, fact: IterationStarted, version: int) -> None:
+def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:
     """Keep the number and where it began: rollbacks never give it back."""
-    starts.add(record.starts, fact.number, version)
-    record.iteration_max = max(record.iteration_max, fact.number)
+    starts.add(knowledge.starts, event.number, version)
+    knowledge.iteration_max = max(knowledge.iteration_max, event.number)
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     IterationStarted: _evolve_started,
     IterationEnded: _evolve_ended,
     IterationsLimited: _evolve_limited,

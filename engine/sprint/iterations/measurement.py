@@ -16,15 +16,15 @@ from ...iterations.events import (
     Usage,
 )
 from ...iterations.tracker import BASELINE_NUMBER, without_output
-from ...log.fact import Fact
-from ..state.sprint import Record, Sprint
+from ...log.event import Event
+from ..state.sprint import Knowledge, Sprint
 from ..state.starts import newest_first
 from ..state.transitions import check_exists
 from .loop import end_iteration, open_iteration
 from .rollback import iteration_ends, lies_on, path
 
 Given = Mapping[str, object] | Metrics
-"""Metrics by their names, or as a fact has them."""
+"""Metrics by their names, or as an event has them."""
 Origins = tuple[Origin, ...]
 
 LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
@@ -33,21 +33,21 @@ LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 
 def capture_baseline(
     sprint: Sprint, *, metrics: Given, loop_id: str | None = None, origins: Origins = ()
-) -> list[Fact]:
+) -> list[Event]:
     """Measure iteration 0, once, before any other was measured (R265, P44)."""
     # Imported here: exact numbers would cost every recording command their import.
     from ...iterations.metrics import check_metrics
 
     check_exists(sprint)
-    tracker = sprint.record.tracker
+    tracker = sprint.knowledge.tracker
     if loop_id is not None and not LOOP_ID.fullmatch(loop_id):
         raise RefusedError(
             f"loop id {loop_id[:40]!r} is not allowed: letters, digits, `.`, `_` and `-`",
             field="loop_id",
         )
-    fact = BaselineCaptured(check_metrics(metrics), loop_id, origins)
-    _check_any(fact.metrics)
-    if tracker.baseline == fact:
+    event = BaselineCaptured(check_metrics(metrics), loop_id, origins)
+    _check_any(event.metrics)
+    if tracker.baseline == event:
         return []
     if tracker.baseline is not None or tracker.highest:
         done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
@@ -56,7 +56,7 @@ def capture_baseline(
             hint="it is what everything after it is compared with, so it is never changed",
             wish="baseline",
         )
-    return [fact]
+    return [event]
 
 
 def measure_iteration(
@@ -68,44 +68,44 @@ def measure_iteration(
     origins: Origins = (),
     usage: Usage | None = None,
     tree: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Measure what an iteration led to, once: the latest one when none is named (P15)."""
     from ...iterations.metrics import check_metrics
 
     given, began = _begun(sprint, number)
-    record = sprint.record
+    knowledge = sprint.knowledge
     if score is not None and not 0 <= score <= 1:
         raise RefusedError(f"score {score} is out of range: 0 to 1", field="score")
     checked = check_metrics(metrics)
-    previous = previous_of(record, began)
-    fact = IterationMeasured(given, checked, previous, score, origins, usage, tree)
+    previous = previous_of(knowledge, began)
+    event = IterationMeasured(given, checked, previous, score, origins, usage, tree)
     if score is None:
         _check_any(checked)
-    last = record.tracker.last
-    if last is not None and replace(last, tree=None) == replace(fact, tree=None):
+    last = knowledge.tracker.last
+    if last is not None and replace(last, tree=None) == replace(event, tree=None):
         return []
-    _check_unmeasured(record, given)
-    return [fact]
+    _check_unmeasured(knowledge, given)
+    return [event]
 
 
-def with_tree(facts: Sequence[Fact], tree: str) -> list[Fact]:
-    """Return facts, a measurement among them with the digest of what was measured."""
+def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
+    """Return events, a measurement among them with the digest of what was measured."""
     return [
-        replace(fact, tree=tree) if isinstance(fact, IterationMeasured) else fact
-        for fact in facts
+        replace(event, tree=tree) if isinstance(event, IterationMeasured) else event
+        for event in events
     ]
 
 
 def fail_measurement(
     sprint: Sprint, *, error: str, number: int | None = None, **more: Any
-) -> list[Fact]:
+) -> list[Event]:
     """Say that what an iteration led to could not be measured: the latest one's."""
     given, _ = _begun(sprint, number)
-    fact = MeasurementFailed(given, error, **more)
-    if sprint.record.tracker.failed == without_output(fact):
+    event = MeasurementFailed(given, error, **more)
+    if sprint.knowledge.tracker.failed == without_output(event):
         return []
-    _check_unmeasured(sprint.record, given)
-    return [fact]
+    _check_unmeasured(sprint.knowledge, given)
+    return [event]
 
 
 def unmeasured_iteration(sprint: Sprint) -> int | None:
@@ -114,7 +114,7 @@ def unmeasured_iteration(sprint: Sprint) -> int | None:
     One that is under way is not due yet, unless its measurement failed. Where nothing was
     ever measured, nothing is missing.
     """
-    tracker, number = sprint.record.tracker, current_iteration(sprint)
+    tracker, number = sprint.knowledge.tracker, current_iteration(sprint)
     if number is None or tracker.entry(number) is not None:
         return None
     if tracker.failed is not None and tracker.failed.number == number:
@@ -130,28 +130,28 @@ def measured_on_path(sprint: Sprint) -> list[int]:
     Such a one began on the path, and was measured or ended on it: a measurement that comes
     late speaks of what was there when its iteration ended.
     """
-    record = sprint.record
-    if not record.rollbacks:
-        return sorted(record.tracker.numbers())
-    stretches = path(record.rollbacks, sprint.version)
-    began = dict(record.iterations)
-    ends = iteration_ends(record, version=sprint.version)
+    knowledge = sprint.knowledge
+    if not knowledge.rollbacks:
+        return sorted(knowledge.tracker.numbers())
+    stretches = path(knowledge.rollbacks, sprint.version)
+    began = dict(knowledge.iterations)
+    ends = iteration_ends(knowledge, version=sprint.version)
     return sorted(
         number
-        for number, version, *_ in record.tracker.measured
+        for number, version, *_ in knowledge.tracker.measured
         if lies_on(stretches, began.get(number, version))
         and (lies_on(stretches, version) or lies_on(stretches, ends.get(number, version)))
     )
 
 
-def observed_measurement(sprint: Sprint, fact: IterationMeasured) -> IterationMeasured:
+def observed_measurement(sprint: Sprint, event: IterationMeasured) -> IterationMeasured:
     """Return what another tool measured, with its place in the chain.
 
     Where it began may not be known: it was built on what was measured last.
     """
-    number = fact.number or current_iteration(sprint) or 0
-    last = previous_of(sprint.record, sprint.version)
-    return replace(fact, number=number, previous=None if last == number else last)
+    number = event.number or current_iteration(sprint) or 0
+    last = previous_of(sprint.knowledge, sprint.version)
+    return replace(event, number=number, previous=None if last == number else last)
 
 
 def end_measured(
@@ -163,7 +163,7 @@ def end_measured(
     origins: Origins = (),
     usage: Usage | None = None,
     tree: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """End the iteration under way and say what it led to, in one append."""
     ended = end_iteration(sprint, summary=summary)
     measured = measure_iteration(
@@ -174,26 +174,26 @@ def end_measured(
 
 def current_iteration(sprint: Sprint) -> int | None:
     """Return the number of the newest iteration on the path, None without one."""
-    stretches = path(sprint.record.rollbacks, sprint.version)
-    started = newest_first(sprint.record.starts)
+    stretches = path(sprint.knowledge.rollbacks, sprint.version)
+    started = newest_first(sprint.knowledge.starts)
     return next((number for number, at in started if lies_on(stretches, at)), None)
 
 
-def previous_of(record: Record, began: int) -> int | None:
+def previous_of(knowledge: Knowledge, began: int) -> int | None:
     """Return what an iteration was built on: the last one measured when it began.
 
     Without one on its path it is the baseline, if there is one.
     """
-    last = last_measured(record, began)
-    if last is None and record.tracker.baseline is not None:
+    last = last_measured(knowledge, began)
+    if last is None and knowledge.tracker.baseline is not None:
         return BASELINE_NUMBER
     return last
 
 
-def last_measured(record: Record, version: int) -> int | None:
+def last_measured(knowledge: Knowledge, version: int) -> int | None:
     """Return the iteration measured last on the path to a version, None without one."""
-    stretches = path(record.rollbacks, version)
-    entries = record.tracker.newest_first()
+    stretches = path(knowledge.rollbacks, version)
+    entries = knowledge.tracker.newest_first()
     return next((e.number for e in entries if lies_on(stretches, e.version)), None)
 
 
@@ -206,15 +206,15 @@ def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
             "there is no iteration to measure: none was started",
             hint="`sprintlog iteration start` begins one, `iteration baseline` needs none",
         )
-    starts = newest_first(sprint.record.starts)
+    starts = newest_first(sprint.knowledge.starts)
     began = next((at for n, at in starts if n == given), None)
     if began is None:
         raise NotFoundError(f"iteration {given} was never started", iteration=given)
     return given, began
 
 
-def _check_unmeasured(record: Record, number: int) -> None:
-    if record.tracker.entry(number) is not None:
+def _check_unmeasured(knowledge: Knowledge, number: int) -> None:
+    if knowledge.tracker.entry(number) is not None:
         raise RefusedError(
             f"iteration {number} was measured already; a measurement is never changed",
             hint="`sprintlog iteration start` begins the next one",

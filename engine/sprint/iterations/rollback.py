@@ -1,6 +1,6 @@
 """Rollback arithmetic: which versions are in force at a version, and how to go back.
 
-The parent of a rollback is its target, the parent of any other fact the one before it.
+The parent of a rollback is its target, the parent of any other event the one before it.
 What lies on the path from a version to the root is in force there (DESIGN.md section 4).
 """
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ...errors import NotFoundError, RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import RolledBack
-from ..state.sprint import Record, Sprint
+from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 
 Interval = tuple[int, int]
@@ -63,13 +63,13 @@ def taken_back_by(version: int, rollbacks: Sequence[tuple[int, int]]) -> int | N
     return by
 
 
-def iteration_end(record: Record, number: int, *, version: int) -> int:
+def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
     """Return the last version of an iteration, as the stream stands at `version`.
 
     An iteration ends where the next one starts or a rollback happens; iteration 0 is
     what came before the first. Raise `NotFoundError` for a number never started.
     """
-    started = [(n, at) for n, at in record.iterations if at <= version]
+    started = [(n, at) for n, at in knowledge.iterations if at <= version]
     if number == 0:
         begin = 0
     else:
@@ -81,15 +81,15 @@ def iteration_end(record: Record, number: int, *, version: int) -> int:
                 iteration=number,
             )
     ends = [at for _, at in started if at > begin]
-    ends += [at for at, _ in record.rollbacks if begin < at <= version]
+    ends += [at for at, _ in knowledge.rollbacks if begin < at <= version]
     return min(ends) - 1 if ends else version
 
 
-def iteration_ends(record: Record, *, version: int) -> dict[int, int]:
+def iteration_ends(knowledge: Knowledge, *, version: int) -> dict[int, int]:
     """Return the last version of each iteration, as `iteration_end` has it."""
-    started = [(n, at) for n, at in record.iterations if at <= version]
+    started = [(n, at) for n, at in knowledge.iterations if at <= version]
     breaks = sorted(
-        [at for _, at in started] + [at for at, _ in record.rollbacks if at <= version]
+        [at for _, at in started] + [at for at, _ in knowledge.rollbacks if at <= version]
     )
     after = [*breaks, version + 1]
     return {n: after[bisect_right(breaks, at)] - 1 for n, at in started}
@@ -97,17 +97,17 @@ def iteration_ends(record: Record, *, version: int) -> dict[int, int]:
 
 def roll_back(
     sprint: Sprint, *, to: int, is_inside_append: bool, reason: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Go back to the state of an earlier version of this stream."""
     check_exists(sprint)
-    # Going back to where the newest fact has just gone back to changes nothing either.
-    if to == sprint.version or (sprint.version, to) in sprint.record.rollbacks[-1:]:
+    # Going back to where the newest event has just gone back to changes nothing either.
+    if to == sprint.version or (sprint.version, to) in sprint.knowledge.rollbacks[-1:]:
         return []
     _check_target(sprint, to, is_inside_append=is_inside_append)
     return [RolledBack(to, reason)]
 
 
-def undo_rollback(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+def undo_rollback(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
     """Take back the latest rollback in force that was not taken back before."""
     check_exists(sprint)
     target = rollback_to_undo(sprint)
@@ -122,19 +122,19 @@ def undo_rollback(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
 
 def rollback_to_undo(sprint: Sprint) -> int | None:
     """Return the version of the rollback that an undo would take back."""
-    record = sprint.record
-    stretches = path(record.rollbacks, sprint.version)
+    knowledge = sprint.knowledge
+    stretches = path(knowledge.rollbacks, sprint.version)
     return next(
         (
             at
-            for at, _ in reversed(record.rollbacks)
-            if at not in record.undone and lies_on(stretches, at)
+            for at, _ in reversed(knowledge.rollbacks)
+            if at not in knowledge.undone and lies_on(stretches, at)
         ),
         None,
     )
 
 
-def undo_decision(sprint: Sprint, *, first: int, reason: str | None = None) -> list[Fact]:
+def undo_decision(sprint: Sprint, *, first: int, reason: str | None = None) -> list[Event]:
     """Go back to before a decision; `first` is the first version of its append."""
     check_exists(sprint)
     if not 1 < first <= sprint.version:
@@ -146,7 +146,7 @@ def undo_decision(sprint: Sprint, *, first: int, reason: str | None = None) -> l
     return [RolledBack(first - 1, reason, undoes=first)]
 
 
-def redo(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+def redo(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
     """Take back the latest undo in force: the state is as it was just before it."""
     check_exists(sprint)
     undo = undo_to_redo(sprint)
@@ -161,25 +161,25 @@ def redo(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
 
 def undo_to_redo(sprint: Sprint) -> int | None:
     """Return the version of the undo that a redo would take back."""
-    stretches = path(sprint.record.rollbacks, sprint.version)
-    undos = sorted(sprint.record.undid, reverse=True)
+    stretches = path(sprint.knowledge.rollbacks, sprint.version)
+    undos = sorted(sprint.knowledge.undid, reverse=True)
     return next((at for at in undos if lies_on(stretches, at)), None)
 
 
-def record_rollback(record: Record, fact: RolledBack, version: int) -> None:
+def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> None:
     """Keep a rollback; an undo can itself not be undone, but taken back by a redo.
 
     What an undo had taken back, and a redo brought back, can be undone again.
     """
-    record.rollbacks.append((version, fact.to))
-    if fact.undoes is None:
+    knowledge.rollbacks.append((version, event.to))
+    if event.undoes is None:
         return
-    if fact.undoes in record.undid:
-        again = record.undid.pop(fact.undoes)
-        record.undone = [*(at for at in record.undone if at != again), version]
+    if event.undoes in knowledge.undid:
+        again = knowledge.undid.pop(event.undoes)
+        knowledge.undone = [*(at for at in knowledge.undone if at != again), version]
     else:
-        record.undid[version] = fact.undoes
-        record.undone += [fact.undoes, version]
+        knowledge.undid[version] = event.undoes
+        knowledge.undone += [event.undoes, version]
 
 
 def _check_target(sprint: Sprint, to: int, *, is_inside_append: bool) -> None:
@@ -191,7 +191,7 @@ def _check_target(sprint: Sprint, to: int, *, is_inside_append: bool) -> None:
         )
     if is_inside_append:
         raise RefusedError(
-            f"cannot roll back to version {to}: it lies inside one append, whose facts "
+            f"cannot roll back to version {to}: it lies inside one append, whose events "
             "belong together",
             hint="choose the version before or after that append (`sprintlog log`)",
             wish="rollback",

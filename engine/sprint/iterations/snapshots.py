@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import NotFoundError, RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import (
     OF_ITERATION,
     OF_MOMENT,
@@ -18,7 +18,7 @@ from ..events import (
     SnapshotTaken,
 )
 from ..state.held import HeldSnapshot, Restore
-from ..state.sprint import Record, Sprint
+from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 from .loop import open_iteration
 from .rollback import iteration_end, rollback_to_undo, undo_rollback, undo_to_redo
@@ -29,7 +29,7 @@ RESTORES_KEPT = 10
 
 
 def current_iteration(sprint: Sprint) -> int:
-    """Return the number of the iteration that the Plan is in; 0 before the first."""
+    """Return the number of the iteration that the plan is in; 0 before the first."""
     stats = sprint.plan.document.get("stats")
     number = stats.get("current-iteration") if isinstance(stats, dict) else None
     return number if type(number) is int and number > 0 else 0
@@ -44,11 +44,11 @@ def purpose_now(sprint: Sprint, *, worktree: str) -> str:
     number = current_iteration(sprint)
     if not number or open_iteration(sprint.plan) is not None:
         return OF_ITERATION
-    known = [h for h in sprint.record.snapshots if h.worktree == worktree]
+    known = [h for h in sprint.knowledge.snapshots if h.worktree == worktree]
     return OF_MOMENT if _is_of(number, known) else OF_ITERATION
 
 
-def take_snapshot(sprint: Sprint, *, taken: SnapshotTaken) -> list[Fact]:
+def take_snapshot(sprint: Sprint, *, taken: SnapshotTaken) -> list[Event]:
     """Record a snapshot that the store holds."""
     check_exists(sprint)
     return [taken]
@@ -60,15 +60,17 @@ def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
     One that was taken later for the same number counts only where there is no other.
     Raise `NotFoundError` without any.
     """
-    record = sprint.record
+    knowledge = sprint.knowledge
     own = [
         held
-        for held in record.snapshots
+        for held in knowledge.snapshots
         if held.iteration == number and held.purpose == OF_ITERATION
     ]
     own = [held for held in own if held.worktree == worktree] or own
     if not own:
-        known = sorted({h.iteration for h in record.snapshots if h.purpose == OF_ITERATION})
+        known = sorted(
+            {h.iteration for h in knowledge.snapshots if h.purpose == OF_ITERATION}
+        )
         raise NotFoundError(
             f"iteration {number} has no snapshot; there are some of: "
             f"{', '.join(map(str, known[-10:])) or 'none'}",
@@ -76,7 +78,7 @@ def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
             iteration=number,
         )
     try:
-        end = iteration_end(record, number, version=sprint.version)
+        end = iteration_end(knowledge, number, version=sprint.version)
     except NotFoundError:
         end = sprint.version
     within = [held for held in own if held.version <= end]
@@ -85,7 +87,7 @@ def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
 
 def has_snapshot(sprint: Sprint, number: int) -> bool:
     """Tell whether an iteration's files were kept."""
-    return _is_of(number, sprint.record.snapshots)
+    return _is_of(number, sprint.knowledge.snapshots)
 
 
 def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
@@ -94,14 +96,16 @@ def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
 
 def first_snapshot(sprint: Sprint, *, worktree: str) -> HeldSnapshot | None:
     """Return the first snapshot of a work tree, from which changes are seen."""
-    held = sprint.record.snapshots
+    held = sprint.knowledge.snapshots
     own = [h for h in held if h.purpose == OF_ITERATION and h.worktree == worktree]
     return own[0] if own else None
 
 
 def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
     """Return the snapshot whose id begins so; raise `NotFoundError` for none or several."""
-    found = {h.snapshot: h for h in sprint.record.snapshots if h.snapshot.startswith(name)}
+    found = {
+        h.snapshot: h for h in sprint.knowledge.snapshots if h.snapshot.startswith(name)
+    }
     if len(found) != 1 or len(name) < 4:
         what = f"{len(found)} snapshots begin" if found else "no snapshot begins"
         raise NotFoundError(
@@ -117,15 +121,15 @@ def start_restore(
     *,
     before: SnapshotTaken,
     restore: RestoreStarted,
-    rollback: Sequence[Fact] = (),
-) -> list[Fact]:
+    rollback: Sequence[Event] = (),
+) -> list[Event]:
     """Begin to bring files back: what stood there is kept before, the state goes along.
 
     `rollback` is what the rollback of the state decided, if there is one. It is the first
     of its append, so that one can go back to the version before it again.
     """
     check_exists(sprint)
-    if not any(isinstance(fact, RolledBack) for fact in rollback):
+    if not any(isinstance(event, RolledBack) for event in rollback):
         return [before, restore]
     at = sprint.version + 1
     started = RestoreStarted(
@@ -136,33 +140,35 @@ def start_restore(
 
 
 def end_restore(
-    sprint: Sprint, *, ended: FilesRestored, more: Sequence[Fact]
-) -> list[Fact]:
+    sprint: Sprint, *, ended: FilesRestored, more: Sequence[Event]
+) -> list[Event]:
     """Record that a restore came to its end, unless somebody else did already."""
-    if all(restore.version != ended.started for restore in sprint.record.restoring):
+    if all(restore.version != ended.started for restore in sprint.knowledge.restoring):
         return []
     return [ended, *more]
 
 
-def give_restore_up(sprint: Sprint, *, ended: FilesRestored) -> list[Fact]:
+def give_restore_up(sprint: Sprint, *, ended: FilesRestored) -> list[Event]:
     """Record that a restore was given up, and take back the rollback that it belongs to.
 
     Unless something was recorded since: that is not to be lost with it.
     """
-    found = [r for r in sprint.record.restoring if r.version == ended.started]
+    found = [r for r in sprint.knowledge.restoring if r.version == ended.started]
     if not found:
         return []
-    rollback, facts = found[0].fact.rollback, []
+    rollback, events = found[0].event.rollback, []
     if rollback is not None and sprint.version == ended.started:
-        facts = undo_rollback(sprint, reason="the restore was given up")
-    return [*facts, structs.replace(ended, given_up=True)]
+        events = undo_rollback(sprint, reason="the restore was given up")
+    return [*events, structs.replace(ended, given_up=True)]
 
 
-def files_with(sprint: Sprint, facts: Sequence[Fact], *, worktree: str) -> Restore | None:
-    """Return the restore that went along with the rollback which these facts take back."""
-    taken_back = {fact.undoes for fact in facts if isinstance(fact, RolledBack)} - {None}
-    own = [r for r in sprint.record.restored if r.fact.worktree == worktree]
-    return next((r for r in own if r.fact.rollback in taken_back), None)
+def files_with(sprint: Sprint, events: Sequence[Event], *, worktree: str) -> Restore | None:
+    """Return the restore that went along with the rollback which these events take back."""
+    taken_back = {event.undoes for event in events if isinstance(event, RolledBack)} - {
+        None
+    }
+    own = [r for r in sprint.knowledge.restored if r.event.worktree == worktree]
+    return next((r for r in own if r.event.rollback in taken_back), None)
 
 
 def files_to_undo(sprint: Sprint, *, worktree: str) -> Restore | None:
@@ -170,38 +176,40 @@ def files_to_undo(sprint: Sprint, *, worktree: str) -> Restore | None:
 
     One that is older than the rollback that an undo would take back is not.
     """
-    undone, _ = _files_taken_back(sprint.record, worktree)
-    alone = [r for r in _files_alone(sprint.record, worktree) if r.version not in undone]
+    undone, _ = _files_taken_back(sprint.knowledge, worktree)
+    alone = [r for r in _files_alone(sprint.knowledge, worktree) if r.version not in undone]
     return _newer(alone, rollback_to_undo(sprint))
 
 
 def files_to_redo(sprint: Sprint, *, worktree: str) -> Restore | None:
     """Return the undo of files alone that a redo takes back, if it is the latest."""
-    _, undid = _files_taken_back(sprint.record, worktree)
-    alone = [r for r in _files_alone(sprint.record, worktree) if r.version in undid]
+    _, undid = _files_taken_back(sprint.knowledge, worktree)
+    alone = [r for r in _files_alone(sprint.knowledge, worktree) if r.version in undid]
     return _newer(alone, undo_to_redo(sprint))
 
 
-def _files_alone(record: Record, worktree: str) -> list[Restore]:
-    own = [r for r in record.restored if r.fact.worktree == worktree]
-    return [restore for restore in own if restore.fact.rollback is None]
+def _files_alone(knowledge: Knowledge, worktree: str) -> list[Restore]:
+    own = [r for r in knowledge.restored if r.event.worktree == worktree]
+    return [restore for restore in own if restore.event.rollback is None]
 
 
-def _files_taken_back(record: Record, worktree: str) -> tuple[set[int], dict[int, int]]:
+def _files_taken_back(
+    knowledge: Knowledge, worktree: str
+) -> tuple[set[int], dict[int, int]]:
     """Return which restores can be undone no more, and what each undo took back.
 
     As of rollbacks: an undo is taken back by a redo, after which it can be done again.
     """
     undone: set[int] = set()
     undid: dict[int, int] = {}
-    for version, fact in ((r.version, r.fact) for r in _files_alone(record, worktree)):
-        if fact.undoes is None:
+    for version, event in ((r.version, r.event) for r in _files_alone(knowledge, worktree)):
+        if event.undoes is None:
             continue
-        if fact.undoes in undid:
-            undone.discard(undid.pop(fact.undoes))
+        if event.undoes in undid:
+            undone.discard(undid.pop(event.undoes))
         else:
-            undid[version] = fact.undoes
-            undone.add(fact.undoes)
+            undid[version] = event.undoes
+            undone.add(event.undoes)
         undone.add(version)
     return undone, undid
 
@@ -213,7 +221,7 @@ def _newer(restores: Sequence[Restore], than: int | None) -> Restore | None:
 
 def prune_snapshots(
     sprint: Sprint, *, keep: int = KEEP_DEFAULT, target: int | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Let go of all but the newest snapshots and those that something may go back to.
 
     The best iteration's and the selected one's, the first, what rollbacks went back to, and
@@ -225,63 +233,65 @@ def prune_snapshots(
         raise RefusedError(
             f"cannot keep {keep} snapshots: at least 1", field="keep", allowed=[1]
         )
-    record = sprint.record
-    held = record.snapshots
-    stay = {one.snapshot for one in held[-keep:]} | protected(record, target)
+    knowledge = sprint.knowledge
+    held = knowledge.snapshots
+    stay = {one.snapshot for one in held[-keep:]} | protected(knowledge, target)
     gone = [one.snapshot for one in held if one.snapshot not in stay]
     return [SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
 
 
-def protected(record: Record, target: int | None = None) -> set[str]:
+def protected(knowledge: Knowledge, target: int | None = None) -> set[str]:
     """Return the snapshots that are never let go."""
-    held = [one for one in record.snapshots if one.purpose == OF_ITERATION]
+    held = [one for one in knowledge.snapshots if one.purpose == OF_ITERATION]
     stay = {one.snapshot for one in held[:1]}
     stay |= {one.snapshot for one in held if one.iteration == 0}
-    tracker = record.tracker
+    tracker = knowledge.tracker
     chosen = {one.number for one in (tracker.best, tracker.selected) if one is not None}
     chosen |= set() if target is None else {target}
     stay |= {one.snapshot for one in held if one.iteration in chosen}
-    for _, to in record.rollbacks:
+    for _, to in knowledge.rollbacks:
         stay |= {one.snapshot for one in [h for h in held if h.version <= to][-1:]}
-    alone = [r for r in record.restored if r.fact.rollback is None][-RESTORES_KEPT:]
-    along = [r for r in record.restored if r.fact.rollback is not None]
-    for restore in (*record.restoring, *along, *alone):
-        stay |= {restore.fact.snapshot, restore.fact.before}
+    alone = [r for r in knowledge.restored if r.event.rollback is None][-RESTORES_KEPT:]
+    along = [r for r in knowledge.restored if r.event.rollback is not None]
+    for restore in (*knowledge.restoring, *along, *alone):
+        stay |= {restore.event.snapshot, restore.event.before}
     return stay
 
 
-def _record_taken(record: Record, fact: SnapshotTaken, version: int) -> None:
-    record.snapshots.append(
-        HeldSnapshot(fact.snapshot, fact.iteration, version, fact.purpose, fact.worktree)
+def _record_taken(knowledge: Knowledge, event: SnapshotTaken, version: int) -> None:
+    knowledge.snapshots.append(
+        HeldSnapshot(
+            event.snapshot, event.iteration, version, event.purpose, event.worktree
+        )
     )
 
 
-def _record_started(record: Record, fact: RestoreStarted, version: int) -> None:
-    record.restoring.append(Restore(version, fact))
+def _record_started(knowledge: Knowledge, event: RestoreStarted, version: int) -> None:
+    knowledge.restoring.append(Restore(version, event))
 
 
-def _record_ended(record: Record, fact: FilesRestored, version: int) -> None:
-    ended = [r for r in record.restoring if r.version == fact.started]
-    record.restoring = [r for r in record.restoring if r.version != fact.started]
-    if not fact.given_up:
-        record.restored += ended
+def _record_ended(knowledge: Knowledge, event: FilesRestored, version: int) -> None:
+    ended = [r for r in knowledge.restoring if r.version == event.started]
+    knowledge.restoring = [r for r in knowledge.restoring if r.version != event.started]
+    if not event.given_up:
+        knowledge.restored += ended
 
 
-def _record_pruned(record: Record, fact: SnapshotsPruned, version: int) -> None:
-    gone = frozenset(fact.snapshots)
-    record.snapshots = [one for one in record.snapshots if one.snapshot not in gone]
+def _record_pruned(knowledge: Knowledge, event: SnapshotsPruned, version: int) -> None:
+    gone = frozenset(event.snapshots)
+    knowledge.snapshots = [one for one in knowledge.snapshots if one.snapshot not in gone]
 
 
-def _record_forked(record: Record, fact: ForkCreated, version: int) -> None:
+def _record_forked(knowledge: Knowledge, event: ForkCreated, version: int) -> None:
     # What was taken over happened to the files of the sprint that it was taken from.
-    record.restoring, record.restored = [], []
+    knowledge.restoring, knowledge.restored = [], []
 
 
-RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
+LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
     SnapshotTaken: _record_taken,
     RestoreStarted: _record_started,
     FilesRestored: _record_ended,
     SnapshotsPruned: _record_pruned,
     ForkCreated: _record_forked,
 }
-"""What the Record keeps of a fact, whatever was rolled back since."""
+"""What the knowledge keeps of an event, whatever was rolled back since."""

@@ -1,12 +1,12 @@
 """Where a sprint pauses for a review: after a phase with `break: true` (R8, R17)."""
 
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import BreakpointReached
 from ..state.tree import Node, gate_is_open
 from ..state.words import COMPLETED, FINISHED, SKIPPED
 
 
-def breakpoint_after(node: Node, status: str) -> list[Fact]:
+def breakpoint_after(node: Node, status: str) -> list[Event]:
     """Return the breakpoint reached when a node ends so, if it completes its phase.
 
     `status` is what the node is about to become: `completed` or `skipped`.
@@ -25,7 +25,7 @@ def breakpoint_after(node: Node, status: str) -> list[Fact]:
     return []
 
 
-def breakpoint_after_skipping(node: Node) -> list[Fact]:
+def breakpoint_after_skipping(node: Node) -> list[Event]:
     """Return the breakpoint reached when all that is unfinished of a node is skipped."""
     if any(gate_is_open(x.data) and _is_done(x) for x in (node, *node.walk())):
         return []

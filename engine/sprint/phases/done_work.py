@@ -17,9 +17,9 @@ def waits_to_go_on(plan: Plan) -> bool:
     return plan.status in STOPPED and any(done)
 
 
-def keep_done(plan: Plan, fact: WorkDone) -> None:
+def keep_done(plan: Plan, event: WorkDone) -> None:
     """Keep that the work on a leaf is done."""
-    plan.say(_key(fact.phase), fact)
+    plan.say(_key(event.phase), event)
 
 
 def forget_done(plan: Plan, address: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import (
     PhaseBlocked,
     PhaseCompleted,
@@ -52,20 +52,20 @@ from .retry import next_retry_at
 
 def start_phase(
     sprint: Sprint, *, phase: str | None = None, model: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Begin to execute a leaf."""
     check_word("model", model, MODELS)
     leaf = find_leaf(sprint, phase)
-    fact = PhaseStarted(leaf.address, model)
-    if _is_again(sprint, leaf, fact, IN_PROGRESS):
+    event = PhaseStarted(leaf.address, model)
+    if _is_again(sprint, leaf, event, IN_PROGRESS):
         return []
     _check(sprint, leaf, "start")
-    return [fact]
+    return [event]
 
 
 def complete_phase(
     sprint: Sprint, *, phase: str | None = None, summary: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Finish a leaf successfully; a phase with `break: true` then pauses the sprint.
 
     In a sprint that was stopped while somebody worked on the leaf the work is kept as
@@ -79,8 +79,8 @@ def complete_phase(
     done = done_work(sprint.plan, leaf.address)
     if summary is None and done is not None:
         summary = done.summary
-    fact = PhaseCompleted(leaf.address, summary)
-    if _is_again(sprint, leaf, fact, COMPLETED):
+    event = PhaseCompleted(leaf.address, summary)
+    if _is_again(sprint, leaf, event, COMPLETED):
         return []
     if sprint.plan.status in STOPPED and leaf.status == IN_PROGRESS:
         return end_work(sprint, phase=leaf.address, summary=summary)
@@ -96,10 +96,10 @@ def complete_phase(
             state=leaf.status,
             wish="complete",
         )
-    return [fact, *breakpoint_after(leaf, COMPLETED)]
+    return [event, *breakpoint_after(leaf, COMPLETED)]
 
 
-def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Fact]:
+def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
     """Say what came of a step or a phase that is completed."""
     known = node.data.get("summary")
     if summary in (None, known):
@@ -117,31 +117,31 @@ def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Fact]:
 
 def end_work(
     sprint: Sprint, *, phase: str | None = None, summary: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Say that the work on a leaf is done where something else must come before its end.
 
     That is its gate, or the end of a pause. `next_action` answers accordingly.
     """
     leaf = find_leaf(sprint, phase)
-    fact = WorkDone(leaf.address, summary)
-    if done_work(sprint.plan, leaf.address) == fact:
+    event = WorkDone(leaf.address, summary)
+    if done_work(sprint.plan, leaf.address) == event:
         return []
     check_phase(leaf, "complete")
-    return [fact]
+    return [event]
 
 
 def skip_phase(
     sprint: Sprint, *, phase: str | None = None, reason: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Leave a leaf out on purpose, or all that is unfinished of a step or a phase."""
 
-    def fact(leaf: Node) -> Fact:
+    def event(leaf: Node) -> Event:
         return PhaseSkipped(leaf.address, reason)
 
     node = find_node(sprint, phase)
-    leaves = _leaves_for(sprint, node, "skip", fact, SKIPPED)
+    leaves = _leaves_for(sprint, node, "skip", event, SKIPPED)
     ends = breakpoint_after_skipping(node) if leaves else []
-    return [*map(fact, leaves), *ends]
+    return [*map(event, leaves), *ends]
 
 
 def fail_phase(
@@ -151,58 +151,58 @@ def fail_phase(
     at: str,
     category: str = "logic",
     phase: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Say that a leaf's execution failed at this time.
 
     The policy either schedules another attempt, or the sprint blocks (P34).
     """
     check_word("category", category, FAILURE_CATEGORIES)
     leaf = find_leaf(sprint, phase)
-    fact = PhaseFailed(leaf.address, error, category)
-    if _is_again(sprint, leaf, fact, FAILED):
+    event = PhaseFailed(leaf.address, error, category)
+    if _is_again(sprint, leaf, event, FAILED):
         return []
     _check(sprint, leaf, "fail")
     tried = retries_used(sprint.plan, leaf)
     due = next_retry_at(sprint.plan.document, tried=tried, category=category, at=at)
     if due is not None:
-        return [fact, RetryScheduled(leaf.address, due)]
-    return [fact, SprintBlocked(f"phase {leaf.address} failed: {error}")]
+        return [event, RetryScheduled(leaf.address, due)]
+    return [event, SprintBlocked(f"phase {leaf.address} failed: {error}")]
 
 
-def block_phase(sprint: Sprint, *, reason: str, phase: str | None = None) -> list[Fact]:
+def block_phase(sprint: Sprint, *, reason: str, phase: str | None = None) -> list[Event]:
     """Declare a leaf stuck; the sprint blocks with it."""
     leaf = find_leaf(sprint, phase)
-    fact = PhaseBlocked(leaf.address, reason)
-    if _is_again(sprint, leaf, fact, BLOCKED):
+    event = PhaseBlocked(leaf.address, reason)
+    if _is_again(sprint, leaf, event, BLOCKED):
         return []
     _check(sprint, leaf, "block")
-    return [fact, SprintBlocked(f"phase {leaf.address} is blocked: {reason}")]
+    return [event, SprintBlocked(f"phase {leaf.address} is blocked: {reason}")]
 
 
 def retry_phase(
     sprint: Sprint, *, phase: str | None = None, reason: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Put back what failed or is blocked: a leaf, or all such of a step or a phase."""
 
-    def fact(leaf: Node) -> Fact:
+    def event(leaf: Node) -> Event:
         return PhaseRetried(leaf.address, reason)
 
     node = find_node(sprint, phase)
-    return [*map(fact, _leaves_for(sprint, node, "retry", fact, PENDING))]
+    return [*map(event, _leaves_for(sprint, node, "retry", event, PENDING))]
 
 
-def reopen_phase(sprint: Sprint, *, phase: str, reason: str | None = None) -> list[Fact]:
+def reopen_phase(sprint: Sprint, *, phase: str, reason: str | None = None) -> list[Event]:
     """Put back what is finished, to be done again: a leaf, or all of a step or a phase."""
 
-    def fact(leaf: Node) -> Fact:
+    def event(leaf: Node) -> Event:
         return PhaseReopened(leaf.address, reason)
 
     node = find_node(sprint, phase)
-    return [*map(fact, _leaves_for(sprint, node, "reopen", fact, PENDING))]
+    return [*map(event, _leaves_for(sprint, node, "reopen", event, PENDING))]
 
 
 def _leaves_for(
-    sprint: Sprint, node: Node, wish: str, fact: Callable[[Node], Fact], becomes: str
+    sprint: Sprint, node: Node, wish: str, event: Callable[[Node], Event], becomes: str
 ) -> list[Node]:
     """Return the leaves from a node on that a wish is for; none when it came before.
 
@@ -210,7 +210,7 @@ def _leaves_for(
     """
     leaves = list(node.leaves())
     fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[wish]]
-    again = (_is_again(sprint, leaf, fact(leaf), becomes) for leaf in leaves)
+    again = (_is_again(sprint, leaf, event(leaf), becomes) for leaf in leaves)
     if any(again) and (node.leaf >= 0 or not fitting):
         return []
     check_running(sprint, f"{wish} phase {node.address}")
@@ -241,9 +241,9 @@ def _check(sprint: Sprint, leaf: Node, wish: str) -> None:
     check_phase(leaf, wish)
 
 
-def _is_again(sprint: Sprint, leaf: Node, fact: Fact, status: str) -> bool:
+def _is_again(sprint: Sprint, leaf: Node, event: Event, status: str) -> bool:
     """Tell whether the same wish came with the same content: agents retry (P33)."""
-    return leaf.status == status and sprint.plan.was_said(leaf.address, fact)
+    return leaf.status == status and sprint.plan.was_said(leaf.address, event)
 
 
 def _drop(node: Node, *keys: str) -> None:
@@ -257,53 +257,53 @@ def _end(node: Node, at: str) -> None:
         put(node.data, "elapsed", duration)
 
 
-def _started(plan: Plan, node: Node, fact: PhaseStarted, at: str) -> str:
+def _started(plan: Plan, node: Node, event: PhaseStarted, at: str) -> str:
     forget_done(plan, node.address)
     put(node.data, "started-at", at)
-    if fact.model is not None:
-        put(node.data, "model", fact.model)
+    if event.model is not None:
+        put(node.data, "model", event.model)
     return IN_PROGRESS
 
 
-def _completed(plan: Plan, node: Node, fact: PhaseCompleted, at: str) -> str:
+def _completed(plan: Plan, node: Node, event: PhaseCompleted, at: str) -> str:
     _end(node, at)
-    if fact.summary is not None:
-        put(node.data, "summary", fact.summary)
+    if event.summary is not None:
+        put(node.data, "summary", event.summary)
     return COMPLETED
 
 
-def _summed_up(node: Node, fact: PhaseCompleted) -> None:
-    if fact.summary is not None and node.status == COMPLETED:
-        put(node.data, "summary", fact.summary)
+def _summed_up(node: Node, event: PhaseCompleted) -> None:
+    if event.summary is not None and node.status == COMPLETED:
+        put(node.data, "summary", event.summary)
 
 
-def _work_done(plan: Plan, node: Node, fact: WorkDone, at: str) -> str:
-    keep_done(plan, fact)
+def _work_done(plan: Plan, node: Node, event: WorkDone, at: str) -> str:
+    keep_done(plan, event)
     return node.status
 
 
-def _failed(plan: Plan, node: Node, fact: PhaseFailed, at: str) -> str:
+def _failed(plan: Plan, node: Node, event: PhaseFailed, at: str) -> str:
     _end(node, at)
-    put(node.data, "error", fact.error)
+    put(node.data, "error", event.error)
     return FAILED
 
 
-def _scheduled(plan: Plan, node: Node, fact: RetryScheduled, at: str) -> str:
-    put(node.data, "next-retry-at", fact.next_retry_at)
+def _scheduled(plan: Plan, node: Node, event: RetryScheduled, at: str) -> str:
+    put(node.data, "next-retry-at", event.next_retry_at)
     return node.status
 
 
-def _blocked(plan: Plan, node: Node, fact: PhaseBlocked, at: str) -> str:
-    put(node.data, "error", fact.reason)
+def _blocked(plan: Plan, node: Node, event: PhaseBlocked, at: str) -> str:
+    put(node.data, "error", event.reason)
     return BLOCKED
 
 
-def _skipped(plan: Plan, node: Node, fact: PhaseSkipped, at: str) -> str:
+def _skipped(plan: Plan, node: Node, event: PhaseSkipped, at: str) -> str:
     _drop(node, "next-retry-at", "human-needed")
     return SKIPPED
 
 
-def _retried(plan: Plan, node: Node, fact: PhaseRetried, at: str) -> str:
+def _retried(plan: Plan, node: Node, event: PhaseRetried, at: str) -> str:
     # What the policy scheduled is a loop's retry; any other one is a person's.
     is_scheduled = "next-retry-at" in node.data
     _drop(node, "error", "started-at", "completed-at", "elapsed", "human-needed")
@@ -319,13 +319,13 @@ def _retried(plan: Plan, node: Node, fact: PhaseRetried, at: str) -> str:
     return PENDING
 
 
-def _reopened(plan: Plan, node: Node, fact: PhaseReopened, at: str) -> str:
+def _reopened(plan: Plan, node: Node, event: PhaseReopened, at: str) -> str:
     _drop(node, "started-at", "completed-at", "elapsed", "summary")
     forget_gates(node)
     return PENDING
 
 
-_CHANGES: dict[type[Fact], Callable[[Plan, Node, Any, str], str]] = {
+_CHANGES: dict[type[Event], Callable[[Plan, Node, Any, str], str]] = {
     PhaseStarted: _started,
     PhaseCompleted: _completed,
     WorkDone: _work_done,
@@ -341,24 +341,24 @@ _CHANGES: dict[type[Fact], Callable[[Plan, Node, Any, str], str]] = {
 def _evolves(
     change: Callable[[Plan, Node, Any, str], str], *, is_wish: bool
 ) -> Callable[[Plan, Any, str], None]:
-    """Return the evolve of a leaf's fact: its fields first, then its status upwards."""
+    """Return the evolve of a leaf's event: its fields first, then its status upwards."""
 
-    def evolve(plan: Plan, fact: Any, at: str) -> None:
+    def evolve(plan: Plan, event: Any, at: str) -> None:
         tree = plan.tree
-        node = tree.nodes.get(fact.phase)
-        if node is not None and node.children and isinstance(fact, PhaseCompleted):
-            _summed_up(node, fact)
-        # An observed fact may name a leaf that no plan of ours has.
+        node = tree.nodes.get(event.phase)
+        if node is not None and node.children and isinstance(event, PhaseCompleted):
+            _summed_up(node, event)
+        # An observed event may name a leaf that no plan of ours has.
         if node is None or node.leaf < 0:
             return
-        tree.set_status(node, change(plan, node, fact, at), at)
+        tree.set_status(node, change(plan, node, event, at), at)
         if is_wish:
-            plan.said[node.address] = fact
+            plan.said[node.address] = event
 
     return evolve
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
-    fact: _evolves(change, is_wish=fact not in (RetryScheduled, WorkDone))
-    for fact, change in _CHANGES.items()
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+    event: _evolves(change, is_wish=event not in (RetryScheduled, WorkDone))
+    for event, change in _CHANGES.items()
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import (
     ActivitySeen,
     BreakpointReached,
@@ -43,22 +43,22 @@ from .endings import has_ended
 STALE_AFTER_SECONDS = 15 * 60
 
 
-def start_sprint(sprint: Sprint) -> list[Fact]:
+def start_sprint(sprint: Sprint) -> list[Event]:
     """Begin to execute."""
     return _wish(sprint, "start", SprintStarted(), IN_PROGRESS)
 
 
-def pause_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+def pause_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
     """Pause at a person's wish."""
     return _wish(sprint, "pause", SprintPaused(reason), PAUSED)
 
 
-def block_sprint(sprint: Sprint, *, reason: str) -> list[Fact]:
+def block_sprint(sprint: Sprint, *, reason: str) -> list[Event]:
     """Declare that the sprint cannot go on."""
     return _wish(sprint, "block", SprintBlocked(reason), BLOCKED)
 
 
-def interrupt_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+def interrupt_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
     """Say that the loop was stopped from outside."""
     return _wish(sprint, "interrupt", SprintInterrupted(reason), INTERRUPTED)
 
@@ -70,21 +70,21 @@ def need_human(
     details: str | None = None,
     error: str | None = None,
     phase: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Wait for a person at a leaf, the pointer's when none is named (R140, P38).
 
     In Ralph mode, where no leaf is open, it is the goal that a person is needed for.
     """
     is_goal = not phase and sprint.plan.is_at_goal
     leaf = None if is_goal else find_leaf(sprint, phase)
-    fact = HumanNeeded(leaf.address if leaf else "", reason, details, error)
-    if sprint.plan.status == NEEDS_HUMAN and sprint.plan.was_said("", fact):
+    event = HumanNeeded(leaf.address if leaf else "", reason, details, error)
+    if sprint.plan.status == NEEDS_HUMAN and sprint.plan.was_said("", event):
         return []
     check_sprint(sprint, "needs-human")
     # A leaf that failed for good is what a person is needed for most often.
     if leaf is not None and leaf.status not in (BLOCKED, FAILED):
         check_phase(leaf, "block")
-    return [fact]
+    return [event]
 
 
 def need_of(leaf: Node) -> Data | None:
@@ -109,16 +109,16 @@ def resume_sprint(
     why: str | None = None,
     done: str | None = None,
     retry: bool = False,
-) -> list[Fact]:
+) -> list[Event]:
     """Go on; after `blocked` and `needs-human` somebody says who resolved it and why.
 
     With `retry` what failed or is blocked is to be done again, in the same append. After
     a breakpoint on the last phase nothing is left to do and the sprint completes. One that
     was reached while the sprint was blocked still pauses it then.
     """
-    fact = SprintResumed(by, why, done)
+    event = SprintResumed(by, why, done)
     again = [PhaseRetried(x.address, why) for x in _stuck(sprint.plan)] if retry else []
-    if sprint.plan.status == IN_PROGRESS and sprint.plan.was_said("", fact):
+    if sprint.plan.status == IN_PROGRESS and sprint.plan.was_said("", event):
         return [*again]
     check_sprint(sprint, "resume")
     status = sprint.plan.status
@@ -130,8 +130,8 @@ def resume_sprint(
             wish="resume",
         )
     if status == PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
-        return [fact] if undecided_at_end(sprint) else [fact, SprintCompleted()]
-    return [fact, *again, *_breakpoint_to_come(sprint.plan)]
+        return [event] if undecided_at_end(sprint) else [event, SprintCompleted()]
+    return [event, *again, *_breakpoint_to_come(sprint.plan)]
 
 
 def _stuck(plan: Plan) -> list[Node]:
@@ -154,13 +154,13 @@ def complete_sprint(
     summary: str | None = None,
     abandons_goal: bool = False,
     reason: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Close the sprint once every leaf is completed or skipped, and the goal reached.
 
     A goal that is not reached can be given up, with the reason.
     """
-    plan, fact = sprint.plan, SprintCompleted(summary, abandons_goal, reason)
-    if plan.status == COMPLETED and plan.was_said("", fact):
+    plan, event = sprint.plan, SprintCompleted(summary, abandons_goal, reason)
+    if plan.status == COMPLETED and plan.was_said("", event):
         return []
     check_finished(sprint)
     if waiting := urgent(sprint):
@@ -171,26 +171,26 @@ def complete_sprint(
             wish="complete",
             requests=waiting,
         )
-    _check_goal_is_over(sprint, fact)
+    _check_goal_is_over(sprint, event)
     ended = end_iteration(sprint) if plan.turns.number else []
-    return [*ended, fact]
+    return [*ended, event]
 
 
-def _check_goal_is_over(sprint: Sprint, fact: SprintCompleted) -> None:
+def _check_goal_is_over(sprint: Sprint, event: SprintCompleted) -> None:
     """Raise `RefusedError` unless the goal, if there is one, is reached or given up."""
     is_open = sprint.plan.is_ralph and not _has_left(sprint.plan)
-    if fact.abandons_goal and not is_open:
+    if event.abandons_goal and not is_open:
         raise RefusedError(
             f"sprint {sprint.id} has no goal that could be given up", wish="complete"
         )
-    if fact.abandons_goal != bool(fact.reason and fact.reason.strip()):
+    if event.abandons_goal != bool(event.reason and event.reason.strip()):
         raise RefusedError(
             "reason: it says why the goal is given up, so both come together",
             hint="`sprintlog sprint complete --abandon-goal --reason TEXT`",
             field="reason",
             wish="complete",
         )
-    if is_open and not fact.abandons_goal:
+    if is_open and not event.abandons_goal:
         raise RefusedError(
             f"sprint {sprint.id} works towards a goal, and that is not reached",
             hint="`sprintlog goal complete` says that it is; `sprintlog sprint complete "
@@ -223,13 +223,13 @@ def check_finished(sprint: Sprint) -> None:
         )
 
 
-def reopen_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Fact]:
+def reopen_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
     """Open a completed sprint again."""
     return _wish(sprint, "reopen", SprintReopened(reason), IN_PROGRESS)
 
 
-def beat(sprint: Sprint) -> list[Fact]:
-    """Record that the loop is alive (R93); every heartbeat is a fact of its own."""
+def beat(sprint: Sprint) -> list[Event]:
+    """Record that the loop is alive (R93); every heartbeat is an event of its own."""
     check_exists(sprint)
     if sprint.plan.status in (NOT_STARTED, COMPLETED):
         raise RefusedError(
@@ -253,38 +253,41 @@ def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
     return (parse(now) - latest).total_seconds() > STALE_AFTER_SECONDS
 
 
-def _wish(sprint: Sprint, wish: str, fact: Fact, result: str) -> list[Fact]:
+def _wish(sprint: Sprint, wish: str, event: Event, result: str) -> list[Event]:
     # Saying the same thing twice changes nothing: agents retry (P33).
-    if sprint.plan.status == result and sprint.plan.was_said("", fact):
+    if sprint.plan.status == result and sprint.plan.was_said("", event):
         return []
     check_sprint(sprint, wish)
-    return [fact]
+    return [event]
 
 
-def _evolve_started(plan: Plan, fact: Any, at: str) -> None:
+def _evolve_started(plan: Plan, event: Any, at: str) -> None:
     plan.set_status(IN_PROGRESS)
     put(plan.stats, "started-at", at)
     plan.stats.setdefault("completed-at", None)
 
 
-def _evolve_completed(plan: Plan, fact: SprintCompleted, at: str) -> None:
+def _evolve_completed(plan: Plan, event: SprintCompleted, at: str) -> None:
     plan.set_status(COMPLETED)
     plan.stats["completed-at"] = at
-    if fact.abandons_goal:
+    if event.abandons_goal:
         left = {"detected-at": at, "iteration": plan.iteration or None}
-        plan.document["ralph-exit"] = {**left, "final-summary": f"abandoned: {fact.reason}"}
+        plan.document["ralph-exit"] = {
+            **left,
+            "final-summary": f"abandoned: {event.reason}",
+        }
 
 
-def _evolve_reopened(plan: Plan, fact: Any, at: str) -> None:
+def _evolve_reopened(plan: Plan, event: Any, at: str) -> None:
     plan.set_status(IN_PROGRESS)
     plan.stats["completed-at"] = None
     if "ralph-exit" in plan.document:
         plan.document["ralph-exit"] = dict(NOT_LEFT)
 
 
-def _evolve_resumed(plan: Plan, fact: SprintResumed, at: str) -> None:
+def _evolve_resumed(plan: Plan, event: SprintResumed, at: str) -> None:
     plan.set_status(IN_PROGRESS)
-    if fact.by is not None:
+    if event.by is not None:
         renew_all(plan)
     plan.document.pop("human-needed", None)
 
@@ -293,63 +296,63 @@ _TO_COME = "\nbreakpoint"
 # No address holds a control character, so this one is nobody's.
 
 
-def _breakpoint_to_come(plan: Plan) -> list[Fact]:
+def _breakpoint_to_come(plan: Plan) -> list[Event]:
     """Return the breakpoint that was reached while the sprint was blocked anyway."""
     said = plan.said_as(_TO_COME, BreakpointReached)
     return [said] if said is not None else []
 
 
-def _evolve_breakpoint(plan: Plan, fact: BreakpointReached, at: str) -> None:
+def _evolve_breakpoint(plan: Plan, event: BreakpointReached, at: str) -> None:
     if plan.status in (BLOCKED, NEEDS_HUMAN):
         # The verdict of a gate came in: that resolves nothing, so the pause waits.
-        plan.say(_TO_COME, fact)
+        plan.say(_TO_COME, event)
         return
     plan.said.pop(_TO_COME, None)
     plan.set_status(PAUSED_AT_BREAKPOINT)
 
 
-def _evolve_human_needed(plan: Plan, fact: HumanNeeded, at: str) -> None:
+def _evolve_human_needed(plan: Plan, event: HumanNeeded, at: str) -> None:
     plan.set_status(NEEDS_HUMAN)
-    needed = {"reason": fact.reason}
-    if fact.details is not None:
-        needed["details"] = fact.details
-    if not fact.phase:
+    needed = {"reason": event.reason}
+    if event.details is not None:
+        needed["details"] = event.details
+    if not event.phase:
         plan.document["human-needed"] = needed
-    node = plan.tree.find(fact.phase)
+    node = plan.tree.find(event.phase)
     if node is None or node.leaf < 0:
         return
-    put(node.data, "error", fact.error or node.data.get("error") or fact.reason)
+    put(node.data, "error", event.error or node.data.get("error") or event.reason)
     put(node.data, "human-needed", needed)
     node.data.pop("next-retry-at", None)
     plan.tree.set_status(node, BLOCKED, at)
 
 
 def _becomes(status: str) -> Callable[[Plan, Any, str], None]:
-    def evolve(plan: Plan, fact: Any, at: str) -> None:
+    def evolve(plan: Plan, event: Any, at: str) -> None:
         plan.set_status(status)
 
     return evolve
 
 
-def _evolve_activity(plan: Plan, fact: ActivitySeen, at: str) -> None:
-    """Change nothing: the time of the last fact is kept for every fact."""
+def _evolve_activity(plan: Plan, event: ActivitySeen, at: str) -> None:
+    """Change nothing: the time of the last event is kept for every event."""
 
 
 def _evolves(
     change: Callable[[Plan, Any, str], None],
 ) -> Callable[[Plan, Any, str], None]:
-    """Return the evolve of a sprint's fact, which also keeps what was said."""
+    """Return the evolve of a sprint's event, which also keeps what was said."""
 
-    def evolve(plan: Plan, fact: Any, at: str) -> None:
-        change(plan, fact, at)
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        change(plan, event, at)
         # What waits changes no status, so the word on that stays the last one.
-        if not (isinstance(fact, BreakpointReached) and _TO_COME in plan.said):
-            plan.say("", fact)
+        if not (isinstance(event, BreakpointReached) and _TO_COME in plan.said):
+            plan.say("", event)
 
     return evolve
 
 
-_CHANGES: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+_CHANGES: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     SprintStarted: _evolve_started,
     SprintPaused: _becomes(PAUSED),
     BreakpointReached: _evolve_breakpoint,
@@ -361,7 +364,7 @@ _CHANGES: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
     SprintReopened: _evolve_reopened,
 }
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     ActivitySeen: _evolve_activity,
-    **{fact: _evolves(change) for fact, change in _CHANGES.items()},
+    **{event: _evolves(change) for event, change in _CHANGES.items()},
 }

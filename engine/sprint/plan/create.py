@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..document.patch import Operation, apply, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..goal.settings import HOOKS, RALPH, ralph_fields
@@ -26,7 +26,7 @@ def create_sprint(
     place: Place | None = None,
     sources: tuple[Source, ...] = (),
     max_iterations: int | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Take in a compiled plan in which nothing has happened yet.
 
     `plan` has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
@@ -38,9 +38,9 @@ def create_sprint(
     document = prepare(plan, sprint_id=sprint.id)
     if max_iterations is not None:
         document["stats"]["max-iterations"] = max_iterations
-    fact = SprintCompiled(document, place, sources)
+    event = SprintCompiled(document, place, sources)
     if not sprint.exists:
-        return [fact]
+        return [event]
     if sprint.version == 1 and not diff(sprint.document, document):
         return []
     raise RefusedError(
@@ -58,21 +58,21 @@ def import_document(
     source: str,
     place: Place | None = None,
     committed_at: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Take in a document that another tool wrote: whole, or as the difference to ours.
 
     Nothing in it is changed, contradictions and unknown keys included.
     """
     check_sprint_id(sprint.id)
     check_same_id(sprint, document)
-    fact = SprintImported(
+    event = SprintImported(
         source, iteration=_iteration_of(document), committed_at=committed_at
     )
     if not sprint.exists:
-        return [replace(fact, document=document, place=place)]
+        return [replace(event, document=document, place=place)]
     if not diff(sprint.document, document):
         return []
-    return [replace(fact, patch=patch_to(sprint, document))]
+    return [replace(event, patch=patch_to(sprint, document))]
 
 
 def is_same_sprint(older: object, newer: object) -> bool:
@@ -95,7 +95,7 @@ def is_same_sprint(older: object, newer: object) -> bool:
 
 
 def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
-    """Return what leads to a document from the Plan alone, which it is applied to.
+    """Return what leads to a document from the plan alone, which it is applied to.
 
     An operator queue that stays as it is is left out: requests and decisions go on.
     """
@@ -263,9 +263,9 @@ def _iteration_of(document: Data) -> int:
     return number if type(number) is int and number > 0 else 0
 
 
-def _evolve_compiled(plan: Plan, fact: SprintCompiled, at: str) -> None:
-    plan.replace(fact.document)
-    plan.place = fact.place
+def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:
+    plan.replace(event.document)
+    plan.place = event.place
     plan.touched = True
     # What was said of an earlier plan's phases is not said of these.
     plan.said.clear()
@@ -273,17 +273,17 @@ def _evolve_compiled(plan: Plan, fact: SprintCompiled, at: str) -> None:
     plan.turns = Turns()
 
 
-def _evolve_imported(plan: Plan, fact: SprintImported, at: str) -> None:
-    if fact.document is not None:
-        plan.replace(fact.document)
-        plan.place = fact.place
+def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
+    if event.document is not None:
+        plan.replace(event.document)
+        plan.place = event.place
     else:
-        plan.replace(apply(plan.settle(), fact.patch or []))
+        plan.replace(apply(plan.settle(), event.patch or []))
     plan.said.clear()
     plan.turns = Turns()
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     SprintCompiled: _evolve_compiled,
     SprintImported: _evolve_imported,
 }

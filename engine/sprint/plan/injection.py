@@ -10,10 +10,10 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
 from ..gates.checks import forget_gates
-from ..state.sprint import Plan, Record, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.transitions import check_exists, check_growing
 from ..state.tree import CHILDREN, Data, escape, put, takes_part
 from ..state.words import MODELS, PENDING
@@ -29,7 +29,7 @@ def inject_phases(
     id_prefix: str | None = None,
     sources: tuple[Source, ...] = (),
     is_new: bool = False,
-) -> list[Fact]:
+) -> list[Event]:
     """Put phases into the plan, all of them or none, beside one another in their order.
 
     `nodes` have the shape of PROGRESS.yaml. Where they come to stand beside steps they
@@ -49,7 +49,7 @@ def inject_steps(
     position: InjectionPosition,
     id_prefix: str | None = None,
     sources: tuple[Source, ...] = (),
-) -> list[Fact]:
+) -> list[Event]:
     """Put steps into a phase that has steps, as `inject_phases` does with phases."""
     check_exists(sprint)
     spot = spot_of_steps(sprint, position)
@@ -64,10 +64,10 @@ def inject_steps(
     return _inject(sprint, spot, nodes, position, id_prefix, sources)
 
 
-def addresses(fact: Injection) -> list[str]:
-    """Return the addresses of what came in with a fact, in order."""
-    came = filter(takes_part, fact.nodes)
-    return [_address(fact.into or "", node["id"]) for node in came]
+def addresses(event: Injection) -> list[str]:
+    """Return the addresses of what came in with an event, in order."""
+    came = filter(takes_part, event.nodes)
+    return [_address(event.into or "", node["id"]) for node in came]
 
 
 def _address(into: str, identity: str) -> str:
@@ -83,7 +83,7 @@ def _inject(
     sources: tuple[Source, ...],
     *,
     is_new: bool = False,
-) -> list[Fact]:
+) -> list[Event]:
     if not nodes:
         raise RefusedError("nodes: there is nothing to inject", field="nodes")
     for named in _named(sprint, nodes, id_prefix):
@@ -117,7 +117,7 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
     if id_prefix is None:
         return [nodes]
     check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
-    given = sprint.record.allotted.get(id_prefix, 0)
+    given = sprint.knowledge.allotted.get(id_prefix, 0)
     taken = {node.data["id"] for node in sprint.plan.tree.nodes.values()}
     free = given
     # In a row, so that the same wish again knows them by the last one.
@@ -132,10 +132,10 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
     ]
 
 
-def _said(fact: Injection, into: str) -> Iterator[tuple[str, Injection]]:
+def _said(event: Injection, into: str) -> Iterator[tuple[str, Injection]]:
     """Yield what a wish says of each address, wherever exactly it came to stand."""
-    for node in filter(takes_part, fact.nodes):
-        wish = type(fact)([node], fact.position, id_prefix=fact.id_prefix)
+    for node in filter(takes_part, event.nodes):
+        wish = type(event)([node], event.position, id_prefix=event.id_prefix)
         yield _address(into, node["id"]), wish
 
 
@@ -202,12 +202,12 @@ def _holder(document: Data, indices: tuple[int, ...]) -> tuple[Data, str]:
     return document, CHILDREN[len(indices)]
 
 
-def _evolve(plan: Plan, fact: Injection, at: str) -> None:
+def _evolve(plan: Plan, event: Injection, at: str) -> None:
     tree = plan.tree
     # Rules let nothing else in, but a log that was handed in may hold anything.
-    nodes = [node for node in fact.nodes if takes_part(node)]
-    beside = tree.find(fact.after or fact.before or "")
-    into = tree.find(fact.into) if fact.into else tree.root
+    nodes = [node for node in event.nodes if takes_part(node)]
+    beside = tree.find(event.after or event.before or "")
+    into = tree.find(event.into) if event.into else tree.root
     owner = beside.parent if beside is not None else into
     if owner is None or owner.level == SUB_PHASE or not nodes:
         return
@@ -218,12 +218,12 @@ def _evolve(plan: Plan, fact: Injection, at: str) -> None:
     siblings = holder[key]
     index = len(siblings)
     if beside is not None:
-        index = beside.place[-1] + (fact.after is not None)
+        index = beside.place[-1] + (event.after is not None)
     marked = [_marked(node, at, level=len(place) + 1) for node in nodes]
     plan.grow(owner, siblings, index, marked, at)
     # What they checked was without this work.
     forget_gates(owner)
-    for address, said in _said(fact, fact.into or ""):
+    for address, said in _said(event, event.into or ""):
         plan.say(address, said)
 
 
@@ -254,18 +254,18 @@ def _marked(node: Data, at: str, *, level: int) -> Data:
     return marked
 
 
-def record_injected(record: Record, fact: Injection, version: int) -> None:
+def record_injected(knowledge: Knowledge, event: Injection, version: int) -> None:
     """Keep the highest number that each prefix was given: none is given again."""
-    if fact.id_prefix is None:
+    if event.id_prefix is None:
         return
-    for node in fact.nodes:
-        number = str(node.get("id")).removeprefix(f"{fact.id_prefix}-")
+    for node in event.nodes:
+        number = str(node.get("id")).removeprefix(f"{event.id_prefix}-")
         if number.isascii() and number.isdigit():
-            given = record.allotted.get(fact.id_prefix, 0)
-            record.allotted[fact.id_prefix] = max(given, int(number) + 1)
+            given = knowledge.allotted.get(event.id_prefix, 0)
+            knowledge.allotted[event.id_prefix] = max(given, int(number) + 1)
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     PhaseInjected: _evolve,
     StepInjected: _evolve,
 }

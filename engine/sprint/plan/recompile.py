@@ -1,7 +1,7 @@
 """A plan that is compiled again: replaced while nothing has begun, else added to."""
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..document.patch import diff
 from ..events import InjectionPosition, Place, Source, SprintCompiled
 from ..goal.goal import GOAL
@@ -20,7 +20,7 @@ def take_plan(
     plan: Data,
     place: Place | None = None,
     sources: tuple[Source, ...] = (),
-) -> list[Fact]:
+) -> list[Event]:
     """Take in a plan, the first one or one that was compiled again.
 
     A sprint that has not begun gets the new plan in place of the old one. One that has
@@ -39,7 +39,7 @@ def take_plan(
     return [SprintCompiled(document, sprint.plan.place, sources)]
 
 
-def _added(sprint: Sprint, document: Data) -> list[Fact]:
+def _added(sprint: Sprint, document: Data) -> list[Event]:
     """Return the injections of all that is new; refuse whatever is otherwise."""
     if GOAL in sprint.plan.said:
         # The goal was said anew since, which is in no definition.
@@ -55,12 +55,12 @@ def _added(sprint: Sprint, document: Data) -> list[Fact]:
             wish="compile",
             differences=[str(difference) for difference in found.differences],
         )
-    facts: list[Fact] = []
+    events: list[Event] = []
     for addition in found.additions:
         inject = inject_steps if addition.level == STEP else inject_phases
         position = _position(addition)
-        facts += inject(sprint, nodes=addition.nodes, position=position)
-    return facts
+        events += inject(sprint, nodes=addition.nodes, position=position)
+    return events
 
 
 def _position(addition: Addition) -> InjectionPosition:

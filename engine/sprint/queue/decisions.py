@@ -3,7 +3,7 @@
 from msgspec import structs
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import (
     InjectionPosition,
     RequestDecided,
@@ -39,7 +39,7 @@ def approve_request(
     nodes: list[Data] | None = None,
     sources: tuple[Source, ...] = (),
     rule: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Approve a request and inject what it asks for, after the current work by default.
 
     The prompt is made from title and description where none is given; `nodes` are the
@@ -57,8 +57,8 @@ def approve_request(
         id_prefix=id_prefix or f"fix-{request}",
         model=model,
     )
-    fact = RequestDecided(request, APPROVE, reasoning, rule=rule, injection=asked)
-    if _is_again(sprint, entry, fact):
+    event = RequestDecided(request, APPROVE, reasoning, rule=rule, injection=asked)
+    if _is_again(sprint, entry, event):
         return []
     if workflow is not None and nodes is None:
         raise RefusedError(
@@ -74,7 +74,7 @@ def approve_request(
         sources=sources,
         is_new=True,
     )
-    return [fact, *came]
+    return [event, *came]
 
 
 def reject_request(
@@ -84,22 +84,22 @@ def reject_request(
     reasoning: str,
     reason: str | None = None,
     rule: str | None = None,
-) -> list[Fact]:
+) -> list[Event]:
     """Reject a request; without a reason of its own the reasoning is it."""
     entry = find_request(sprint, request)
     why = reasoning if reason is None else reason
-    fact = RequestDecided(request, REJECT, reasoning, rule=rule, rejection_reason=why)
-    return [] if _is_again(sprint, entry, fact) else [fact]
+    event = RequestDecided(request, REJECT, reasoning, rule=rule, rejection_reason=why)
+    return [] if _is_again(sprint, entry, event) else [event]
 
 
 def defer_request(
     sprint: Sprint, *, request: str, reasoning: str, until: str, rule: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Put a request off to the end of the phase, of the sprint, or to the next sprint."""
     check_word("until", until, DEFERRALS)
     entry = find_request(sprint, request)
-    fact = RequestDecided(request, DEFER, reasoning, rule=rule, deferred_until=until)
-    if _is_again(sprint, entry, fact):
+    event = RequestDecided(request, DEFER, reasoning, rule=rule, deferred_until=until)
+    if _is_again(sprint, entry, event):
         return []
     if until != NEXT_SPRINT and has_ended(sprint.plan):
         raise RefusedError(
@@ -112,20 +112,20 @@ def defer_request(
     # Where no phase is open, the sprint's end or the next phase that ends is what comes.
     leaf = sprint.plan.tree.open_leaf()
     if until != END_OF_PHASE or leaf is None:
-        return [fact]
-    return [structs.replace(fact, phase=_top(leaf).address)]
+        return [event]
+    return [structs.replace(event, phase=_top(leaf).address)]
 
 
 def backlog_request(
     sprint: Sprint, *, request: str, reasoning: str, rule: str | None = None
-) -> list[Fact]:
+) -> list[Event]:
     """Put a request into the backlog."""
     entry = find_request(sprint, request)
-    fact = RequestDecided(request, BACKLOG, reasoning, rule=rule)
-    return [] if _is_again(sprint, entry, fact) else [fact]
+    event = RequestDecided(request, BACKLOG, reasoning, rule=rule)
+    return [] if _is_again(sprint, entry, event) else [event]
 
 
-def reopen_request(sprint: Sprint, *, request: str, reason: str) -> list[Fact]:
+def reopen_request(sprint: Sprint, *, request: str, reason: str) -> list[Event]:
     """Take a decision back: the request is pending again.
 
     Nothing else changes: what an approval put into the plan stays there.
@@ -146,21 +146,21 @@ def reopen_request(sprint: Sprint, *, request: str, reason: str) -> list[Fact]:
     )
 
 
-def decide_request(sprint: Sprint, *, fact: RequestDecided) -> list[Fact]:
-    """Decide as a fact says that somebody wishes for."""
-    check_word("decision", fact.decision, DECISIONS)
-    to: Data = {"request": fact.request, "reasoning": fact.reasoning, "rule": fact.rule}
-    match fact.decision:
+def decide_request(sprint: Sprint, *, event: RequestDecided) -> list[Event]:
+    """Decide as an event says that somebody wishes for."""
+    check_word("decision", event.decision, DECISIONS)
+    to: Data = {"request": event.request, "reasoning": event.reasoning, "rule": event.rule}
+    match event.decision:
         case "approve":
-            if (said := fact.injection) is None:
+            if (said := event.injection) is None:
                 return approve_request(sprint, **to)
             position = InjectionPosition(said.position, said.ref)
             asked = {name: getattr(said, name) for name in _OF_INJECTIONS}
             return approve_request(sprint, **to, position=position, **asked)
         case "reject":
-            return reject_request(sprint, **to, reason=fact.rejection_reason)
+            return reject_request(sprint, **to, reason=event.rejection_reason)
         case "defer":
-            return defer_request(sprint, **to, until=fact.deferred_until or END_OF_PHASE)
+            return defer_request(sprint, **to, until=event.deferred_until or END_OF_PHASE)
         case _:
             return backlog_request(sprint, **to)
 
@@ -178,26 +178,26 @@ def _prompt_of(entry: Data) -> str:
     return f"{title}\n\n{description}"
 
 
-def _is_again(sprint: Sprint, entry: Data, fact: RequestDecided) -> bool:
+def _is_again(sprint: Sprint, entry: Data, event: RequestDecided) -> bool:
     """Tell whether exactly this is decided already; raise unless it can be decided."""
-    if not fact.reasoning.strip():
+    if not event.reasoning.strip():
         raise RefusedError("reasoning: every decision has one", field="reasoning")
     status = entry["status"]
     if status == PENDING:
         return False
-    last = sprint.plan.decisions.get(fact.request)
+    last = sprint.plan.decisions.get(event.request)
     # Where it comes back follows from when it was decided.
-    if last is not None and structs.replace(last.fact, phase=None) == fact:
+    if last is not None and structs.replace(last.event, phase=None) == event:
         return True
-    hint = f"`sprintlog queue reopen {fact.request} --reason TEXT` takes that back"
+    hint = f"`sprintlog queue reopen {event.request} --reason TEXT` takes that back"
     if status == DEFERRED:
         hint = f"it is pending again at {entry.get('deferred-until')}; {hint}"
     raise RefusedError(
-        f"request {fact.request} is {status}: cannot {fact.decision} it; only a request "
+        f"request {event.request} is {status}: cannot {event.decision} it; only a request "
         f"that is {PENDING} can be decided",
         hint=hint,
-        request=fact.request,
+        request=event.request,
         state=status,
-        wish=fact.decision,
+        wish=event.decision,
         allowed=[],
     )

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import structs
 
 from ...errors import InvalidInputError, NotFoundError, RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import (
     RequestDecided,
     RequestOrigin,
@@ -26,7 +26,7 @@ from ..events import (
 )
 from ..phases.leaves import check_word
 from ..plan.create import check_id
-from ..state.sprint import Plan, Record, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.times import normalise
 from ..state.transitions import check_exists
 from ..state.tree import Data, Node
@@ -59,18 +59,18 @@ class Asked(msgspec.Struct, frozen=True):
     origin: RequestOrigin | None = None
 
 
-def queue_requests(sprint: Sprint, *, requests: Sequence[Asked], at: str) -> list[Fact]:
+def queue_requests(sprint: Sprint, *, requests: Sequence[Asked], at: str) -> list[Event]:
     """Put requests into the queue, all of them or none.
 
     One with the id and the content of one that is there is accepted and records nothing.
     """
     check_exists(sprint)
-    facts: list[RequestQueued] = []
+    events: list[RequestQueued] = []
     number = _highest(sprint)
     for index, asked in enumerate(requests):
         where = f"requests[{index}]."
         _check_asked(asked, where)
-        if asked.request is not None and (known := _known(sprint, facts, asked.request)):
+        if asked.request is not None and (known := _known(sprint, events, asked.request)):
             if isinstance(known, RequestQueued) and _says(known, asked):
                 continue
             raise RefusedError(
@@ -83,19 +83,21 @@ def queue_requests(sprint: Sprint, *, requests: Sequence[Asked], at: str) -> lis
         if asked.request is None:
             number += 1
         identity = asked.request or f"{ALLOTTED}-{number}"
-        facts.append(_queued(sprint, asked, identity, at))
-    return [*facts]
+        events.append(_queued(sprint, asked, identity, at))
+    return [*events]
 
 
-def wish_request(sprint: Sprint, *, fact: RequestQueued, at: str) -> list[Fact]:
-    """Put a request into the queue as a fact says that somebody wishes for."""
-    given = structs.asdict(fact)
+def wish_request(sprint: Sprint, *, event: RequestQueued, at: str) -> list[Event]:
+    """Put a request into the queue as an event says that somebody wishes for."""
+    given = structs.asdict(event)
     left_out = [name for name, value in given.items() if name != "title" and value == ""]
     asked = Asked(**{**given, **dict.fromkeys(left_out)})
     return queue_requests(sprint, requests=[asked], at=at)
 
 
-def take_over(sprint: Sprint, *, entry: Data, origin: RequestOrigin, at: str) -> list[Fact]:
+def take_over(
+    sprint: Sprint, *, entry: Data, origin: RequestOrigin, at: str
+) -> list[Event]:
     """Go on with a request that an earlier sprint deferred to the next one.
 
     It keeps its id where that is free.
@@ -119,7 +121,7 @@ def take_over(sprint: Sprint, *, entry: Data, origin: RequestOrigin, at: str) ->
 def find_request(sprint: Sprint, identity: str) -> Data:
     """Return a request as the document shows it; raise `NotFoundError` without one."""
     check_exists(sprint)
-    plan, requests = sprint.plan, sprint.record.requests
+    plan, requests = sprint.plan, sprint.knowledge.requests
     since = plan.imported_at
     found = find(plan.document, plan.decisions, requests, identity, since=since)
     if found is None:
@@ -212,28 +214,28 @@ def _time(text: str | None) -> str | None:
 
 
 def _known(
-    sprint: Sprint, facts: list[RequestQueued], identity: str
+    sprint: Sprint, events: list[RequestQueued], identity: str
 ) -> RequestQueued | str | None:
     """Return who has an id, or that somebody had it."""
-    if named := next((fact for fact in facts if fact.request == identity), None):
+    if named := next((event for event in events if event.request == identity), None):
         return named
-    if identity in sprint.record.requests:
-        return sprint.record.requests[identity][1]
-    return identity if identity in sprint.record.request_ids else None
+    if identity in sprint.knowledge.requests:
+        return sprint.knowledge.requests[identity][1]
+    return identity if identity in sprint.knowledge.request_ids else None
 
 
-def _says(fact: RequestQueued, asked: Asked) -> bool:
+def _says(event: RequestQueued, asked: Asked) -> bool:
     """Tell whether a request says what is asked for; defaults say nothing."""
     said = structs.asdict(asked)
     said["created_at"] = _time(asked.created_at)
-    known = structs.asdict(fact)
+    known = structs.asdict(event)
     return all(value is None or known[name] == value for name, value in said.items())
 
 
 def _highest(sprint: Sprint) -> int:
     """Return the highest number that an allotted id ever had."""
-    record, highest = sprint.record, 0
-    for identity in (*record.requests, *record.request_ids):
+    knowledge, highest = sprint.knowledge, 0
+    for identity in (*knowledge.requests, *knowledge.request_ids):
         prefix, _, number = identity.rpartition("-")
         if prefix == ALLOTTED and number.isascii() and number.isdigit():
             highest = max(highest, int(number[:18]))
@@ -250,35 +252,35 @@ def _path(node: Node) -> str:
     return " > ".join(ids)
 
 
-def _evolve_decided(plan: Plan, fact: RequestDecided, at: str) -> None:
+def _evolve_decided(plan: Plan, event: RequestDecided, at: str) -> None:
     # Another tool's observed word may be none of ours.
-    if fact.decision in STATUS_OF:
-        plan.decisions[fact.request] = Decided(fact, at)
+    if event.decision in STATUS_OF:
+        plan.decisions[event.request] = Decided(event, at)
 
 
-def _evolve_returned(plan: Plan, fact: RequestReturned, at: str) -> None:
-    said = deferrals(plan.document, plan.decisions).get(fact.request)
+def _evolve_returned(plan: Plan, event: RequestReturned, at: str) -> None:
+    said = deferrals(plan.document, plan.decisions).get(event.request)
     if said is not None:
-        plan.decisions[fact.request] = Decided(said, at, returned=fact.until)
+        plan.decisions[event.request] = Decided(said, at, returned=event.until)
 
 
-def _evolve_reopened(plan: Plan, fact: RequestReopened, at: str) -> None:
-    last = plan.decisions.get(fact.request)
+def _evolve_reopened(plan: Plan, event: RequestReopened, at: str) -> None:
+    last = plan.decisions.get(event.request)
     # What a document that came in says was decided is not among our decisions.
-    said = RequestDecided(fact.request, DECISIONS[-1], "") if last is None else last.fact
-    plan.decisions[fact.request] = Decided(said, at, returned=REOPENED)
+    said = RequestDecided(event.request, DECISIONS[-1], "") if last is None else last.event
+    plan.decisions[event.request] = Decided(said, at, returned=REOPENED)
 
 
-def _record_queued(record: Record, fact: RequestQueued, version: int) -> None:
-    record.requests.setdefault(fact.request, (version, fact))
+def _record_queued(knowledge: Knowledge, event: RequestQueued, version: int) -> None:
+    knowledge.requests.setdefault(event.request, (version, event))
 
 
-def record_ids(record: Record, fact: SprintCompiled | SprintImported) -> None:
+def record_ids(knowledge: Knowledge, event: SprintCompiled | SprintImported) -> None:
     """Keep the ids of requests in a document that came in: none is given again."""
     named: list[Any] = []
-    if fact.document is not None:
-        named = [fact.document.get(QUEUE)]
-    for operation in (fact.patch if isinstance(fact, SprintImported) else None) or ():
+    if event.document is not None:
+        named = [event.document.get(QUEUE)]
+    for operation in (event.patch if isinstance(event, SprintImported) else None) or ():
         path = str(operation.get("path"))
         if path.startswith(f"/{QUEUE}"):
             value = operation.get("value")
@@ -286,15 +288,15 @@ def record_ids(record: Record, fact: SprintCompiled | SprintImported) -> None:
     for value in named:
         for entry in value if isinstance(value, list) else [value]:
             identity = entry.get("id") if isinstance(entry, dict) else None
-            if isinstance(identity, str) and identity not in record.request_ids:
-                record.request_ids.append(identity)
+            if isinstance(identity, str) and identity not in knowledge.request_ids:
+                knowledge.request_ids.append(identity)
 
 
-EVOLVE: dict[type[Fact], Callable[[Plan, Any, str], None]] = {
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     RequestDecided: _evolve_decided,
     RequestReturned: _evolve_returned,
     RequestReopened: _evolve_reopened,
 }
-RECORD: dict[type[Fact], Callable[[Record, Any, int], None]] = {
+LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
     RequestQueued: _record_queued,
 }

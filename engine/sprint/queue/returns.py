@@ -1,12 +1,12 @@
 """What brings back requests that were put off: the end of a phase, or of the sprint.
 
-Whatever fact reaches such an end, the returns are appended with it, so that each
+Whatever event reaches such an end, the returns are appended with it, so that each
 deferral comes back exactly once. What goes to the next sprint is taken over there.
 """
 
 from copy import deepcopy
 
-from ...log.fact import Fact, Kind
+from ...log.event import Event, Kind
 from ..events import (
     ActivitySeen,
     GoalClaimed,
@@ -31,26 +31,28 @@ _END_NOTHING = (ActivitySeen, IterationStarted, PhaseStarted)
 """They come often and end nothing, so no state is copied for them."""
 
 
-def with_returns(sprint: Sprint, facts: list[Fact], *, at: str) -> list[Fact]:
-    """Return facts that were decided on, and the returns of what they bring back."""
-    if all(x.kind is Kind.KNOWLEDGE or isinstance(x, _END_NOTHING) for x in facts):
-        return facts
+def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]:
+    """Return events that were decided on, and the returns of what they bring back."""
+    if all(x.kind is Kind.KNOWLEDGE or isinstance(x, _END_NOTHING) for x in events):
+        return events
     waiting = _waiting(sprint)
-    if not waiting or any(isinstance(x, _ANOTHER_STATE) for x in facts):
-        return facts
+    if not waiting or any(isinstance(x, _ANOTHER_STATE) for x in events):
+        return events
     # A document that comes in first is what is gone on from: it stands as it came, and
-    # what is due by it is brought back with the first fact of our own.
-    first = sum(isinstance(fact, SprintImported) for fact in facts)
-    if first == len(facts):
-        return facts
-    events = [(sprint.version + n, at, deepcopy(x)) for n, x in enumerate(facts, start=1)]
+    # what is due by it is brought back with the first event of our own.
+    first = sum(isinstance(event, SprintImported) for event in events)
+    if first == len(events):
+        return events
+    recorded_events = [
+        (sprint.version + n, at, deepcopy(x)) for n, x in enumerate(events, start=1)
+    ]
     after = copied(sprint)
-    fold(after, events[:first])
+    fold(after, recorded_events[:first])
     had_ended, were_over = has_ended(after.plan), finished_phases(after.plan)
     waiting = _waiting(after)
-    fold(after, events[first:])
+    fold(after, recorded_events[first:])
     # A goal that waits for nothing but decisions is where the sprint ends.
-    at_goal = any(isinstance(x, GoalClaimed) and x.requests for x in facts)
+    at_goal = any(isinstance(x, GoalClaimed) and x.requests for x in events)
     ended = at_goal or (has_ended(after.plan) and not had_ended)
     phases = finished_phases(after.plan)
     news = phases - were_over
@@ -59,7 +61,7 @@ def with_returns(sprint: Sprint, facts: list[Fact], *, at: str) -> list[Fact]:
         for identity, said in waiting.items()
         if _is_due(said, phases, news, ended=ended)
     ]
-    return [*facts, *due]
+    return [*events, *due]
 
 
 def for_the_next_sprint(sprint: Sprint) -> list[Data]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import RefusedError
-from ...log.fact import Fact
+from ...log.event import Event
 from ..events import InjectionPosition
 from ..fold import fold
 from ..plan.spots import AFTER_CURRENT
@@ -58,7 +58,7 @@ class Ruling(NamedTuple):
     rule: str | None
     """None when no rule fits it."""
     decision: str | None
-    facts: list[Fact]
+    events: list[Event]
     problem: str | None = None
     """Why it stays pending although a rule fits it."""
 
@@ -79,14 +79,14 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
             rulings.append(Ruling(identity, None, None, []))
             continue
         try:
-            facts = _decide(state, identity, rule)
+            events = _decide(state, identity, rule)
         except RefusedError as error:
             rulings.append(Ruling(identity, rule.name, rule.decision, [], error.message))
             continue
-        rulings.append(Ruling(identity, rule.name, rule.decision, facts))
+        rulings.append(Ruling(identity, rule.name, rule.decision, events))
         # The next one is decided on what came in with this one.
         first = state.version + 1
-        fold(state, [(first + n, at, fact) for n, fact in enumerate(facts)])
+        fold(state, [(first + n, at, event) for n, event in enumerate(events)])
     return rulings
 
 
@@ -97,7 +97,7 @@ def _fits(rule: Rule, entry: Data) -> bool:
     )
 
 
-def _decide(sprint: Sprint, request: str, rule: Rule) -> list[Fact]:
+def _decide(sprint: Sprint, request: str, rule: Rule) -> list[Event]:
     why = rule.reasoning or _said(rule)
     name = rule.name
     match rule.decision:

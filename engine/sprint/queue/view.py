@@ -1,6 +1,6 @@
 """The operator queue as PROGRESS.yaml shows it: requests, and what was decided of them.
 
-The requests are kept by the Record, the decisions by the Plan; here they meet. What an
+The requests are kept by the knowledge, the decisions by the plan; here they meet. What an
 imported document says of its queue stands for all that was queued before it.
 """
 
@@ -27,7 +27,7 @@ _OF_DECISIONS = ("decided-at", "decision", "rejection-reason", "deferred-until")
 class Decided(msgspec.Struct, frozen=True):
     """The last word on a request: a decision, or that it is pending again."""
 
-    fact: RequestDecided
+    event: RequestDecided
     at: str
     returned: str | None = None
     """What it was deferred to, once that was reached, or `reopened`."""
@@ -35,7 +35,7 @@ class Decided(msgspec.Struct, frozen=True):
     @property
     def status(self) -> str:
         """Return the request's status word."""
-        return PENDING if self.returned is not None else STATUS_OF[self.fact.decision]
+        return PENDING if self.returned is not None else STATUS_OF[self.event.decision]
 
 
 Decisions = Mapping[str, Decided]
@@ -100,7 +100,7 @@ def deferrals(document: Data, decisions: Decisions) -> dict[str, RequestDecided]
             until = until if until in DEFERRALS else DEFERRALS[0]
             found[identity] = RequestDecided(identity, "defer", "", deferred_until=until)
         seen.add(identity)
-    put_off = ((i, last.fact) for i, last in decisions.items() if last.status == DEFERRED)
+    put_off = ((i, last.event) for i, last in decisions.items() if last.status == DEFERRED)
     return {**found, **dict(put_off)}
 
 
@@ -129,9 +129,9 @@ def _bases(entries: list[Any], requests: Requests, since: int) -> Iterator[tuple
         identity = entry["id"] if takes_part(entry) and entry["id"] not in seen else ""
         seen.add(identity)
         yield identity, entry
-    for identity, (version, fact) in requests.items():
+    for identity, (version, event) in requests.items():
         if version > since and identity not in seen:
-            yield identity, fact
+            yield identity, event
 
 
 def _shown(base: Any, decided: Decided | None) -> Any:
@@ -143,41 +143,41 @@ def _shown(base: Any, decided: Decided | None) -> Any:
     shown["status"] = decided.status
     context = shown.pop("context", None)
     if decided.returned is None:
-        shown.update(_fields(decided.fact, decided.at))
+        shown.update(_fields(decided.event, decided.at))
     if "context" in base:
         shown["context"] = context
     return shown
 
 
-def _entry(fact: RequestQueued) -> Data:
+def _entry(event: RequestQueued) -> Data:
     """Return a request as the document has it while nobody has decided."""
     entry: Data = {
-        "id": fact.request,
-        "title": fact.title,
-        "description": fact.description,
-        "priority": fact.priority,
-        "type": fact.request_type,
+        "id": event.request,
+        "title": event.title,
+        "description": event.description,
+        "priority": event.priority,
+        "type": event.request_type,
         "status": PENDING,
-        "created-at": fact.created_at,
-        "discovered-in": fact.discovered_in,
+        "created-at": event.created_at,
+        "discovered-in": event.discovered_in,
     }
-    if fact.origin is not None:
-        entry["taken-over-from"] = msgspec.to_builtins(fact.origin)
-    if fact.context is not None:
-        entry["context"] = fact.context
+    if event.origin is not None:
+        entry["taken-over-from"] = msgspec.to_builtins(event.origin)
+    if event.context is not None:
+        entry["context"] = event.context
     return entry
 
 
-def _fields(fact: RequestDecided, at: str) -> Data:
+def _fields(event: RequestDecided, at: str) -> Data:
     """Return what a decision adds to a request; its own keys are in camel case (R132)."""
-    decision: Data = {"decision": fact.decision, "reasoning": fact.reasoning}
+    decision: Data = {"decision": event.decision, "reasoning": event.reasoning}
     fields: Data = {"decided-at": at, "decision": decision}
-    if fact.injection is not None:
-        decision["injection"] = _injection(fact.injection)
-    if fact.deferred_until is not None:
-        decision["deferredUntil"] = fields["deferred-until"] = fact.deferred_until
-    if fact.rejection_reason is not None:
-        decision["rejectionReason"] = fields["rejection-reason"] = fact.rejection_reason
+    if event.injection is not None:
+        decision["injection"] = _injection(event.injection)
+    if event.deferred_until is not None:
+        decision["deferredUntil"] = fields["deferred-until"] = event.deferred_until
+    if event.rejection_reason is not None:
+        decision["rejectionReason"] = fields["rejection-reason"] = event.rejection_reason
     return fields
 
 

@@ -1,4 +1,4 @@
-"""What the Record keeps of snapshots and restores."""
+"""What the knowledge keeps of snapshots and restores."""
 
 import msgspec
 
@@ -19,4 +19,4 @@ class Restore(msgspec.Struct, array_like=True):
     """A restore, and the version that began it."""
 
     version: int
-    fact: RestoreStarted
+    event: RestoreStarted

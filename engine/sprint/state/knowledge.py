@@ -1,4 +1,4 @@
-"""The Record of a sprint: what was learned on the way, never voided by a rollback."""
+"""The knowledge of a sprint: what was learned on the way, never voided by a rollback."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ class Spent(msgspec.Struct, array_like=True):
     cost_usd: float | None = None
 
 
-class Record(msgspec.Struct):
+class Knowledge(msgspec.Struct):
     """Knowledge and counters: never voided by a rollback."""
 
     rollbacks: list[tuple[int, int]] = []

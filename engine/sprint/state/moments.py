@@ -1,20 +1,20 @@
 """When something happened: what somebody says of it must fit what is known."""
 
 from ...errors import InvalidInputError, RefusedError
-from ...log.fact import Fact, Kind
+from ...log.event import Event, Kind
 from ..events import PhaseStarted, SprintCompleted
 from .sprint import Sprint
 from .times import parse
 
 
-def check_moment(sprint: Sprint, facts: list[Fact], at: str) -> None:
+def check_moment(sprint: Sprint, events: list[Event], at: str) -> None:
     """Raise `RefusedError` for an end before the beginning, of a leaf or of the sprint."""
-    for fact in facts:
-        if isinstance(fact, SprintCompleted):
+    for event in events:
+        if isinstance(event, SprintCompleted):
             _check(f"sprint {sprint.id}", sprint.plan.given_stats.get("started-at"), at)
-        phase = getattr(fact, "phase", None)
+        phase = getattr(event, "phase", None)
         node = sprint.plan.tree.find(phase) if phase else None
-        is_about = fact.kind is Kind.EXECUTION and not isinstance(fact, PhaseStarted)
+        is_about = event.kind is Kind.EXECUTION and not isinstance(event, PhaseStarted)
         if node is not None and is_about:
             _check(f"phase {node.address}", node.data.get("started-at"), at)
 

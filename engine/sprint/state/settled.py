@@ -15,7 +15,7 @@ def part(sprint: Sprint, key: str) -> Any:
     """Return one field of a sprint's settled document; `MISSING` when it has none."""
     plan = sprint.plan
     if key == QUEUE:
-        # Its requests are kept by the Record, so it is more than the Plan says.
+        # Its requests are kept by the knowledge, so it is more than the plan says.
         return sprint.document.get(key, MISSING)
     if plan.touched:
         plan.settle_empty()

@@ -1,6 +1,6 @@
 """The state of one sprint: its Plan (what is to be done and how far it is) and its Record.
 
-The Plan is kept in the shape of its document, ordered and with unknown keys in place.
+The plan is kept in the shape of its document, ordered and with unknown keys in place.
 A fold owns the state it changes; everybody else reads.
 """
 
@@ -8,25 +8,25 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ...log.fact import Fact
+from ...log.event import Event
 from ...saved import sealed, shape_of, unsealed
 from ..events import Place
 from ..queue.view import Decided, queue_of, with_queue
 from .figures import figures
-from .knowledge import Record as Record
+from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
 from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-FactType = TypeVar("FactType", bound=Fact)
+EventType = TypeVar("EventType", bound=Event)
 
 MEANING = 5
 """Raised when what is saved says something else in the same fields; a test tells."""
 
 
 class Plan:
-    """Execution facts on the path, as a document."""
+    """Execution events on the path, as a document."""
 
     __slots__ = (
         *("_held", "_tree", "budgets", "decisions", "document", "imported_at", "last_at"),
@@ -36,12 +36,12 @@ class Plan:
     def __init__(self) -> None:
         self.document: Data = {}
         self.place: Place | None = None
-        self.said: dict[str, Fact | tuple[str, Data]] = {}
+        self.said: dict[str, Event | tuple[str, Data]] = {}
         """What was said last of each address (the sprint itself is ""): tag and fields."""
         self.last_at: str | None = None
-        """When the last fact on the path happened."""
+        """When the last event on the path happened."""
         self.touched = False
-        """Whether facts of our own came after the last imported document."""
+        """Whether events of our own came after the last imported document."""
         self.turns = Turns()
         self.imported_at = 0
         """The version of the imported document that it began with."""
@@ -151,28 +151,28 @@ class Plan:
         """Give the sprint a status."""
         self.document["status"] = status
 
-    def say(self, address: str, fact: Fact) -> None:
+    def say(self, address: str, event: Event) -> None:
         """Keep what was said of an address, to know the same wish again."""
-        self.said[address] = fact
+        self.said[address] = event
 
     def last_said(self, address: str) -> tuple[str, Data] | None:
         """Return tag and fields of what was said last of an address."""
         said = self.said.get(address)
-        return _stored(said) if isinstance(said, Fact) else said
+        return _stored(said) if isinstance(said, Event) else said
 
-    def said_as(self, address: str, kind: type[FactType]) -> FactType | None:
-        """Return what was said last of an address, if it is a fact of this type."""
+    def said_as(self, address: str, kind: type[EventType]) -> EventType | None:
+        """Return what was said last of an address, if it is an event of this type."""
         said = self.said.get(address)
         # One that was read from a checkpoint is still in its stored form.
         if isinstance(said, tuple) and said[0] == kind.type:
             return msgspec.convert(said[1], kind)
         return said if isinstance(said, kind) else None
 
-    def was_said(self, address: str, fact: Fact) -> bool:
+    def was_said(self, address: str, event: Event) -> bool:
         """Tell whether exactly this was the last thing said of the address."""
         said = self.said.get(address)
         # One that was read from a checkpoint is still in its stored form.
-        return said == (_stored(fact) if isinstance(said, tuple) else fact)
+        return said == (_stored(event) if isinstance(said, tuple) else event)
 
     def settle(self) -> Data:
         """Return the document as readers see it: with pointer and figures derived.
@@ -218,7 +218,7 @@ class Sprint:
         self.id = sprint_id
         self.version = 0
         self.plan = Plan()
-        self.record = Record()
+        self.knowledge = Knowledge()
 
     @property
     def exists(self) -> bool:
@@ -234,7 +234,7 @@ class Sprint:
     def queue(self) -> list[Any]:
         """Return the operator queue as PROGRESS.yaml shows it."""
         plan = self.plan
-        requests = self.record.requests
+        requests = self.knowledge.requests
         return queue_of(plan.document, plan.decisions, requests, since=plan.imported_at)
 
     @property
@@ -256,7 +256,7 @@ class _Saved(msgspec.Struct, array_like=True):
     held: str | None
     imported_at: int
     decisions: dict[str, Decided]
-    record: Record
+    record: Knowledge
     turns: Turns
     budgets: dict[str, int]
 
@@ -266,8 +266,8 @@ def _is_by_index(key: str) -> bool:
     return "/#" in f"/{key.rpartition(chr(10))[2]}"
 
 
-def _stored(fact: Fact) -> tuple[str, Data]:
-    return fact.type, msgspec.to_builtins(fact)
+def _stored(event: Event) -> tuple[str, Data]:
+    return event.type, msgspec.to_builtins(event)
 
 
 STATE_FORMAT = shape_of(_Saved, meaning=MEANING)
@@ -296,7 +296,7 @@ def pack(sprint: Sprint) -> bytes:
                 plan.held,
                 plan.imported_at,
                 plan.decisions,
-                sprint.record,
+                sprint.knowledge,
                 plan.turns,
                 plan.budgets,
             )
@@ -309,7 +309,7 @@ def unpack(saved: bytes) -> Sprint:
     state = _decoder.decode(unsealed(saved))
     sprint = Sprint(state.id)
     sprint.version = state.version
-    sprint.record = state.record
+    sprint.knowledge = state.knowledge
     plan = sprint.plan
     plan.document, plan.place, plan.said = state.document, state.place, dict(state.said)
     plan.last_at, plan.touched, plan.held = state.last_at, state.touched, state.held

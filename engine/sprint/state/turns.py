@@ -1,10 +1,10 @@
-"""How far a Ralph loop is between two facts: what no field of its document says."""
+"""How far a Ralph loop is between two events: what no field of its document says."""
 
 import msgspec
 
 
 class Turns(msgspec.Struct, array_like=True):
-    """Counts over the facts on the path; an iteration here is one towards the goal."""
+    """Counts over the events on the path; an iteration here is one towards the goal."""
 
     number: int = 0
     """The iteration that is under way; 0 between two of them."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....errors import RESCUE, UnreadableError
 from ...chain import START, misfit
-from ...envelope import Head, Recorded
+from ...envelope import Head, RecordedEvent
 from ...port import Entropy, Row
 from ..waiting import Wait
 from .errors import Patience, no_locks
@@ -68,7 +68,7 @@ class SqliteReading:
         """How long is waited for others, also for the locks beside the log."""
         self._doubted = False
 
-    def find_key(self, key: str) -> list[Recorded]:
+    def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
         first = self.rows(f"{_SELECT} WHERE key = ?", (key,))
         if not first:
@@ -77,7 +77,7 @@ class SqliteReading:
         end = event.position + event.remaining
         return [event, *self.read(after=event.position, until=end)]
 
-    def find_id(self, id_: str) -> Recorded | None:
+    def find_id(self, id_: str) -> RecordedEvent | None:
         """Return the event with an id, if there is one.
 
         Ids have no index, since only people ask for them: every event is looked at.
@@ -85,7 +85,7 @@ class SqliteReading:
         found = events_of(self.rows(f"{_SELECT} WHERE id = ? LIMIT 1", (id_,)))
         return found[0] if found else None
 
-    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[Recorded]:
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events in order of position: `after` exclusive, `until` inclusive.
 
         The end is fixed when the first event is asked for. In between no statement is
@@ -109,7 +109,7 @@ class SqliteReading:
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
-    ) -> Iterator[Recorded]:
+    ) -> Iterator[RecordedEvent]:
         """Yield one stream's events in order of version, with the same bounds."""
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)

@@ -9,13 +9,13 @@ import msgspec
 
 from ....errors import RESCUE, UnreadableError
 from ...chain import FIELD_KINDS, misfit
-from ...envelope import Recorded
+from ...envelope import RecordedEvent
 
 ROWS_PER_INSERT = 64
 
 _OPTIONAL: Final = ("key", "key_digest")
 _WRITTEN: Final = (
-    *(name for name in Recorded.__struct_fields__ if name not in _OPTIONAL),
+    *(name for name in RecordedEvent.__struct_fields__ if name not in _OPTIONAL),
     *_OPTIONAL,
 )
 _KEYED: Final = f"({', '.join('?' * len(_WRITTEN))})"
@@ -23,21 +23,21 @@ _UNKEYED: Final = f"({', '.join('?' * (len(_WRITTEN) - len(_OPTIONAL)))}, NULL, 
 
 READ: Final = ", ".join(
     "CAST(payload AS BLOB)" if name == "payload" else name
-    for name in Recorded.__struct_fields__
+    for name in RecordedEvent.__struct_fields__
 )
 """The columns of which `events_of` makes events."""
 
 _fields = msgspec.structs.astuple
-_OBSERVED: Final = Recorded.__struct_fields__.index("observed")
+_OBSERVED: Final = RecordedEvent.__struct_fields__.index("observed")
 _SOUND: Final = {
     (*kinds, observed)
-    for kinds in product(*(FIELD_KINDS[name] for name in Recorded.__struct_fields__))
+    for kinds in product(*(FIELD_KINDS[name] for name in RecordedEvent.__struct_fields__))
     for observed in (0, 1)
 }
 """The types that the columns of a row may have, and what `observed` may be."""
 
 
-def insert(events: Sequence[Recorded]) -> tuple[str, list[Any]]:
+def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
     """Return the statement that inserts events of one append, and its values."""
     values: list[Any] = []
     for event in events:
@@ -50,12 +50,12 @@ def insert(events: Sequence[Recorded]) -> tuple[str, list[Any]]:
     return _insert_sql(len(events), is_keyed=first.key is not None), values
 
 
-def insert_each(events: Iterable[Recorded]) -> tuple[str, Iterable[tuple[Any, ...]]]:
+def insert_each(events: Iterable[RecordedEvent]) -> tuple[str, Iterable[tuple[Any, ...]]]:
     """Return the statement that inserts one event of any append, and its values for each.
 
     They may be of many appends, and their payloads may have been erased.
     """
-    fields = Recorded.__struct_fields__
+    fields = RecordedEvent.__struct_fields__
     payload = fields.index("payload")
     rows = (
         (*row[:payload], row[payload] and row[payload].decode(), *row[payload + 1 :])
@@ -65,7 +65,7 @@ def insert_each(events: Iterable[Recorded]) -> tuple[str, Iterable[tuple[Any, ..
     return f"INSERT INTO events ({', '.join(fields)}) VALUES ({marks})", rows
 
 
-def events_of(rows: Iterable[Any]) -> list[Recorded]:
+def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
     """Return rows of the `READ` columns as events.
 
     Raise `UnreadableError` where a column holds what it cannot.
@@ -78,12 +78,12 @@ def events_of(rows: Iterable[Any]) -> list[Recorded]:
                 raise UnreadableError(wrong, position=position, hint=RESCUE)
     # Unpacked by hand, which takes half as long as slices: every reader comes by here.
     return [
-        Recorded(a, b, c, d, e, f, g, h, i, j, k, x, m, n, o == 1, p, q, r, s)
+        RecordedEvent(a, b, c, d, e, f, g, h, i, j, k, x, m, n, o == 1, p, q, r, s)
         for a, b, c, d, e, f, g, h, i, j, k, x, m, n, o, p, q, r, s in rows
     ]
 
 
-def _values(event: Recorded) -> list[Any]:
+def _values(event: RecordedEvent) -> list[Any]:
     # Python's sqlite3 takes int, str and bytearray as they are. Everything else, also
     # bytes, True and None, first goes through its adapters: 0.5 to 1 µs for each value.
     a, b, c, d, e, f, g, h, i, j, k, _, _, n, o, salt, payload, digest, hash_ = _fields(

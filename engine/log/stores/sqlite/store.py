@@ -9,7 +9,7 @@ from typing import Self
 from ....errors import RefusedError
 from ...append import Stamps, check_expected, check_key, check_limits, meets, place, stamp
 from ...chain import START
-from ...envelope import Appended, Draft, Head, Recorded
+from ...envelope import Appended, Head, NewEvent, RecordedEvent
 from ...port import Clock, Entropy, Expected
 from ..head_file import HeadFile, check_head
 from ..waiting import Wait
@@ -98,7 +98,7 @@ class SqliteLog(SqliteReading):
     def append(
         self,
         stream: str,
-        drafts: Sequence[Draft],
+        new_events: Sequence[NewEvent],
         *,
         expect: Expected,
         key: str | None = None,
@@ -113,18 +113,18 @@ class SqliteLog(SqliteReading):
             raise RefusedError("nothing recorded: the log is closed")
         if self.connection.in_transaction:
             raise RuntimeError("an append inside another transaction is not durable")
-        check_limits(stream, drafts, key=key, key_digest=key_digest)
-        stamps = stamp(len(drafts), clock=self._clock, entropy=self._entropy)
+        check_limits(stream, new_events, key=key, key_digest=key_digest)
+        stamps = stamp(len(new_events), clock=self._clock, entropy=self._entropy)
         head, version = self._head, self._versions.get(stream)
         if (
             head is not None
             and version is not None
             and (expect == version or meets(expect, version))
-            and len(drafts) <= ROWS_PER_INSERT
+            and len(new_events) <= ROWS_PER_INSERT
         ):
             events = place(
                 stream,
-                drafts,
+                new_events,
                 head=head,
                 version=version,
                 stamps=stamps,
@@ -134,23 +134,23 @@ class SqliteLog(SqliteReading):
             if self._insert_at_once(events):
                 return self._recorded(events)
         return self._append_locked(
-            stream, drafts, expect=expect, stamps=stamps, key=key, key_digest=key_digest
+            stream, new_events, expect=expect, stamps=stamps, key=key, key_digest=key_digest
         )
 
-    def take_over(self, events: list[Recorded]) -> None:
+    def take_over(self, events: list[RecordedEvent]) -> None:
         """Insert the events that come next, as they were recorded in another log."""
         with self.taking_over() as take:
             take(events)
 
     @contextmanager
-    def taking_over(self) -> Iterator[Callable[[list[Recorded]], None]]:
+    def taking_over(self) -> Iterator[Callable[[list[RecordedEvent]], None]]:
         """Give a function that inserts the events that come next, of another log.
 
         They are in the log when this ends without an error, all of them or none.
         """
-        last: list[Recorded] = []
+        last: list[RecordedEvent] = []
 
-        def take(events: list[Recorded]) -> None:
+        def take(events: list[RecordedEvent]) -> None:
             try:
                 self.connection.executemany(*insert_each(events))
             except sqlite3.IntegrityError as error:
@@ -173,7 +173,7 @@ class SqliteLog(SqliteReading):
         if last:
             self._recorded(last)
 
-    def _insert_at_once(self, events: list[Recorded]) -> bool:
+    def _insert_at_once(self, events: list[RecordedEvent]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""
         try:
             self._insert(events)
@@ -190,7 +190,7 @@ class SqliteLog(SqliteReading):
     def _append_locked(
         self,
         stream: str,
-        drafts: Sequence[Draft],
+        new_events: Sequence[NewEvent],
         *,
         expect: Expected,
         stamps: Stamps,
@@ -211,7 +211,7 @@ class SqliteLog(SqliteReading):
             check_expected(stream, expect=expect, actual=version)
             events = place(
                 stream,
-                drafts,
+                new_events,
                 head=self.head(),
                 version=version,
                 stamps=stamps,
@@ -229,7 +229,7 @@ class SqliteLog(SqliteReading):
             raise
         return self._recorded(events)
 
-    def _insert(self, events: list[Recorded]) -> None:
+    def _insert(self, events: list[RecordedEvent]) -> None:
         self.connection.execute(*insert(events))
 
     def _begin(self) -> None:
@@ -245,7 +245,7 @@ class SqliteLog(SqliteReading):
         if self.connection.in_transaction:
             self.connection.rollback()
 
-    def _recorded(self, events: list[Recorded]) -> Appended:
+    def _recorded(self, events: list[RecordedEvent]) -> Appended:
         """Remember the new end and answer; the events are durable already."""
         last = events[-1]
         self._head = Head(last.position, last.hash)

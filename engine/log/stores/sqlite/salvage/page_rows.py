@@ -10,18 +10,18 @@ from struct import unpack_from
 import msgspec
 
 from ....chain import event_hash, header, misfit, payload_digest
-from ....envelope import DOCUMENT_BYTES_MAX, Recorded
+from ....envelope import DOCUMENT_BYTES_MAX, RecordedEvent
 from .page_images import Image, PageImages
 
-COLUMNS = len(Recorded.__struct_fields__)
+COLUMNS = len(RecordedEvent.__struct_fields__)
 ROW_BYTES_MAX = DOCUMENT_BYTES_MAX + 64 * 1024
 
 _CELLS_BEGIN = 8
 _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
-_PAYLOAD = Recorded.__struct_fields__.index("payload")
-_OBSERVED = Recorded.__struct_fields__.index("observed")
+_PAYLOAD = RecordedEvent.__struct_fields__.index("payload")
+_OBSERVED = RecordedEvent.__struct_fields__.index("observed")
 
-Found = tuple[Recorded, bool]
+Found = tuple[RecordedEvent, bool]
 """An event, and whether its page is known as committed."""
 
 
@@ -60,7 +60,7 @@ class PageRows:
         first = self._places.get(position)
         places = [] if first is None else [first, *self._further.get(position, ())]
         found = [(place, self._pages.images[place >> 16]) for place in places]
-        seen: list[Recorded] = []
+        seen: list[RecordedEvent] = []
         for committed in (True, False):
             for place, image in found:
                 if image.committed is not committed:
@@ -70,7 +70,7 @@ class PageRows:
                         seen.append(event)
                         yield event, committed
 
-    def _read(self, position: int, place: int, image: Image) -> Iterator[Recorded]:
+    def _read(self, position: int, place: int, image: Image) -> Iterator[RecordedEvent]:
         """Yield what a cell says; more than once when its pages can be read in two ways."""
         if self._last[0] != place >> 16:
             self._last = place >> 16, self._pages.content(image)
@@ -110,7 +110,7 @@ class PageRows:
         return b"".join(parts)
 
 
-def is_whole(event: Recorded) -> bool:
+def is_whole(event: RecordedEvent) -> bool:
     """Tell whether an event has its types, and the payload it was recorded with."""
     if misfit(msgspec.structs.astuple(event)):
         return False
@@ -120,7 +120,7 @@ def is_whole(event: Recorded) -> bool:
     return salt is not None and payload_digest(salt, event.payload) == event.payload_digest
 
 
-def follows(event: Recorded, previous: bytes) -> bool:
+def follows(event: RecordedEvent, previous: bytes) -> bool:
     """Tell whether a whole event is the one recorded after that hash."""
     return event_hash(previous, header(event), event.payload_digest) == event.hash
 
@@ -156,7 +156,7 @@ def _may_begin(record: bytes) -> bool:
     return kinds[:1] == b"\0" and sum(kind < 0x80 for kind in kinds) == COLUMNS
 
 
-def _event(position: int, record: bytes) -> Recorded | None:
+def _event(position: int, record: bytes) -> RecordedEvent | None:
     """Return what a record says, or None when it is no event at all."""
     columns = _columns(record)
     if len(columns) != COLUMNS:
@@ -167,7 +167,7 @@ def _event(position: int, record: bytes) -> Recorded | None:
         values[_PAYLOAD] = columns[_PAYLOAD][1]
     if values[_OBSERVED] in (0, 1):
         values[_OBSERVED] = values[_OBSERVED] == 1
-    return Recorded(*values)  # type: ignore[arg-type]
+    return RecordedEvent(*values)  # type: ignore[arg-type]
 
 
 def _columns(record: bytes) -> list[tuple[int, bytes]]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .....errors import BusyError, RefusedError, SprintlogError, UnreadableError
 from ....chain import GENESIS, check_chain
-from ....envelope import Head, Recorded
+from ....envelope import Head, RecordedEvent
 from ....port import Clock, Entropy
 from ...descriptors import give_back
 from ...head_file import HeadFile
@@ -36,9 +36,9 @@ UNREADABLE = "it was found and cannot be read"
 NOTHING = "nothing of it was found"
 OTHER = "the head file remembers another event: this log was put in the place of another"
 
-Problem = Callable[[Recorded], str | None]
+Problem = Callable[[RecordedEvent], str | None]
 """Answers what is wrong with an event beyond its place in the chain, if anything."""
-Keep = Callable[[Recorded, str], None]
+Keep = Callable[[RecordedEvent, str], None]
 """Takes an event that does not get into the new log, and why."""
 
 
@@ -119,14 +119,14 @@ def salvage(
     return Salvaged(head, ranges, why or (OTHER if other else None), unread)
 
 
-def sound_events(rows: PageRows, known: Head | None) -> Iterator[Recorded]:
+def sound_events(rows: PageRows, known: Head | None) -> Iterator[RecordedEvent]:
     """Yield the events from the first one on, as long as one fits on the other.
 
     What is in doubt counts only when something certain comes after it: a committed
     event, or the end that the head file remembers as acknowledged.
     """
     position, previous = 0, GENESIS
-    waiting: list[Recorded] = []
+    waiting: list[RecordedEvent] = []
     while True:
         position += 1
         fitting = [
@@ -149,15 +149,15 @@ def sound_events(rows: PageRows, known: Head | None) -> Iterator[Recorded]:
 
 def _save(
     log: SqliteLog,
-    events: Iterator[Recorded],
+    events: Iterator[RecordedEvent],
     problem: Problem,
     progress: Callable[[int], None],
 ) -> str | None:
     """Take over whole appends up to the first problem; return that, if one was found."""
-    waiting: list[Recorded] = []
+    waiting: list[RecordedEvent] = []
     said: list[str] = []
 
-    def passed() -> Iterator[Recorded]:
+    def passed() -> Iterator[RecordedEvent]:
         # Asked for the next one, the check has found nothing wrong with those before.
         for event in events:
             if len(waiting) >= EVENTS_A_STEP and not waiting[-1].remaining:
@@ -214,7 +214,7 @@ def _account(
 
 def _looked_at(
     rows: PageRows, position: int, before: Head | None
-) -> tuple[Recorded | None, str, str]:
+) -> tuple[RecordedEvent | None, str, str]:
     """Return the best that there is for a position, its state, and what is wrong."""
     events = [event for event, _ in rows.at(position)]
     whole = [event for event in events if is_whole(event)]

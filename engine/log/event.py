@@ -1,7 +1,7 @@
-"""The shape every fact shares: a frozen struct that declares what is known about it.
+"""The shape every event shares: a frozen struct that declares what is known about it.
 
 Each class says where it is defined what it is about, how far it reaches, what a rollback
-does to it, and whether it is a decision. No table elsewhere lists facts for that.
+does to it, and whether it is a decision. No table elsewhere lists events for that.
 """
 
 from enum import Enum
@@ -17,7 +17,7 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
 class Kind(Enum):
-    """What a rollback does to a fact (DESIGN.md section 4)."""
+    """What a rollback does to an event (DESIGN.md section 4)."""
 
     EXECUTION = "execution"
     """Voided when a rollback goes back before it."""
@@ -28,20 +28,20 @@ class Kind(Enum):
 
 
 class Reach(Enum):
-    """Which part of its stream's document a fact can change."""
+    """Which part of its stream's document an event can change."""
 
     NOTHING = "nothing"
     """None of it."""
     TOP = "top"
     """All but its nodes: a sprint's phases with all below, a journal's entries."""
     NODE = "node"
-    """Besides, the node that the fact is about, and all above it."""
+    """Besides, the node that the event is about, and all above it."""
     WHOLE = "whole"
     """Everything, and which nodes there are."""
 
 
 class Subject(NamedTuple):
-    """What a fact is about, and which of its fields say so."""
+    """What an event is about, and which of its fields say so."""
 
     word: str
     """What kind of thing: `sprint`, `phase`, `iteration`, `request` ..."""
@@ -59,7 +59,7 @@ HERE, EVERYTHING = "here", "everything"
 
 
 class AsDecision(NamedTuple):
-    """How a fact is read as a decision."""
+    """How an event is read as a decision."""
 
     kind: str
     said: tuple[str, ...] = ("reason",)
@@ -74,7 +74,7 @@ class AsDecision(NamedTuple):
     """Whether the sprint waits then: whatever comes next is what followed."""
 
 
-class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """Something that happened; its fields are the payload, its tag the contract."""
 
     type: ClassVar[str]
@@ -93,7 +93,7 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
     payload_bytes_max: ClassVar[int] = PAYLOAD_BYTES_MAX
 
     def own_time(self) -> str | None:
-        """Return when it happened, where the fact itself says so."""
+        """Return when it happened, where the event itself says so."""
         return None
 
     def name(self) -> str:
@@ -110,8 +110,8 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
         return {self.subject.word: name} if name else {}
 
 
-def fact_of(kind: type[Fact], data: object) -> Fact:
-    """Return a fact from its data as JSON gives it.
+def event_of(kind: type[Event], data: object) -> Event:
+    """Return an event from its data as JSON gives it.
 
     Raise `RefusedError` naming a field that is missing, unknown or of the wrong type.
     """

@@ -1,0 +1,97 @@
+"""What every event declares about itself."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sprintlog.engine.journal.events import JOURNAL_EVENTS
+from sprintlog.engine.log.event import EVERYTHING, HERE, Event, Kind, Reach
+from sprintlog.engine.sprint.events import EVENTS
+from sprintlog.engine.sprint.fold import EVOLVE
+
+ALL = (*EVENTS, *JOURNAL_EVENTS)
+each = pytest.mark.parametrize("event", ALL, ids=lambda event: str(event.type))
+DECLARED = [name for name in Event.__annotations__ if name != "type"]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: str(event.type))
+def test_kind_says_what_a_rollback_does(event: type[Event]) -> None:
+    """Execution events, and no others, change the plan, which a rollback takes back."""
+    assert (event in EVOLVE) == (event.kind is Kind.EXECUTION), (
+        f"{event.__name__}: an execution event needs a line in the EVOLVE of its topic, "
+        "another one declares `kind: ClassVar[Kind] = Kind.KNOWLEDGE`"
+    )
+
+
+def test_tags_are_never_used_twice() -> None:
+    """Each event has a wire tag of its own."""
+    assert len({event.type for event in ALL}) == len(ALL)
+
+
+def test_every_event_is_listed() -> None:
+    """A class with a wire tag is in the list that the log's codec is made of."""
+    missing = {f"{event.__module__}.{event.__name__}" for event in defined(Event)} - {
+        f"{event.__module__}.{event.__name__}" for event in ALL
+    }
+    assert not missing, f"add {missing} to the EVENTS of their package"
+
+
+def defined(above: type[Event]) -> Iterator[type[Event]]:
+    """Yield every class of the engine with a wire tag."""
+    for event in above.__subclasses__():
+        if "type" in vars(event) and event.__module__.startswith("sprintlog.engine."):
+            yield event
+        yield from defined(event)
+
+
+@each
+@pytest.mark.parametrize("name", ["subject", "reach"])
+def test_every_event_declares_what_is_known_of_it(event: type[Event], name: str) -> None:
+    """No event leaves open what it is about, nor how far it reaches: there is no default."""
+    kind = name.capitalize()
+    assert hasattr(event, name), (
+        f"{event.__name__} declares no {name}: add `{name}: ClassVar[{kind}] = ...` to it, "
+        f"see {kind} in {Event.__module__}"
+    )
+
+
+@each
+def test_every_event_says_what_happened(event: type[Event]) -> None:
+    """An event has a sentence of its own, which the reference prints."""
+    said = vars(event).get("__doc__") or ""
+    assert said.strip().endswith("."), f"{event.__name__} has no docstring of its own"
+
+
+@each
+def test_subjects_name_fields_of_their_event(event: type[Event]) -> None:
+    """What names an event's subject, and its address, are fields that the event has."""
+    subject = event.subject
+    fields = {name.partition(".")[0] for name in (*subject.names, subject.address)} - {""}
+    assert subject.word
+    assert fields <= set(event.__struct_fields__)
+
+
+@each
+def test_what_reaches_a_node_says_which(event: type[Event]) -> None:
+    """An event that changes one node names it."""
+    if event.reach is Reach.NODE:
+        assert event.subject.address or event.subject.names
+
+
+@each
+def test_evidence_names_fields_of_its_event(event: type[Event]) -> None:
+    """What an event tells a later decision is in its fields."""
+    assert {*(event.as_evidence or ())} <= set(event.__struct_fields__)
+
+
+@each
+def test_what_a_event_ends_can_begin(event: type[Event]) -> None:
+    """What an event ends is evidence that another one gives, or all of it."""
+    given = {other.type for other in ALL if other.as_evidence is not None}
+    assert {*event.ends} <= {*given, HERE, EVERYTHING}
+
+
+@each
+def test_no_field_hides_a_declaration(event: type[Event]) -> None:
+    """No field has the name of something that events declare."""
+    assert not {*DECLARED, "type"} & {*event.__struct_fields__}
