@@ -1,4 +1,4 @@
-"""`sprintlog adopt --journal`: an edit of progress.json that was observed becomes events."""
+"""`sprintlog adopt --journal`: an observed edit of progress.json becomes events."""
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.corrections import correct

@@ -8,7 +8,7 @@ from ..log.event import AsDecision, Event, Kind, Reach, Subject
 
 OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
 EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
-"""Edits are kept and replaced; made events as far as they can be; or nothing is recorded."""
+"""Edits are kept and replaced; made events where they can be; or nothing is recorded."""
 
 ITERATION = Subject("iteration", ("number",))
 

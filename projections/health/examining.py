@@ -38,7 +38,7 @@ from ..replacing import unfinished
 from ..snapshotting import FOLDER as SNAPSHOTS
 from ..trust import owned_by_another
 from ..workspace import Workspace, wall_clock
-from .findings import ELSEWHERE, IN_GIT, IN_TREE, Events, File
+from .findings import ELSEWHERE, IN_GIT, IN_TREE, File, Findings
 from .verifying import Report, verify
 
 LOOKS_MAX = 5
@@ -58,7 +58,7 @@ class Inside(NamedTuple):
     litestream: tuple[str, ...] = ()
 
 
-def examine(location: Location) -> Events:
+def examine(location: Location) -> Findings:
     """Return everything that doctor judges; nothing is changed, locked or waited for.
 
     The process must not have the log open.
@@ -76,7 +76,7 @@ def examine(location: Location) -> Events:
     drafts, displaced = _left_over(location, [f.path for f in states.values() if f.path])
     place, ignored, tracked = _git_says(folder)
     disk = os.statvfs(folder)
-    return Events(
+    return Findings(
         folder=str(folder),
         database=str(database),
         place=place,

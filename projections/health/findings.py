@@ -33,7 +33,7 @@ class File(NamedTuple):
     """How many names it has; 0 where that means nothing."""
 
 
-class Events(NamedTuple):
+class Findings(NamedTuple):
     """What was found, without a judgement."""
 
     folder: str

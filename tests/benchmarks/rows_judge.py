@@ -15,7 +15,7 @@ from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench, append_all, make_sprint
 from .measure import Figure, duration, side_by_side
-from .samples import PHASES, SPRINT, drafts
+from .samples import PHASES, SPRINT, new_events
 
 MANY, FEW = 10_000, 10
 ENDED = 20
@@ -66,7 +66,7 @@ def opened(bench: Bench) -> Figure:
 def make_measured(folder: Path, iterations: int) -> None:
     """Make a log of a loop with so many measured iterations."""
     with make_sprint(folder, PHASES) as workspace:
-        append_all(workspace.log, drafts(_loop(iterations)), version=1)
+        append_all(workspace.log, new_events(_loop(iterations)), version=1)
         workspace.reader.renew(workspace.reader.from_nothing(SPRINT))
         workspace.refresh(SPRINT)
 

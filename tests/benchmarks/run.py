@@ -50,7 +50,7 @@ ROWS: dict[str, Row] = {
     "append, durable": Row(rows_log.durable, Goal(0.90)),
     "append, synchronous=OFF": Row(rows_log.undurable, Goal(0.70)),
     "append from an event, synchronous=OFF": Row(rows_log.library, Goal(2)),
-    "append from a event, durable": Row(rows_log.library_durable, Goal()),
+    "append from an event, durable": Row(rows_log.library_durable, Goal()),
     "batches of 1,000, durable": Row(rows_log.batches, Goal(0.75)),
     "fold into Sprint": Row(rows_fold.fold, Goal(0.50)),
     "memory growth of that fold": Row(rows_fold.memory, Goal(8, True, "MiB")),

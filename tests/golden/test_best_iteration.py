@@ -14,7 +14,7 @@ from sprintlog.projections.best_iteration import render
 from sprintlog.projections.catalogue import CODEC, new_event
 from sprintlog.projections.judging import Judged
 
-from .test_streams import FIXTURES, lines, recorded
+from .test_streams import FIXTURES, lines, recorded_of
 
 TRACKED = sorted((FIXTURES / "expected").glob("*.best.yaml"))
 
@@ -24,7 +24,7 @@ def test_every_stream_gives_its_tracker(expected: Path) -> None:
     """Measurements, advice and selection of a stored stream never change."""
     name = expected.name.removesuffix(".best.yaml")
     recorded_events = [
-        recorded(line) for line in lines(FIXTURES / "streams" / f"{name}.jsonl")
+        recorded_of(line) for line in lines(FIXTURES / "streams" / f"{name}.jsonl")
     ]
     events = [
         (recorded.version, recorded.at, CODEC.decode(recorded))

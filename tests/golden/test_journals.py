@@ -14,7 +14,7 @@ from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.progress_json import render
 from tests.strict_journal import faults, read
 
-from .test_streams import FIXTURES, lines, recorded
+from .test_streams import FIXTURES, lines, recorded_of
 
 JOURNALS = sorted((FIXTURES / "journals").glob("*.jsonl"))
 
@@ -23,14 +23,14 @@ JOURNALS = sorted((FIXTURES / "journals").glob("*.jsonl"))
 def test_every_payload_reads_and_writes_the_same(journal: Path) -> None:
     """A stored payload in today's shape encodes to the same bytes again."""
     for line in lines(journal):
-        event = recorded(line)
+        event = recorded_of(line)
         assert encode(CODEC.decode(event)) == event.payload, line
 
 
 @pytest.mark.parametrize("journal", JOURNALS, ids=lambda path: path.stem)
 def test_every_journal_gives_its_state_file(journal: Path) -> None:
     """progress.json of a stored journal is the stored file, byte for byte."""
-    recorded_events = [recorded(line) for line in lines(journal)]
+    recorded_events = [recorded_of(line) for line in lines(journal)]
     events = [(event.version, event.at, CODEC.decode(event)) for event in recorded_events]
     expected = (FIXTURES / "expected" / f"{journal.stem}.progress.json").read_bytes()
     assert render(fold_document(Document(), events)) == expected

@@ -16,7 +16,7 @@ from sprintlog.projections.judging import Judged
 from sprintlog.projections.reports.loop_files import loop_files
 from sprintlog.projections.reports.summary_report import summary_markdown
 
-from .test_streams import FIXTURES, lines, recorded
+from .test_streams import FIXTURES, lines, recorded_of
 
 STREAM = FIXTURES / "streams" / "measured-loop-v1.jsonl"
 EXPECTED = FIXTURES / "expected" / "measured-loop-v1.loop"
@@ -35,7 +35,7 @@ def judged_at(recorded_events: Sequence[RecordedEvent], version: int) -> Judged:
 @pytest.fixture(scope="module")
 def events() -> list[RecordedEvent]:
     """Return the events of the stored loop."""
-    return [recorded(line) for line in lines(STREAM)]
+    return [recorded_of(line) for line in lines(STREAM)]
 
 
 def test_the_layout_is_the_stored_one(events: list[RecordedEvent]) -> None:

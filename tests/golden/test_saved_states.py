@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import CODEC
 
 from .test_journals import JOURNALS
-from .test_streams import FIXTURES, STREAMS, lines, recorded
+from .test_streams import FIXTURES, STREAMS, lines, recorded_of
 
 WRITTEN = FIXTURES / "expected" / "saved-states.json"
 
@@ -39,7 +39,7 @@ def saved_of(
     """Return for each stream a digest of what is saved of it at each of its versions."""
     found = {}
     for stream in streams:
-        stored = [recorded(line) for line in lines(stream)]
+        stored = [recorded_of(line) for line in lines(stream)]
         events = [(event.version, event.at, CODEC.decode(event)) for event in stored]
         digest = sha256()
         for version in range(1, len(events) + 1):

@@ -28,7 +28,7 @@ def lines(stream: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.read_text().splitlines()]
 
 
-def recorded(line: dict[str, Any]) -> RecordedEvent:
+def recorded_of(line: dict[str, Any]) -> RecordedEvent:
     """Return a stored line as the log would give it back."""
     return RecordedEvent(
         position=line["version"],
@@ -57,11 +57,11 @@ def recorded(line: dict[str, Any]) -> RecordedEvent:
 def test_every_payload_reads_and_writes_the_same(stream: Path) -> None:
     """A stored payload in today's shape encodes to the same bytes again."""
     for line in lines(stream):
-        recorded = recorded(line)
+        recorded = recorded_of(line)
         event = CODEC.decode(recorded)
         if recorded.schema_version < event.schema_version:
             line = {**line, "schema_version": event.schema_version}
-            recorded = recorded({**line, "payload": encode(event).decode()})
+            recorded = recorded_of({**line, "payload": encode(event).decode()})
             assert CODEC.decode(recorded) == event
         assert encode(event) == recorded.payload, line
 
@@ -69,7 +69,7 @@ def test_every_payload_reads_and_writes_the_same(stream: Path) -> None:
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
 def test_every_stream_gives_its_state_file(stream: Path) -> None:
     """PROGRESS.yaml of a stored stream is the stored file, byte for byte."""
-    recorded_events = [recorded(line) for line in lines(stream)]
+    recorded_events = [recorded_of(line) for line in lines(stream)]
     rollbacks = [
         (event.version, json.loads(event.payload or b"")["to"])
         for event in recorded_events
@@ -103,6 +103,6 @@ def test_every_plan_reads_with_its_sources(stream: Path) -> None:
             continue
         payload = json.loads(line["payload"])
         stored = payload.get("sources", [{"path": payload.get("source")}])
-        event = CODEC.decode(recorded(line))
+        event = CODEC.decode(recorded_of(line))
         assert isinstance(event, SprintCompiled)
         assert to_builtins(list(event.sources)) == stored

@@ -16,15 +16,15 @@ from sprintlog.projections.health.findings import (
     OK,
     PROBLEM,
     WARNING,
-    Events,
     File,
+    Findings,
 )
 from sprintlog.projections.refreshing import Refreshed
 
 HEAD = Head(7, b"\1" * 32)
 LOCAL = JournalMode(True, "ext4 is a local file system")
 REMOTE = JournalMode(False, "nfs4 is not known as a local file system")
-FINE = Events(
+FINE = Findings(
     folder="/home/user/a b/.git/sprintlog",
     database="/home/user/a b/.git/sprintlog/log.db",
     place=IN_GIT,

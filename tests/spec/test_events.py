@@ -47,7 +47,7 @@ def defined(above: type[Event]) -> Iterator[type[Event]]:
 @each
 @pytest.mark.parametrize("name", ["subject", "reach"])
 def test_every_event_declares_what_is_known_of_it(event: type[Event], name: str) -> None:
-    """No event leaves open what it is about, nor how far it reaches: there is no default."""
+    """No event leaves open what it is about, nor how far it reaches."""
     kind = name.capitalize()
     assert hasattr(event, name), (
         f"{event.__name__} declares no {name}: add `{name}: ClassVar[{kind}] = ...` to it, "

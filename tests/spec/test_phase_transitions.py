@@ -220,7 +220,7 @@ def test_forgets_the_end_when_reopened(running: Any) -> None:
 
 
 def test_ignores_events_about_unknown_leaves(running: Any) -> None:
-    """An event that was observed elsewhere may name what our plan lacks: it has happened."""
+    """An event observed elsewhere may name what our plan lacks: it has happened."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y",))]})
     before = scenario.document["phases"]
     scenario.given(f.PhaseCompleted("nope"), f.PhaseCompleted("p"), f.PhaseRetried("p/x"))

@@ -132,7 +132,7 @@ def _step(document: Data, identity: str) -> Data | None:
 
 
 def open_steps(sprint: Sprint, events: Iterable[Event] = ()) -> tuple[str, ...]:
-    """Return the ids of the steps that are not completed, once these events happened too."""
+    """Return the ids of the steps that are not completed, once these events happened."""
     steps = {
         identity: step.get("status")
         for identity, step in steps_of(sprint.plan.document).items()

@@ -111,7 +111,8 @@ def _say(
     if task is None:
         raise NotFoundError(
             f"hook {event.hook_id} of iteration {number} was not spawned",
-            hint=f"`sprintlog hook-task spawned {event.hook_id} --iteration {number}` first",
+            hint=f"`sprintlog hook-task spawned {event.hook_id} --iteration {number}` "
+            "first",
             hook=event.hook_id,
             iteration=number,
         )

@@ -212,7 +212,7 @@ class Plan:
 class Sprint:
     """One sprint as it is at a version of its stream."""
 
-    __slots__ = ("id", "plan", "record", "version")
+    __slots__ = ("id", "knowledge", "plan", "version")
 
     def __init__(self, sprint_id: str) -> None:
         self.id = sprint_id
@@ -256,7 +256,7 @@ class _Saved(msgspec.Struct, array_like=True):
     held: str | None
     imported_at: int
     decisions: dict[str, Decided]
-    record: Knowledge
+    knowledge: Knowledge
     turns: Turns
     budgets: dict[str, int]
 
