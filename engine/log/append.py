@@ -1,4 +1,4 @@
-"""From drafts to events with a place: limits, stamps and chain, the same in every store."""
+"""From new events to those with a place: limits, stamps and chain, as in every store."""
 
 import re
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ def place(
     key: str | None,
     key_digest: bytes | None,
 ) -> list[RecordedEvent]:
-    """Return the drafts as the events that follow a head and a stream's version."""
+    """Return new events as those that follow a head and a stream's version."""
     position, previous = head.position, head.hash
     remaining = len(new_events)
     recorded_at, first = stamps.recorded_at, stamps.ids[0]

@@ -52,7 +52,7 @@ FIELD_KINDS: dict[str, tuple[type, ...]] = {
 _WORDS = {int: "a number", bool: "0 or 1", str: "text", bytes: "bytes", type(None): "none"}
 
 Row = tuple[Any, ...]
-"""The fields of a `Recorded`, in their order, as a store has them."""
+"""The fields of a `RecordedEvent`, in their order, as a store has them."""
 
 encode_header = msgspec.msgpack.Encoder().encode
 """Return the header's bytes from a tuple of the `HEADER_FIELDS`."""
@@ -104,7 +104,7 @@ def check_rows(
 ) -> Iterator[Problem]:
     """Yield every problem as `check_chain` does, of events as a store has them.
 
-    Made into `Recorded` first, each event would take a fifth longer.
+    Made into `RecordedEvent` first, each event would take a fifth longer.
     """
     seen = dict(versions or {})
     begins_anywhere = versions is None and after.position > 0

@@ -47,7 +47,7 @@ class Log(Protocol):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append all drafts or none; when this returns they are durable.
+        """Append all events or none; when this returns they are durable.
 
         A key seen before with the same digest answers with what was appended then
         (`duplicate`), whatever `expect` says. Raise `ConflictError` when the stream is

@@ -49,7 +49,7 @@ class OurLog:
         time.sleep(1.5 * SETTLED_NANOSECONDS / 1e9)
 
     def append(self, new_events: list[NewEvent]) -> None:
-        """Append the drafts at once, expecting the exact version."""
+        """Append the events at once, expecting the exact version."""
         self.log.append(STREAM, new_events, expect=self.version)
         self.version += len(new_events)
 

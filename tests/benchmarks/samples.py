@@ -113,7 +113,7 @@ def loop_events(events: int) -> Iterator[Event]:
 
 
 def new_events(events: Iterator[Event]) -> Iterator[NewEvent]:
-    """Yield the events as drafts, thirty seconds apart."""
+    """Yield new events, thirty seconds apart."""
     for seconds, event in zip(count(_BEGIN, _SECONDS_A_EVENT), events, strict=False):
         moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
         yield new_event(event, at=moment.replace("+00:00", "Z"), actor="agent:bench")

@@ -13,10 +13,10 @@ OPEN = """
 import os, sys, time
 from pathlib import Path
 from sprintlog.engine.errors import ConflictError
-from sprintlog.engine.log.envelope import Draft
+from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-draft = Draft(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="a")
+draft = NewEvent(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="a")
 log = SqliteLog.open(Path(sys.argv[1]), clock=lambda: 0, entropy=os.urandom)
 """
 APPEND_200 = """

@@ -29,7 +29,7 @@ class MemoryLog:
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append all drafts or none, as the port says; durable it is not."""
+        """Append all events or none, as the port says; durable it is not."""
         self._check_open()
         check_limits(stream, new_events, key=key, key_digest=key_digest)
         stamps = stamp(len(new_events), clock=self._clock, entropy=self._entropy)

@@ -104,7 +104,7 @@ class SqliteLog(SqliteReading):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append all drafts or none, as the port says; on return they are on the disk."""
+        """Append all events or none, as the port says; on return they are on the disk."""
         if self.readonly:
             raise self._only_read or RefusedError(
                 "nothing recorded: the log was opened for reading only"
