@@ -1,5 +1,50 @@
-"""The checkout's stand-in for the package: a wheel has real folders here (ADR 0001)."""
+"""The library's front door: what is named here is public, and stays.
 
-from os.path import dirname
+It is imported when it is first asked for, so that no command waits for it. In a checkout
+this folder stands in for the package, whose rooms a wheel has beside this file (ADR 0001).
+"""
 
-__path__ = [dirname(dirname(dirname(__file__)))]
+from os.path import basename, dirname
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import errors, events
+    from .projections.workspace import Workspace
+    from .workspaces import init, open
+
+    __version__: str
+
+__all__ = ["Workspace", "__version__", "errors", "events", "init", "open"]
+
+_HERE = dirname(__file__)
+if basename(dirname(_HERE)) == ".package":
+    __path__ = [dirname(dirname(_HERE)), _HERE]
+
+if not TYPE_CHECKING:
+    # A type checker sees the names above, and misses one that is misspelt.
+    _HOMES = {
+        "Workspace": "projections.workspace",
+        "init": "workspaces",
+        "open": "workspaces",
+    }
+
+    def __getattr__(name):
+        """Import what is public when it is first asked for."""
+        from importlib import import_module
+
+        if name == "__version__":
+            from importlib.metadata import version
+
+            value = version(__name__)
+        elif name in _HOMES:
+            value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        elif name in __all__:
+            value = import_module(f".{name}", __name__)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        """Return what is public."""
+        return __all__

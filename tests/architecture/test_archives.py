@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .tree import ROOMS, ROOT, relative
+from .tree import DOOR, ROOMS, ROOT, relative
 
 IGNORED = {"__pycache__", ".DS_Store"}
 
@@ -55,15 +55,37 @@ def room_files() -> set[str]:
 
 
 def test_wheel_holds_the_rooms_and_nothing_else(wheel: list[str]) -> None:
-    """A wheel holds each room's files once, under sprintlog, and its own metadata."""
+    """A wheel holds the door and each room's files once, and its own metadata."""
     files = sorted(name for name in wheel if ".dist-info/" not in name)
-    assert files == sorted(f"sprintlog/{name}" for name in room_files())
+    ours = {*room_files(), *(path.name for path in door_files())}
+    assert files == sorted(f"sprintlog/{name}" for name in ours)
+
+
+def test_the_door_opens_in_a_wheel(tmp_path: Path) -> None:
+    """What is public can be imported from a wheel, and its version is that of the wheel."""
+    with zipfile.ZipFile(build("wheel", tmp_path / "made")) as archive:
+        archive.extractall(tmp_path / "in")
+    code = "import sprintlog as s; print(s.open, s.events, s.__version__, *s.__path__)"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[1:] += {sys.path!r}; {code}"],
+        cwd=tmp_path / "in",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.rstrip().endswith(str(tmp_path / "in" / "sprintlog"))
+
+
+def door_files() -> list[Path]:
+    """Return the files of the front door, without the links to the rooms."""
+    return [path for path in DOOR.iterdir() if path.is_file()]
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_wheel_marks_every_room_as_typed(wheel: list[str], room: str) -> None:
-    """Type checkers of users find `py.typed` in each room."""
-    assert f"sprintlog/{room}/py.typed" in wheel
+    """Type checkers of users find `py.typed` in each room, and at the door."""
+    assert {"sprintlog/py.typed", f"sprintlog/{room}/py.typed"} <= {*wheel}
 
 
 def test_sdist_holds_what_building_and_testing_need(sdist: list[str]) -> None:
@@ -71,7 +93,7 @@ def test_sdist_holds_what_building_and_testing_need(sdist: list[str]) -> None:
     needed = {
         ".ci/oldest.txt",
         ".ci/run",
-        ".package/sprintlog/__init__.py",
+        *map(relative, door_files()),
         "CHANGELOG.md",
         "CONTRIBUTING.md",
         "LICENSE",

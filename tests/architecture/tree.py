@@ -7,6 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE_PATH = ROOT / ".package"
 ROOMS = ("engine", "projections", "cli")
+DOOR = PACKAGE_PATH / "sprintlog"
+"""The front door: modules of its own, beside links to the rooms."""
 
 _TEXT_FOLDERS = (*ROOMS, "tests", "fixtures", "docs", ".ci", ".package")
 _EFFECTS = ("engine/adapters/", "engine/log/stores/")
@@ -23,6 +25,11 @@ def modules(*folders: str) -> list[Path]:
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
+def door_modules() -> list[Path]:
+    """Return every Python file of the front door."""
+    return sorted(DOOR.glob("*.py"))
+
+
 def pure_modules() -> list[Path]:
     """Return the engine's modules that are not there for effects."""
     return [
@@ -34,8 +41,9 @@ def pure_modules() -> list[Path]:
 
 
 def dotted(path: Path) -> str:
-    """Return the name that a module of a room is imported by."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    """Return the name that a module is imported by."""
+    top = DOOR if path.is_relative_to(DOOR) else ROOT
+    parts = path.relative_to(top).with_suffix("").parts
     return ".".join(["sprintlog", *(part for part in parts if part != "__init__")])
 
 

@@ -1,0 +1,12 @@
+"""Every error there is: refused, in conflict, not to be read (docs/reference)."""
+
+from .engine.errors import (
+    BusyError as BusyError,
+    ConflictError as ConflictError,
+    InvalidInputError as InvalidInputError,
+    KeyConflictError as KeyConflictError,
+    NotFoundError as NotFoundError,
+    RefusedError as RefusedError,
+    SprintlogError as SprintlogError,
+    UnreadableError as UnreadableError,
+)

@@ -1,0 +1,123 @@
+"""Every event there is, and what is in them; `decode` makes one of a recorded event."""
+
+from .engine.iterations.events import (
+    ArtifactsApplied as ArtifactsApplied,
+    BaselineCaptured as BaselineCaptured,
+    BestSelected as BestSelected,
+    IterationMeasured as IterationMeasured,
+    MeasurementFailed as MeasurementFailed,
+    Metrics as Metrics,
+    Origin as Origin,
+    RecommendationGiven as RecommendationGiven,
+    RulesSet as RulesSet,
+    Thresholds as Thresholds,
+    Usage as Usage,
+    Weights as Weights,
+)
+from .engine.journal.events import (
+    EntryRecorded as EntryRecorded,
+    JournalCorrected as JournalCorrected,
+    JournalMoved as JournalMoved,
+    JournalOpened as JournalOpened,
+    JournalRaised as JournalRaised,
+    LearningAdded as LearningAdded,
+    LearningReferenced as LearningReferenced,
+    LearningRetired as LearningRetired,
+    PatternDiscovered as PatternDiscovered,
+)
+from .engine.journal.state.shapes import (
+    Context as Context,
+    Entry as Entry,
+    Learning as Learning,
+    Observation as Observation,
+    Pattern as Pattern,
+)
+from .engine.log.envelope import (
+    RecordedEvent as RecordedEvent,
+)
+from .engine.log.event import (
+    Event as Event,
+    Kind as Kind,
+)
+from .engine.sprint.events.gates import (
+    GateBlocked as GateBlocked,
+    GateChecked as GateChecked,
+    GateInterrupted as GateInterrupted,
+    GateStarted as GateStarted,
+)
+from .engine.sprint.events.goal import (
+    DynamicStepAdded as DynamicStepAdded,
+    DynamicStepUpdated as DynamicStepUpdated,
+    GoalClaimed as GoalClaimed,
+    GoalCompleted as GoalCompleted,
+    GoalSet as GoalSet,
+    HookTaskCompleted as HookTaskCompleted,
+    HookTaskFailed as HookTaskFailed,
+    HookTaskRunning as HookTaskRunning,
+    HookTaskSpawned as HookTaskSpawned,
+    IterationFailed as IterationFailed,
+    ReflectionStarted as ReflectionStarted,
+)
+from .engine.sprint.events.history import (
+    EditAdopted as EditAdopted,
+    EditObserved as EditObserved,
+    ForkCreated as ForkCreated,
+    RolledBack as RolledBack,
+)
+from .engine.sprint.events.loop import (
+    AgentRan as AgentRan,
+    IterationEnded as IterationEnded,
+    IterationStarted as IterationStarted,
+    IterationsLimited as IterationsLimited,
+)
+from .engine.sprint.events.phases import (
+    BreakpointReached as BreakpointReached,
+    HumanNeeded as HumanNeeded,
+    InjectionPosition as InjectionPosition,
+    PhaseBlocked as PhaseBlocked,
+    PhaseCompleted as PhaseCompleted,
+    PhaseFailed as PhaseFailed,
+    PhaseInjected as PhaseInjected,
+    PhaseReopened as PhaseReopened,
+    PhaseRetried as PhaseRetried,
+    PhaseSkipped as PhaseSkipped,
+    PhaseStarted as PhaseStarted,
+    RetryScheduled as RetryScheduled,
+    StepInjected as StepInjected,
+    WorkDone as WorkDone,
+)
+from .engine.sprint.events.queue import (
+    RequestDecided as RequestDecided,
+    RequestInjection as RequestInjection,
+    RequestOrigin as RequestOrigin,
+    RequestQueued as RequestQueued,
+    RequestReopened as RequestReopened,
+    RequestReturned as RequestReturned,
+)
+from .engine.sprint.events.snapshots import (
+    FileLeft as FileLeft,
+    FilesRestored as FilesRestored,
+    KeptCopy as KeptCopy,
+    RestoreStarted as RestoreStarted,
+    SnapshotTaken as SnapshotTaken,
+    SnapshotsPruned as SnapshotsPruned,
+)
+from .engine.sprint.events.sprint import (
+    ActivitySeen as ActivitySeen,
+    NoteAdded as NoteAdded,
+    Place as Place,
+    Source as Source,
+    SprintBlocked as SprintBlocked,
+    SprintCompiled as SprintCompiled,
+    SprintCompleted as SprintCompleted,
+    SprintImported as SprintImported,
+    SprintInterrupted as SprintInterrupted,
+    SprintPaused as SprintPaused,
+    SprintReopened as SprintReopened,
+    SprintResumed as SprintResumed,
+    SprintStarted as SprintStarted,
+)
+from .projections.catalogue import CODEC
+
+decode = CODEC.decode
+"""Return what a recorded event says; raise `UnreadableError` where nobody can."""

@@ -1,0 +1,97 @@
+"""The library's front door: what is public, typed, and imported only when it is needed."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+import pytest
+
+import sprintlog
+from sprintlog.engine import errors
+from sprintlog.engine.journal.events import JOURNAL_EVENTS
+from sprintlog.engine.sprint.events import EVENTS
+
+from .test_startup import modules_imported_by
+from .tree import ROOT
+
+WRONG = """\
+import sprintlog
+from sprintlog import Workspace, errors, events, init, open
+
+workspace: Workspace = open("somewhere")
+version: str = sprintlog.__version__
+event: events.PhaseCompleted = events.PhaseCompleted(phase="build")
+sprintlog.opne("somewhere")
+events.PhaseCompleted(phase=1)
+errors.NoSuchError
+init(here="no such option of ours")
+"""
+MISTAKES = {7, 8, 9, 10}
+"""The lines of it in which something is wrong."""
+
+
+def structs_in(kind: Any) -> Iterator[type[msgspec.Struct]]:
+    """Yield the structs that a type names."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+    for part in get_args(kind):
+        yield from structs_in(part)
+
+
+def test_all_that_is_public_is_there() -> None:
+    """Every public name can be had, and a name that is not public is an error."""
+    for name in sprintlog.__all__:
+        assert getattr(sprintlog, name) is not None
+    assert {*sprintlog.__all__} <= {*dir(sprintlog)}
+    with pytest.raises(AttributeError, match="no attribute 'cli_'"):
+        _ = getattr(sprintlog, "cli_")  # noqa: B009 - a type checker would refuse it
+
+
+def test_nothing_is_imported_before_it_is_asked_for() -> None:
+    """The door itself imports none of the rooms: commands start as fast as without it."""
+    ours = {name for name in modules_imported_by("sprintlog") if "sprintlog" in name}
+    assert ours == {"sprintlog"}
+
+
+def test_every_event_is_public() -> None:
+    """`events` has each event of sprints and the journal, and what is in them."""
+    wanted: list[type[msgspec.Struct]] = [*EVENTS, *JOURNAL_EVENTS]
+    for struct in wanted:
+        for kind in get_type_hints(struct).values():
+            wanted += [part for part in structs_in(kind) if part not in wanted]
+    missing = [
+        s.__name__ for s in wanted if vars(sprintlog.events).get(s.__name__) is not s
+    ]
+    assert missing == []
+
+
+def test_every_error_is_public() -> None:
+    """`errors` has each error that the library raises."""
+    ours = {
+        name: error
+        for name, error in vars(errors).items()
+        if isinstance(error, type) and issubclass(error, errors.SprintlogError)
+    }
+    assert ours.items() <= vars(sprintlog.errors).items()
+
+
+def test_mypy_sees_what_is_wrong(tmp_path: Path) -> None:
+    """A user's type checker, strict, accepts what is right and names each mistake."""
+    (tmp_path / "wrong.py").write_text(WRONG)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")),
+            *("--cache-dir", str(ROOT / ".mypy_cache"), str(tmp_path / "wrong.py")),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = {
+        int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line
+    }
+    assert lines == MISTAKES, done.stdout + done.stderr
