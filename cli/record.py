@@ -15,7 +15,7 @@ from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.acting import Skippable
 from sprintlog.projections.catalogue import sprint_of, sprint_stream
-from sprintlog.projections.refreshing import Refreshed
+from sprintlog.projections.state_files.refresh import Refreshed
 from sprintlog.projections.workspace import (
     Acted,
     Decide,

@@ -14,9 +14,9 @@ from sprintlog.engine.sprint.goal.settings import hooks_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .acting import Service
-from .files import CHECKSUM_SUFFIX
 from .location import HIDDEN
 from .replacing import unfinished
+from .state_files.files import CHECKSUM_SUFFIX
 from .state_places import LOOPS
 
 OUTPUT = ".aiwg/output"

@@ -15,7 +15,7 @@ from .catalogue import CODEC, Reading, State
 from .checkpoints import EVERY, Checkpoints
 
 if TYPE_CHECKING:
-    from .history import Follower
+    from .stream_history import Follower
 
 Kind = TypeVar("Kind", bound=Event)
 
@@ -184,7 +184,7 @@ class Reader(Generic[State]):
         )
         events = CODEC.events_of_rows(rows)
         # Imported here: only who asks about the past follows it.
-        from .history import follow
+        from .stream_history import follow
 
         follow(follower, begin, events, until=last, rollbacks=rollbacks)
 

@@ -36,7 +36,7 @@ from sprintlog.engine.sprint.state.held import HeldSnapshot, Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .acting import Envelope, Outcome, Service
-from .best_iteration import artifacts_path
+from .iterations.tracker import artifacts_path
 from .judging import Judged
 from .own_paths import own_paths
 from .restore_plans import NOTHING, Wish, plan_for, plan_of, taken_back, way_back

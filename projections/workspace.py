@@ -14,12 +14,12 @@ from .acting import DecideOnJournal as DecideOnJournal
 from .acting import Envelope as Envelope
 from .acting import Outcome as Outcome
 from .catalogue import sprint_of
-from .files import FilesService
-from .files import StateFiles as Files
 from .location import Location
 from .service import wall_clock as wall_clock
-from .sprint_file import sprint_files
 from .state_file_port import Refreshed
+from .state_files.files import FilesService
+from .state_files.files import StateFiles as Files
+from .state_files.sprint_file import sprint_files
 
 
 class Workspace(service.Workspace):
@@ -43,14 +43,14 @@ class OwnStateFiles:
         if sprint_id is not None:
             return sprint_files(self._workspace).refresh(sprint_id)
         # Imported here: what is recorded of a sprint does not wait for it.
-        from .journal_file import journal_file
+        from .state_files.journal_file import journal_file
 
         return journal_file(self._workspace).refresh(stream)
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
         """Do the same with the files of a sprint's loop; add what was found there."""
         # Imported here: only a loop that was measured has further files.
-        from .loop_place import with_loop
+        from .state_files.loop_place import with_loop
 
         return with_loop(self._workspace, sprint, refreshed)
 

@@ -8,7 +8,7 @@ from sprintlog.engine.sprint.document.adoption import adopt_edit
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.adopting import observed_edit
 from sprintlog.projections.catalogue import CODEC
-from sprintlog.projections.sprint_file import sprint_files
+from sprintlog.projections.state_files.sprint_file import sprint_files
 
 from ..context import open_workspace, with_recording
 from ..output import warn

@@ -49,6 +49,6 @@ def command(
 
 def _undo_decision(sprint: Sprint, *, log: Log, **wish: Any) -> list[Event]:
     # Imported here: to undo a rollback no decision is looked for.
-    from sprintlog.projections.past.decisions import last_decision
+    from sprintlog.projections.history.decisions import last_decision
 
     return undo_decision(sprint, first=last_decision(log, sprint), **wish)

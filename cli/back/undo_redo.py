@@ -83,7 +83,7 @@ def take_state_back(
 def _tell_gone(workspace: Workspace, sprint: Sprint, command: str) -> None:
     """Say which work since what was taken back no longer counts either."""
     # Imported here: where files alone are taken back no work goes with them.
-    from sprintlog.projections.past.undone import work_gone
+    from sprintlog.projections.history.undone import work_gone
 
     if not (gone := work_gone(workspace.log, sprint)):
         return

@@ -11,7 +11,7 @@ import click
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.lines import LINE_BYTES_MAX
-from sprintlog.projections.health.exchanging import import_log
+from sprintlog.projections.health.exchange import import_log
 
 from ..context import open_workspace, with_envelope, with_json, with_recording
 from ..output import counted, counting, print_json, print_text, warn

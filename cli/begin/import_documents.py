@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import import_document
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import sprint_stream
-from sprintlog.projections.sprint_file import sprint_files
+from sprintlog.projections.state_files.sprint_file import sprint_files
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from ..output import counted, print_json, print_text, visible, warn

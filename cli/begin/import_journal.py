@@ -8,7 +8,7 @@ from sprintlog.engine.journal.intake.foreign import remarks, take_document
 from sprintlog.engine.journal.state.journal import JOURNAL, Journal
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.event import Event
-from sprintlog.projections.journal_file import journal_file
+from sprintlog.projections.state_files.journal_file import journal_file
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.journal import Read, read_journal

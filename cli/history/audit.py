@@ -6,8 +6,8 @@ from typing import Any
 import click
 import msgspec
 
+from sprintlog.projections.history.decisions import KINDS, Decision, decisions
 from sprintlog.projections.markdown import code
-from sprintlog.projections.past.decisions import KINDS, Decision, decisions
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import counted, print_bytes, print_json, print_text

@@ -8,12 +8,12 @@ import click
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.document.field_path import MISSING
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.projections.past.blame import Blame, blame
-from sprintlog.projections.past.blame_files import blame_best, blame_journal
-from sprintlog.projections.past.blame_lines import Line, blame_lines
-from sprintlog.projections.past.causes import CAUSES_MAX, reason_of
-from sprintlog.projections.past.differences import cut, shown
-from sprintlog.projections.state_files import STATE_FILES
+from sprintlog.projections.history.blame import Blame, blame
+from sprintlog.projections.history.blame_files import blame_best, blame_journal
+from sprintlog.projections.history.blame_lines import Line, blame_lines
+from sprintlog.projections.history.causes import CAUSES_MAX, reason_of
+from sprintlog.projections.history.differences import cut, shown
+from sprintlog.projections.history.files import STATE_FILES
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import envelope, print_json, print_text, table

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from sprintlog.projections.past.differences import Difference, difference, told
-from sprintlog.projections.state_files import STATE_FILES, Standing
+from sprintlog.projections.history.differences import Difference, difference, told
+from sprintlog.projections.history.files import STATE_FILES, Standing
 
 from ..context import open_workspace, with_json, with_sprint
 from ..output import print_json, print_text

@@ -7,7 +7,7 @@ from itertools import chain
 import click
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
-from sprintlog.projections.sql.querying import SQL_CHARS_MAX, Answer, Value, ask
+from sprintlog.projections.sql.query import SQL_CHARS_MAX, Answer, Value, ask
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from sprintlog.projections.past.differences import cut, told
-from sprintlog.projections.past.timeline import Step, replay
+from sprintlog.projections.history.differences import cut, told
+from sprintlog.projections.history.timeline import Step, replay
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_json, print_text, progress

@@ -4,8 +4,8 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.projections import progress_json
-from sprintlog.projections.progress_yaml import render
+from sprintlog.projections.state_files import progress_json
+from sprintlog.projections.state_files.progress_yaml import render
 
 from ..context import environment, open_workspace, with_json, with_point, with_sprint
 from ..output import envelope, print_bytes, print_json, print_text, table, visible
@@ -51,8 +51,9 @@ def journal(at: str | None, as_json: bool) -> None:
 @with_json
 def best(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """Print all that is known of the iterations: measured, judged, advised, selected."""
-    from sprintlog.projections.best_iteration import render, tracker_data
+    from sprintlog.projections.iterations.tracker import tracker_data
     from sprintlog.projections.judging import Judged
+    from sprintlog.projections.state_files.tracker_yaml import render
 
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)

@@ -22,8 +22,8 @@ from sprintlog.engine.sprint.compile.workflows import (
     sprint_references,
     workflow_references,
 )
-from sprintlog.projections.yaml.places import Placed
-from sprintlog.projections.yaml.writer import field_path
+from sprintlog.projections.state_files.yaml.places import Placed
+from sprintlog.projections.state_files.yaml.writer import field_path
 
 from .definition_models import Sprint, Workflow
 from .progress import read_bytes

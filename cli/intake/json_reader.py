@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.projections.yaml.writer import DEPTH_MAX, NODES_MAX
+from sprintlog.projections.state_files.yaml.writer import DEPTH_MAX, NODES_MAX
 
 KEY_CHARS_SHOWN = 40
 _NO_NUMBER = re.compile(rb"[:\[,]\s*(-?Infinity|NaN)\b")

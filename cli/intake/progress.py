@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.gates.policy import check_gates
 from sprintlog.engine.sprint.goal.settings import RALPH
 from sprintlog.engine.sprint.plan.create import check_id, check_sprint_id
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
-from sprintlog.projections.yaml.reader import AsWritten, load
+from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 
 from .fields import Open
 from .files import read_bytes as read_bytes

@@ -7,8 +7,8 @@ from sprintlog.engine.sprint.plan.spots import parse_position
 from sprintlog.engine.sprint.queue.requests import Asked
 from sprintlog.engine.sprint.queue.rules import Rule
 from sprintlog.engine.sprint.queue.view import QUEUE
-from sprintlog.projections.yaml.reader import load as load_yaml
-from sprintlog.projections.yaml.writer import dump
+from sprintlog.projections.state_files.yaml.reader import load as load_yaml
+from sprintlog.projections.state_files.yaml.writer import dump
 
 from .json_reader import load
 from .progress import check_shape

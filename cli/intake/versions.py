@@ -12,8 +12,8 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.log.port import DOCUMENT_BYTES_MAX
 from sprintlog.engine.sprint.plan.create import is_same_sprint
 from sprintlog.engine.sprint.state.times import normalise
-from sprintlog.projections.committed import Committed, committed_file
-from sprintlog.projections.yaml.reader import AsWritten, load
+from sprintlog.projections.history.committed import Committed, committed_file
+from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 
 from .files import read_bytes
 from .progress import read_progress

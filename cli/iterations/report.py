@@ -76,11 +76,11 @@ def _number(point: str) -> int:
 def _print_iteration(
     workspace: Workspace, judged: Judged, number: int | None, *, as_json: bool
 ) -> None:
-    from sprintlog.projections.reports.iteration_reports import (
+    from sprintlog.projections.iterations.iteration_report import (
         iteration_markdown,
         iteration_report_data,
     )
-    from sprintlog.projections.reports.loop_files import report_of, then_of
+    from sprintlog.projections.state_files.loop_files import report_of, then_of
 
     if number is None and judged.last is None and judged.tracker.baseline is None:
         raise NotFoundError(
@@ -96,11 +96,11 @@ def _print_iteration(
 
 
 def _print_selection(judged: Judged, *, as_json: bool) -> None:
-    from sprintlog.projections.reports.loop_files import selection_path
-    from sprintlog.projections.reports.selection_report import (
+    from sprintlog.projections.iterations.selection_report import (
         selection_markdown,
         selection_report_data,
     )
+    from sprintlog.projections.state_files.loop_files import selection_path
 
     data = selection_report_data(judged, selection_path(judged.loop_id))
     if data is None:
@@ -115,8 +115,8 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
 
 
 def _print_summary(judged: Judged, *, as_json: bool) -> None:
-    from sprintlog.projections.best_iteration import recommendation_data, selection_data
-    from sprintlog.projections.reports.summary_report import summary_markdown
+    from sprintlog.projections.iterations.summary_report import summary_markdown
+    from sprintlog.projections.iterations.tracker import recommendation_data, selection_data
 
     base = judged.baseline()
     found = [*([base] if base else []), *judged.all()]

@@ -11,7 +11,7 @@ from ..context import Function
 from ..output import print_text, warn
 
 if TYPE_CHECKING:
-    from sprintlog.projections.refreshing import Refreshed
+    from sprintlog.projections.state_files.refresh import Refreshed
 
 
 def with_writing(function: Function) -> Function:
@@ -29,7 +29,7 @@ def write_files(
 ) -> "list[Refreshed]":
     """Write the files of a sprint's loop as it is now; warn of what others had written."""
     # Imported here: exact numbers would cost every recording command their import.
-    from sprintlog.projections.reports.loop_files import write_loop_files
+    from sprintlog.projections.state_files.loop_files import write_loop_files
 
     written = write_loop_files(workspace, workspace.sprint(sprint_id), numbers)
     for one in written:

@@ -31,7 +31,7 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
     """
     from sprintlog.engine.sprint.iterations.decisions import select_best
-    from sprintlog.projections.best_iteration import selection_data
+    from sprintlog.projections.iterations.tracker import selection_data
     from sprintlog.projections.judging import Judged
 
     options = Options(given)

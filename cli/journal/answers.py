@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.journal.state.shapes import Shape
-from sprintlog.projections.progress_json import written
+from sprintlog.projections.state_files.progress_json import written
 
 from ..output import print_json, print_text, table
 

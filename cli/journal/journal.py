@@ -18,7 +18,7 @@ from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import open_journal
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.projections.sql.searching import KINDS, LEARNING
+from sprintlog.projections.sql.search import KINDS, LEARNING
 from sprintlog.projections.workspace import Workspace
 
 from ..context import here, open_workspace, with_envelope, with_json, with_point
@@ -125,7 +125,7 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
 
     What fits best comes first. The index is a cache, made from the log when it is needed.
     """
-    from sprintlog.projections.sql.searching import search as search_in
+    from sprintlog.projections.sql.search import search as search_in
 
     with open_workspace() as workspace:
         found = search_in(workspace, " ".join(words), kind=kind, limit=limit)

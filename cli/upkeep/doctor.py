@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from sprintlog.projections.health.diagnosis import judge
-from sprintlog.projections.health.examining import examine
+from sprintlog.projections.health.examination import examine
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Check
-from sprintlog.projections.health.salvaging import LOST, Rescue, salvage
+from sprintlog.projections.health.salvage import LOST, Rescue, salvage
 from sprintlog.projections.location import Location, find
 
 from ..context import here, log_folder, with_json

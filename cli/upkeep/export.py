@@ -9,7 +9,7 @@ from typing import IO
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.projections.health.exchanging import export_log
+from sprintlog.projections.health.exchange import export_log
 from sprintlog.projections.replacing import sync_folder
 
 from ..context import open_workspace, with_json

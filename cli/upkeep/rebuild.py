@@ -7,12 +7,12 @@ import click
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.projections.catalogue import State
-from sprintlog.projections.journal_file import journal_file
-from sprintlog.projections.loop_place import loop_folder
-from sprintlog.projections.refreshing import Refreshed, Refresher
-from sprintlog.projections.reports.loop_files import loop_refreshers
-from sprintlog.projections.sprint_file import sprint_files
-from sprintlog.projections.sql.searching import forget
+from sprintlog.projections.sql.search import forget
+from sprintlog.projections.state_files.journal_file import journal_file
+from sprintlog.projections.state_files.loop_files import loop_refreshers
+from sprintlog.projections.state_files.loop_place import loop_folder
+from sprintlog.projections.state_files.refresh import Refreshed, Refresher
+from sprintlog.projections.state_files.sprint_file import sprint_files
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_sprint

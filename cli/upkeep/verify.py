@@ -10,9 +10,9 @@ import click
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import Head
-from sprintlog.projections import progress_json
-from sprintlog.projections.health.verifying import Finding, Report, verify
-from sprintlog.projections.progress_yaml import render
+from sprintlog.projections.health.verify import Finding, Report, verify
+from sprintlog.projections.state_files import progress_json
+from sprintlog.projections.state_files.progress_yaml import render
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json

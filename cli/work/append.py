@@ -191,7 +191,7 @@ def _append_to_journal(
 
 def _check_document(event: SprintCompiled | SprintImported) -> None:
     """Raise `InvalidInputError` for a document that could not be shown again."""
-    from sprintlog.projections.yaml.writer import dump
+    from sprintlog.projections.state_files.yaml.writer import dump
 
     from ..intake.progress import check_plan, check_progress
 
@@ -203,7 +203,7 @@ def _check_document(event: SprintCompiled | SprintImported) -> None:
 
 def _check_nodes(event: Injection) -> None:
     """Raise `InvalidInputError` for what could not be shown in a state file."""
-    from sprintlog.projections.yaml.writer import dump
+    from sprintlog.projections.state_files.yaml.writer import dump
 
     from ..intake.progress import check_nodes
 

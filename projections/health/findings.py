@@ -5,7 +5,7 @@ from typing import NamedTuple
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 
-from ..refreshing import Refreshed
+from ..state_files.refresh import Refreshed
 
 OK, NOTE, WARNING, PROBLEM = "ok", "note", "warning", "problem"
 IN_GIT, IN_TREE, ELSEWHERE = "git", "tree", "elsewhere"

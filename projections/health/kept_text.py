@@ -7,13 +7,13 @@ an export, files brought back into another folder) is theirs; the log does not k
 
 from sprintlog.engine.adapters.snapshots.store import ASIDE
 
-from ..files import EDITS, FINISHED
-from ..files import LOCK as FILES_LOCK
 from ..location import DATABASE
 from ..restoring import KEPT
 from ..snapshotting import FOLDER as SNAPSHOTS
-from ..sql import read_model, searching
-from .salvaging import LOST
+from ..sql import read_model, search
+from ..state_files.files import EDITS, FINISHED
+from ..state_files.files import LOCK as FILES_LOCK
+from .salvage import LOST
 from .text_places import (
     Copy,
     Events,
@@ -35,7 +35,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
     Rows("digests written", ("written", "_sqlite_migrations"), Why.KNOWS_OURS),
     Files("database pages", (f"{DATABASE}-*", DATABASE), why=Why.NOT_VACUUMED),
     Copy("read model", read_model.NAME, read_model.LOCK),
-    Copy("search index", searching.SEARCH, searching.LOCK),
+    Copy("search index", search.SEARCH, search.LOCK),
     Files("kept edits", (f"{EDITS}/*",), FILES_LOCK),
     Files("files of finished sprints", (f"{FINISHED}/*",), FILES_LOCK),
     Files("lost events", (LOST,), why=Why.NOT_ALONE),
@@ -55,7 +55,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
     Files(
         "locks",
         (
-            *(FILES_LOCK, read_model.LOCK, searching.LOCK, _SNAPSHOTS_LOCK),
+            *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
             *("run-*.lock", ".gitignore", "..gitignore.*"),
         ),
         why=Why.NO_TEXT,

@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.iterations.rollback import path as path_to
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
 from ..catalogue import CODEC, sprint_of
-from ..past.decisions import decisions
+from ..history.decisions import decisions
 from ..workspace import Workspace
 from .proof import BUSY_SECONDS, is_proven, prove, remove
 from .rows import Row, phase_rows, sprint_row

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 from .commands import answers, run
 from .criterion import Skip, Verdict

@@ -13,10 +13,10 @@ from typing import Any
 from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.document.patch import apply
 from sprintlog.projections import Workspace
-from sprintlog.projections.past.blame import search
-from sprintlog.projections.past.blame_lines import line_fields
-from sprintlog.projections.past.differences import difference
-from sprintlog.projections.past.timeline import replay
+from sprintlog.projections.history.blame import search
+from sprintlog.projections.history.blame_lines import line_fields
+from sprintlog.projections.history.differences import difference
+from sprintlog.projections.history.timeline import replay
 
 from .commands import answers, run
 from .criterion import Verdict

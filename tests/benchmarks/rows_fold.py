@@ -16,9 +16,9 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import sprint_stream
-from sprintlog.projections.health.verifying import verify
-from sprintlog.projections.past.blame import blame as blamed
-from sprintlog.projections.past.blame_lines import blame_lines as lines_of
+from sprintlog.projections.health.verify import verify
+from sprintlog.projections.history.blame import blame as blamed
+from sprintlog.projections.history.blame_lines import blame_lines as lines_of
 from sprintlog.projections.workspace import Workspace
 
 from .logs import TAIL, Bench, make_loop

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sprintlog.cli.main import main
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 from ..adapters.trees import git, put
 from . import goals, scripted

@@ -15,7 +15,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import FileLeft, KeptCopy
 from sprintlog.engine.sprint.events import queue as q
 from sprintlog.engine.sprint.state.tree import Tree
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 DOCUMENT = (
     Path(__file__).resolve().parents[2] / "fixtures" / "documents" / "every-field.yaml"

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 
 def append_lines(folder: Path, *lines: object, arguments: tuple[str, ...] = ()) -> Any:

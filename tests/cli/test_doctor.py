@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.health import examining
+from sprintlog.projections.health import examination
 from tests.faults.salvaging import digest
 from tests.store.test_lock_holder import HOLD
 
@@ -187,7 +187,7 @@ def test_a_log_that_is_written_to_is_no_false_alarm(
     log: Path, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What others write while doctor looks is said, and no drift is made of it."""
-    monkeypatch.setattr(examining, "_rested", lambda stamps: False)
+    monkeypatch.setattr(examination, "_rested", lambda stamps: False)
     (log.parent / "PROGRESS.yaml").write_text("newer than the copy\n")
     found = checks()
     assert found["others"]["status"] == found["state-file"]["status"] == "note"

@@ -8,7 +8,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections import forking
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 
 @pytest.fixture

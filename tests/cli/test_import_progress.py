@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 FIRST = """\
 sprint-id: left-over

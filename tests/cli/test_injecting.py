@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.injection import inject_phases
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 
 def document(folder: Path) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.sql.searching import search
+from sprintlog.projections.sql.search import search
 from sprintlog.projections.workspace import Workspace
 
 from .conftest import Run

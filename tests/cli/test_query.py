@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.sql.querying import ask
+from sprintlog.projections.sql.query import ask
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.workspace import Workspace
 

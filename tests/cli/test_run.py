@@ -15,8 +15,8 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.sprint.agent.runs import start_run
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.projections.loop import running
+from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
-from sprintlog.projections.yaml.reader import load
 
 from .conftest import Run
 from .scripted import PLAN

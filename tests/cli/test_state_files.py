@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint.phases import leaves
+from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
-from sprintlog.projections.yaml.reader import load
 
 PROGRESS = "PROGRESS.yaml"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 from tests.spec.measured import (
     BASELINE_OF_PEAK,
     BASELINE_OF_REGRESSION,

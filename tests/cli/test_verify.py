@@ -9,7 +9,7 @@ import pytest
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.engine.sprint.events import NoteAdded
 from sprintlog.projections import Workspace
-from sprintlog.projections.health.verifying import QUICK_EVENTS
+from sprintlog.projections.health.verify import QUICK_EVENTS
 
 
 def test_finds_a_sound_log_sound(sprint: Path, done: Any) -> None:

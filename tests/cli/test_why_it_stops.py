@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 from .conftest import Run
 from .goals import Make

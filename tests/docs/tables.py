@@ -1,6 +1,6 @@
 """The page of the tables that can be asked with SQL."""
 
-from sprintlog.projections.past.decisions import KINDS
+from sprintlog.projections.history.decisions import KINDS
 from sprintlog.projections.sql.schema import TABLES
 
 HEAD = """\

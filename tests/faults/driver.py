@@ -23,7 +23,7 @@ import click
 
 from sprintlog.cli import main as cli_main
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.projections.health.verifying import verify
+from sprintlog.projections.health.verify import verify
 from sprintlog.projections.workspace import Workspace
 
 from .plants import PLANTS
@@ -36,7 +36,7 @@ def load() -> None:
     """Import what commands import, so that the children need not."""
     for name in cli_main.COMMANDS:
         cli_main.cli.get_command(click.Context(cli_main.cli), name)
-    for name in (*_SLOW, "sprintlog.projections.yaml.reader"):
+    for name in (*_SLOW, "sprintlog.projections.state_files.yaml.reader"):
         import_module(name)
 
 

@@ -13,9 +13,9 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import EditObserved
-from sprintlog.projections.health import verifying
+from sprintlog.projections.health import verify
 from sprintlog.projections.location import find
-from sprintlog.projections.progress_yaml import render
+from sprintlog.projections.state_files.progress_yaml import render
 from sprintlog.projections.workspace import Workspace
 
 SHOWN_MAX = 20
@@ -127,7 +127,7 @@ def gaps(events: list[RecordedEvent]) -> list[str]:
 
 def unsound(workspace: Workspace) -> list[str]:
     """Return what `verify` finds, but for files that are merely behind the log."""
-    report = verifying.verify(workspace)
+    report = verify.verify(workspace)
     return [
         f"{finding.where}: {finding.what}"
         for finding in report.findings

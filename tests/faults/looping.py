@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sprintlog.projections.yaml.reader import load
-from sprintlog.projections.yaml.writer import dump
+from sprintlog.projections.state_files.yaml.reader import load
+from sprintlog.projections.state_files.yaml.writer import dump
 from tests.acceptance.commands import clean_environment, run
 
 COMMAND = [sys.executable, "-m", "sprintlog.cli"]

@@ -15,8 +15,8 @@ from sprintlog.engine.log.stores.sqlite import store
 from sprintlog.engine.log.stores.sqlite.salvage import rescue
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections import workspace
-from sprintlog.projections.files import StateFiles
-from sprintlog.projections.health import salvaging, verifying
+from sprintlog.projections.health import salvage, verify
+from sprintlog.projections.state_files.files import StateFiles
 
 
 class LazyConnection:
@@ -148,7 +148,7 @@ def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
         bare = ((*row[:payload], None, *row[payload + 1 :]) for row in rows)
         return chain.check_rows(bare, **options)
 
-    patch.setattr(verifying, "check_rows", check_rows)
+    patch.setattr(verify, "check_rows", check_rows)
 
 
 def believe_hashes(patch: pytest.MonkeyPatch) -> None:
@@ -177,4 +177,4 @@ def open_the_damaged(patch: pytest.MonkeyPatch) -> None:
                 connection.close()
         return rescue.salvage(source, *given, **options)
 
-    patch.setattr(salvaging, "salvage_log", opened)
+    patch.setattr(salvage, "salvage_log", opened)

@@ -11,8 +11,8 @@ from sprintlog.cli import record
 from sprintlog.engine.log.stores.sqlite import database, journal_mode
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.projections import files
 from sprintlog.projections.replacing import Spot, forget_left_behind, swap_file
+from sprintlog.projections.state_files import files
 
 
 def rollback_journal() -> None:

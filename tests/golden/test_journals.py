@@ -11,7 +11,7 @@ from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.codec import encode
 from sprintlog.projections.catalogue import CODEC
-from sprintlog.projections.progress_json import render
+from sprintlog.projections.state_files.progress_json import render
 from tests.strict_journal import faults, read
 
 from .test_streams import FIXTURES, lines, recorded_of

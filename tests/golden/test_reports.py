@@ -12,9 +12,9 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import CODEC, new_event
+from sprintlog.projections.iterations.summary_report import summary_markdown
 from sprintlog.projections.judging import Judged
-from sprintlog.projections.reports.loop_files import loop_files
-from sprintlog.projections.reports.summary_report import summary_markdown
+from sprintlog.projections.state_files.loop_files import loop_files
 
 from .test_streams import FIXTURES, lines, recorded_of
 

@@ -7,8 +7,13 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.projections.yaml.reader import load
-from sprintlog.projections.yaml.writer import DEPTH_MAX, dump, dump_entry, dump_item
+from sprintlog.projections.state_files.yaml.reader import load
+from sprintlog.projections.state_files.yaml.writer import (
+    DEPTH_MAX,
+    dump,
+    dump_entry,
+    dump_item,
+)
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "yaml" / "nasty.json"
 TABLE: dict[str, Any] = json.loads(FIXTURE.read_text(encoding="utf-8"))

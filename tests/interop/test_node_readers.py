@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sprintlog.projections.yaml.writer import dump
+from sprintlog.projections.state_files.yaml.writer import dump
 
 HERE = Path(__file__).parent
 FIXTURE = HERE.parents[1] / "fixtures" / "yaml" / "nasty.json"

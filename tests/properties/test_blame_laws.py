@@ -18,10 +18,10 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import SPRINTS, new_event, sprint_stream
 from sprintlog.projections.checkpoints import MemoryCheckpoints
-from sprintlog.projections.past.blame import ALWAYS_SET, Setting, search
-from sprintlog.projections.past.blame_lines import line_fields, search_all
+from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search
+from sprintlog.projections.history.blame_lines import line_fields, search_all
 from sprintlog.projections.reading import Reader
-from sprintlog.projections.yaml.writer import dump
+from sprintlog.projections.state_files.yaml.writer import dump
 
 from .sprint_histories import Data, World, copied, worlds
 from .test_sprint_laws import laws

@@ -20,7 +20,7 @@ from sprintlog.engine.journal.wishes import fulfil, to_event
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event
 from sprintlog.projections.catalogue import CODEC
-from sprintlog.projections.progress_json import render
+from sprintlog.projections.state_files.progress_json import render
 from tests.strict_journal import read
 
 AT = "2026-02-01T10:00:00Z"

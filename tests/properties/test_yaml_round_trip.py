@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.projections.yaml.reader import load
-from sprintlog.projections.yaml.writer import dump, dump_entry, dump_item
+from sprintlog.projections.state_files.yaml.reader import load
+from sprintlog.projections.state_files.yaml.writer import dump, dump_entry, dump_item
 
 HOSTILE = [
     *" \n\t\r:#-?,[]{}&*!|>'\"%@`=~_.+<0123456789eEoxbynTZ\\/",

@@ -11,7 +11,7 @@ from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.state.journal import Journal, pack
 from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
 from sprintlog.engine.log.event import Event
-from sprintlog.projections.progress_json import as_data
+from sprintlog.projections.state_files.progress_json import as_data
 
 AT = "2026-02-01T10:00:00Z"
 

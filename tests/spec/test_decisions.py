@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.iterations.rollback import (
     taken_back_by,
 )
 from sprintlog.projections.catalogue import CODEC
-from sprintlog.projections.past.decisions import KINDS, Decision, decisions
+from sprintlog.projections.history.decisions import KINDS, Decision, decisions
 
 AT = "2026-01-15T09:00:00Z"
 

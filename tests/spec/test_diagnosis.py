@@ -19,7 +19,7 @@ from sprintlog.projections.health.findings import (
     File,
     Findings,
 )
-from sprintlog.projections.refreshing import Refreshed
+from sprintlog.projections.state_files.refresh import Refreshed
 
 HEAD = Head(7, b"\1" * 32)
 LOCAL = JournalMode(True, "ext4 is a local file system")

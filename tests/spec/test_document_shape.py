@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from sprintlog.cli.intake.progress_models import Plan
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.document.shape import check_shape
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml.reader import load
 
 EVERY_FIELD = Path(__file__).resolve().parents[2] / "fixtures/documents/every-field.yaml"
 OTHERS: list[Any] = [

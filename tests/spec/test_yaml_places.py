@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from sprintlog.projections.yaml import reader as yaml_reader
-from sprintlog.projections.yaml.places import Path, Placed
-from sprintlog.projections.yaml.reader import load
+from sprintlog.projections.state_files.yaml import reader as yaml_reader
+from sprintlog.projections.state_files.yaml.places import Path, Placed
+from sprintlog.projections.state_files.yaml.reader import load
 
 TEXT = """\
 # a comment

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.projections.yaml import reader as yaml_reader
-from sprintlog.projections.yaml.reader import BYTES_MAX, load
+from sprintlog.projections.state_files.yaml import reader as yaml_reader
+from sprintlog.projections.state_files.yaml.reader import BYTES_MAX, load
 
 
 @pytest.fixture(params=["CSafeLoader", "SafeLoader"], autouse=True)

@@ -15,8 +15,8 @@ from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.stores.waiting import Wait, locked
 from sprintlog.engine.sprint.events import NoteAdded, Place, SprintCompiled
 from sprintlog.projections.snapshotting import store_of
-from sprintlog.projections.sql.querying import ask
-from sprintlog.projections.sql.searching import search
+from sprintlog.projections.sql.query import ask
+from sprintlog.projections.sql.search import search
 from sprintlog.projections.workspace import Workspace
 
 LOCKS: dict[str, Callable[[Workspace], object]] = {

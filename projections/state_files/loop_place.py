@@ -6,10 +6,10 @@ from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
-from .catalogue import sprint_stream
+from ..catalogue import sprint_stream
+from ..state_places import LOOPS
 from .files import FilesService
-from .refreshing import Refreshed
-from .state_places import LOOPS
+from .refresh import Refreshed
 
 
 def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
@@ -37,7 +37,7 @@ def with_loop(workspace: FilesService, sprint: Sprint, refreshed: Refreshed) -> 
     if (folder := loop_folder(workspace, sprint)) is None:
         return refreshed
     # Imported here: exact numbers would cost every recording command their import.
-    from .reports.loop_files import refresh_loop
+    from .loop_files import refresh_loop
 
     found = [refreshed, *refresh_loop(workspace, sprint, folder)]
     told = "; ".join(one.problem for one in found if one.problem)

@@ -16,19 +16,20 @@ from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..best_iteration import iteration_data, render
 from ..catalogue import sprint_stream
-from ..files import FilesService
-from ..judging import Judged
-from ..refreshing import Refreshed, Refresher
-from ..state_places import BASELINE, LOOPS, METRICS, REPORT, SELECTION, TRACKER
-from .iteration_reports import (
+from ..iterations.iteration_report import (
     AWAITING,
     IterationReport,
     iteration_markdown,
     iteration_report,
 )
-from .selection_report import selection_markdown, selection_report_data
+from ..iterations.selection_report import selection_markdown, selection_report_data
+from ..iterations.tracker import iteration_data
+from ..judging import Judged
+from ..state_places import BASELINE, LOOPS, METRICS, REPORT, SELECTION, TRACKER
+from .files import FilesService
+from .refresh import Refreshed, Refresher
+from .tracker_yaml import render
 
 Then = Callable[[int], Judged]
 """Answers what was known when an iteration was measured."""
@@ -166,10 +167,10 @@ class LoopFile:
         if file.endswith(".md"):
             raise InvalidInputError("is a text: the copy of it has what changed", file=file)
         if file.endswith(".json"):
-            from ..progress_json import load as load_json
+            from .progress_json import load as load_json
 
             return load_json(content, file=file)
-        from ..yaml.reader import load
+        from .yaml.reader import load
 
         return load(content, file=file)
 

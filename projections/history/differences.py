@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.document.field_path import under_item, under_key
 from sprintlog.engine.sprint.document.patch import Operation, diff, same
 
 from ..service import Workspace
-from ..state_files import STATE_FILES, Standing, StateFile
+from .files import STATE_FILES, Standing, StateFile
 
 _CONTEXT_CHARS = 12
 

@@ -15,12 +15,12 @@ from sprintlog.engine.sprint.events import SprintImported
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..catalogue import CODEC, State, sprint_stream
-from ..journal_file import JournalFile
-from ..loop_place import loop_folder
 from ..reading import Reader
-from ..refreshing import Projected, Refreshed, Refresher
-from ..reports.loop_files import loop_refreshers
-from ..sprint_file import SprintFile
+from ..state_files.journal_file import JournalFile
+from ..state_files.loop_files import loop_refreshers
+from ..state_files.loop_place import loop_folder
+from ..state_files.refresh import Projected, Refreshed, Refresher
+from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
 
 PROBLEMS_MAX = 100

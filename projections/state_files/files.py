@@ -19,9 +19,9 @@ from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
 from sprintlog.engine.log.stores.waiting import locked
 
-from .acting import Service
-from .location import Location
-from .replacing import (
+from ..acting import Service
+from ..location import Location
+from ..replacing import (
     NotPlainError,
     Spot,
     forget_left_behind,
@@ -31,7 +31,7 @@ from .replacing import (
     replace_in,
     swap_file,
 )
-from .state_places import wrong_place
+from ..state_places import wrong_place
 
 CHECKSUM_SUFFIX = ".checksum"
 CHECKSUM_BYTES_MAX = 1024

@@ -13,11 +13,11 @@ from sprintlog.engine.masking import mask_all
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditObserved
 
-from .catalogue import State
+from ..catalogue import State
+from ..location import Location
+from ..reading import Reader
+from ..state_file_port import Refreshed as Refreshed
 from .files import Seen, StateFiles, way_out
-from .location import Location
-from .reading import Reader
-from .state_file_port import Refreshed as Refreshed
 
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "

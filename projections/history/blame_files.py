@@ -19,11 +19,11 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from .. import progress_json
-from ..best_iteration import tracker_data
 from ..catalogue import CODEC, sprint_stream
+from ..iterations.tracker import tracker_data
 from ..judging import Judged
 from ..service import JOURNAL, Workspace
+from ..state_files import progress_json
 from .blame import Blame, blamed, event_at
 from .probe import token
 

@@ -7,10 +7,10 @@ from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
+from ..taking_place import holder
 from . import progress_yaml
 from .files import FilesService
-from .refreshing import Refresher
-from .taking_place import holder
+from .refresh import Refresher
 
 
 class SprintFile:

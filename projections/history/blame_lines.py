@@ -20,10 +20,10 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import CHILDREN, Node
 
-from ..progress_yaml import render
 from ..reading import Reader
 from ..service import Workspace
-from ..yaml.writer import dump_entry, dump_item
+from ..state_files.progress_yaml import render
+from ..state_files.yaml.writer import dump_entry, dump_item
 from .blame import Setting, event_at, search
 from .probe import line_token, token
 

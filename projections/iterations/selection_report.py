@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ..best_iteration import selection_data
 from ..judging import Judged
 from ..markdown import bare, code, table
+from .tracker import selection_data
 
 Data = dict[str, Any]
 NOT_KNOWN = "missing"

@@ -11,7 +11,7 @@ from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 
 from ..judging import Failure
 from ..markdown import code, code_cell, table
-from .iteration_reports import MISSING, said
+from .iteration_report import MISSING, said
 from .sparkline import sparkline
 
 SUMMARY_ROWS_MAX = 100

@@ -17,13 +17,13 @@ from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.create import check_sprint_id
 
-from .. import progress_json, progress_yaml
 from ..catalogue import CODEC, State, sprint_of, sprint_stream
-from ..journal_file import journal_file
-from ..loop_place import loop_folder
-from ..refreshing import Refreshed, Refresher
-from ..reports.loop_files import loop_refreshers
-from ..sprint_file import sprint_files
+from ..state_files import progress_json, progress_yaml
+from ..state_files.journal_file import journal_file
+from ..state_files.loop_files import loop_refreshers
+from ..state_files.loop_place import loop_folder
+from ..state_files.refresh import Refreshed, Refresher
+from ..state_files.sprint_file import sprint_files
 from ..state_places import PROGRESS, wrong_place
 from ..workspace import Workspace
 

@@ -18,17 +18,11 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import Selection
 
-from .judging import Judged
-from .state_places import LOOPS, METRICS
-from .yaml.writer import dump
+from ..judging import Judged
+from ..state_places import LOOPS, METRICS
 
 Data = dict[str, Any]
 SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2
-
-
-def render(judged: Judged) -> bytes:
-    """Return the tracker as YAML."""
-    return dump(tracker_data(judged)).encode()
 
 
 def tracker_data(judged: Judged) -> Data:

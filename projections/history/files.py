@@ -10,8 +10,8 @@ import msgspec
 
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from .service import Workspace
-from .yaml.writer import dump
+from ..service import Workspace
+from ..state_files.yaml.writer import dump
 
 
 class Standing(NamedTuple):
@@ -43,8 +43,8 @@ def _progress(workspace: Workspace, sprint_id: str | None, at: str | None) -> St
 
 def _best(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
     # Imported here: whoever compares sprints needs none of the judging.
-    from .best_iteration import tracker_data
-    from .judging import Judged
+    from ..iterations.tracker import tracker_data
+    from ..judging import Judged
 
     sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
     check_exists(sprint)
@@ -53,7 +53,7 @@ def _best(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standi
 
 def _journal(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
     # Imported here: whoever compares sprints needs none of the journal.
-    from .progress_json import as_data
+    from ..state_files.progress_json import as_data
 
     journal = workspace.document(at=at)
     data = msgspec.json.decode(msgspec.json.encode(as_data(journal)))

@@ -6,10 +6,10 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.sprint.events import EditObserved
 
+from ..state_places import wrong_journal
 from . import progress_json
 from .files import FilesService
-from .refreshing import Refresher
-from .state_places import wrong_journal
+from .refresh import Refresher
 
 
 class JournalFile:

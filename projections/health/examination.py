@@ -32,14 +32,14 @@ from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS, tables_of_litestream
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
-from ..files import CHECKSUM_SUFFIX, EDITS
 from ..location import DATABASE, Location
 from ..replacing import unfinished
 from ..snapshotting import FOLDER as SNAPSHOTS
+from ..state_files.files import CHECKSUM_SUFFIX, EDITS
 from ..trust import owned_by_another
 from ..workspace import Workspace, wall_clock
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, File, Findings
-from .verifying import Report, verify
+from .verify import Report, verify
 
 LOOKS_MAX = 5
 REST_SECONDS = 0.02

@@ -19,12 +19,12 @@ from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from ..catalogue import CODEC
-from ..files import EDITS
 from ..folding import fold_all
-from ..journal_file import journal_file
 from ..location import DATABASE, Location
 from ..replacing import replace_file, sync_folder
-from ..sprint_file import sprint_files
+from ..state_files.files import EDITS
+from ..state_files.journal_file import journal_file
+from ..state_files.sprint_file import sprint_files
 from ..workspace import Workspace, wall_clock
 
 LOST = "lost.jsonl"

@@ -1,1 +1,0 @@
-"""Reports on iterations: as Markdown, and as the files of a loop."""
