@@ -1,0 +1,194 @@
+"""Contracts that no import says: who appends, who writes SQL, and what `cli` leaves alone.
+
+Each looks at a tree of sources and names what breaks it, so that a test can plant a
+violation in a copy of the tree.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_origin
+
+from sprintlog.engine.log.event import Event
+
+ROOMS = ("engine", "projections", "cli")
+_SQL = re.compile(
+    r"\s*(SELECT\s.*|INSERT\s+(OR\s+\w+\s+)?INTO\s.+|UPDATE\s+\w+\s+SET\s.+|DELETE\s+FROM\s.+"
+    r"|CREATE\s+(VIRTUAL\s+)?(TABLE|INDEX|UNIQUE|TRIGGER|VIEW)\s.+|DROP\s+\w+\s.+"
+    r"|PRAGMA\s+\w+.*|BEGIN\s+IMMEDIATE|COMMIT|VACUUM.*|ATTACH\s.+|WITH\s+RECURSIVE\s.+)",
+    re.DOTALL,
+)
+_SQL_LIBRARIES = {"sqlite3", "sqlite_utils", "psycopg"}
+_OF_A_LOG = {"connection", "rows"}
+
+
+class Source(NamedTuple):
+    """One module of a tree."""
+
+    name: str
+    """Its path from the root, with slashes."""
+    tree: ast.Module
+
+    @property
+    def package(self) -> str:
+        """Return the package that its relative imports start from."""
+        return ".".join(["sprintlog", *self.name.split("/")[:-1]])
+
+
+Contract = Callable[[Path], list[str]]
+"""From the root of a tree to what breaks it, each with its file and line."""
+
+
+def sources(root: Path, *folders: str) -> Iterator[Source]:
+    """Yield every module below some folders of a tree."""
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            yield Source(path.relative_to(root).as_posix(), _parsed(text))
+
+
+@cache
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def engine_knows_no_projection(root: Path) -> list[str]:
+    """Name every import of the engine that leads out of it."""
+    return [
+        f"{source.name}:{line} imports {name}"
+        for source in sources(root, "engine")
+        for line, name, _ in _imports(source)
+        if name.split(".")[:2] in (["sprintlog", "projections"], ["sprintlog", "cli"])
+    ]
+
+
+def only_the_service_appends(root: Path) -> list[str]:
+    """Name every append to a log outside the service; a store may append for itself.
+
+    What tells it from a list's is what the log is told to expect.
+    """
+    return [
+        f"{source.name}:{node.lineno} appends"
+        for source in sources(root, *ROOMS)
+        if not source.name.startswith(("engine/service/", "engine/log/"))
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+        and any(keyword.arg in ("expect", None) for keyword in node.keywords)
+    ]
+
+
+def only_stores_know_sql(root: Path) -> list[str]:
+    """Name all SQL outside the stores, and every use of a log's own connection.
+
+    The copies below `projections/sql` are databases of their own, with their SQL.
+    """
+    found = []
+    for source in sources(root, *ROOMS):
+        if source.name.startswith("engine/log/stores/"):
+            continue
+        if not source.name.startswith("projections/sql/"):
+            found += [
+                f"{source.name}:{line} imports {name}"
+                for line, name, _ in _imports(source)
+                if name.split(".")[0] in _SQL_LIBRARIES
+            ]
+            found += [f"{source.name}:{line} writes SQL" for line in _sql_in(source.tree)]
+        found += [
+            f"{source.name}:{node.lineno} uses a log's {node.attr}"
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Attribute)
+            and node.attr in _OF_A_LOG
+            and ast.unparse(node.value).rpartition(".")[2].strip("_") in ("log", "store")
+        ]
+    return found
+
+
+def cli_decides_nothing(root: Path) -> list[str]:
+    """Name every event that `cli` makes, and every function that decides which it uses."""
+    found = []
+    for source in sources(root, "cli"):
+        calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+        called = {id(call.func) for call in calls}
+        found += [
+            f"{source.name}:{node.lineno} {node.name} is a decision"
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.FunctionDef)
+            and node.returns is not None
+            and ast.unparse(node.returns) == "list[Event]"
+        ]
+        for node, value in _uses(source):
+            if _is_event(value) and id(node) in called:
+                found.append(f"{source.name}:{node.lineno} makes {value.__name__}")
+            elif _is_decision(value):
+                found.append(f"{source.name}:{node.lineno} decides by {value.__name__}")
+    return found
+
+
+CONTRACTS: dict[str, Contract] = {
+    contract.__name__.replace("_", " "): contract
+    for contract in (
+        engine_knows_no_projection,
+        only_the_service_appends,
+        only_stores_know_sql,
+        cli_decides_nothing,
+    )
+}
+
+
+def _imports(source: Source) -> Iterator[tuple[int, str, ast.ImportFrom | None]]:
+    """Yield line and whole dotted name of every import, also those inside functions."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = source.package.split(".")
+            base = parts[: len(parts) + 1 - node.level] if node.level else []
+            yield node.lineno, ".".join([*base, *filter(None, [node.module])]), node
+
+
+def _sql_in(tree: ast.Module) -> Iterator[int]:
+    """Yield the line of every text that is a statement; what documents code is none."""
+    told = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in told:
+                if _SQL.fullmatch(text):
+                    yield node.lineno
+
+
+def _uses(source: Source) -> Iterator[tuple[ast.Name | ast.Attribute, Any]]:
+    """Yield where a module uses something of the package that it imported, and what."""
+    known: dict[str, Any] = {}
+    for _, name, node in _imports(source):
+        if node is not None and name.startswith("sprintlog."):
+            known |= {a.asname or a.name: _found(name, a.name) for a in node.names}
+    for use in ast.walk(source.tree):
+        if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load) and use.id in known:
+            yield use, known[use.id]
+        elif isinstance(use, ast.Attribute) and isinstance(use.value, ast.Name):
+            yield use, getattr(known.get(use.value.id), use.attr, None)
+
+
+def _found(module: str, name: str) -> Any:
+    value = getattr(import_module(module), name, None)
+    return import_module(f"{module}.{name}") if value is None else value
+
+
+def _is_event(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Event)
+
+
+def _is_decision(value: Any) -> bool:
+    """Tell whether something answers with events, as functions that decide do."""
+    kind = getattr(value, "__annotations__", {}).get("return")
+    of_engine = str(getattr(value, "__module__", "")).startswith("sprintlog.engine.")
+    return of_engine and get_origin(kind) is list and any(map(_is_event, get_args(kind)))

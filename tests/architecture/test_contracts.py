@@ -1,0 +1,66 @@
+"""Who appends, who writes SQL, who decides: contracts that a violation breaks."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .contracts import CONTRACTS
+from .tree import ROOT
+
+PLANTS = {
+    "engine knows no projection": {
+        "engine/sprint/planted.py": "from sprintlog.projections.workspace import Workspace",
+        "engine/journal/planted.py": "def late():\n    from ...cli import main",
+    },
+    "only the service appends": {
+        "projections/sql/planted.py": "def f(log):\n    log.append('s', [], expect=0)",
+        "cli/planted.py": "def f(w, more):\n    w.log.append('s', [], **more)",
+    },
+    "only stores know sql": {
+        "projections/planted.py": "def f(log):\n    log.ask('PRAGMA user_version')",
+        "engine/planted.py": "import sqlite3",
+        "cli/planted.py": "def f(w):\n    return w.log.rows('x')",
+        "projections/sql/planted.py": "def f(w):\n    return w.log.connection",
+    },
+    "cli decides nothing": {
+        "cli/planted.py": "from sprintlog.engine.sprint.events import SprintStarted\n"
+        "def f():\n    return SprintStarted()",
+        "cli/work/planted.py": "from sprintlog.engine.sprint.phases import lifecycle\n"
+        "def f(act):\n    act(lifecycle.start_sprint)",
+        "cli/back/planted.py": "def f(state) -> list[Event]:\n    return []",
+        "cli/begin/planted.py": "from sprintlog.engine.journal.rules import open_journal\n"
+        "def f(state):\n    return open_journal(state, at='now')",
+    },
+}
+"""What breaks each contract, by the file it is put into."""
+WAIT = {"only the service appends", "only stores know sql", "cli decides nothing"}
+"""Those that the sources do not keep yet; what is put in is seen all the same."""
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACTS.keys() - WAIT))
+def test_the_contract_holds(name: str) -> None:
+    """Nothing in the sources breaks it."""
+    assert CONTRACTS[name](ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [(name, file) for name, files in PLANTS.items() for file in files]
+)
+def test_a_planted_violation_is_seen(tmp_path: Path, name: str, file: str) -> None:
+    """In a copy of the sources around it the contract names the file that was put in."""
+    folder = (tmp_path / file).parent
+    shutil.copytree(ROOT / folder.relative_to(tmp_path), folder, ignore=_folders)
+    before = {*CONTRACTS[name](tmp_path)}
+    (tmp_path / file).write_text(f"{PLANTS[name][file]}\n")
+    found = {*CONTRACTS[name](tmp_path)} - before
+    assert {line.partition(":")[0] for line in found} == {file}
+
+
+def _folders(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if not name.endswith(".py")]
+
+
+def test_every_contract_is_tried() -> None:
+    """Each has something that breaks it."""
+    assert PLANTS.keys() == CONTRACTS.keys()
