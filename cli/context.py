@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.log.port import Expect, Expected
-from sprintlog.engine.log.stores.waiting import Wait
+from sprintlog.engine.log.port import Expect, Expected, Wait
 from sprintlog.projections.workspace import Workspace
 
 from .named_sprint import telling
@@ -63,8 +62,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
         "log opened",
         folder=str(workspace.location.folder),
         worktree=workspace.location.worktree or "main",
-        journal="wal" if workspace.log.journal_mode.wal else "rollback",
-        why=workspace.log.journal_mode.reason,
+        **workspace.log.described(),
     )
     return workspace
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypedD
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.log.port import Expected
-from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.log.port import Expected, Log
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -78,7 +77,7 @@ class Service(Protocol):
     """A workspace, for those that act on sprints and the files around them."""
 
     location: Location
-    log: SqliteLog
+    log: Log
     reader: Reader[Sprint]
     environment: Mapping[str, str]
     behind: set[str]

@@ -1,12 +1,10 @@
-"""Saved states and other caches: thrown away at will, never the truth."""
+"""Saved states of a stream: thrown away at will, never the truth."""
 
-from typing import Generic, Protocol
+from typing import Generic
 
 import msgspec
 
-from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
-from sprintlog.engine.sprint.state.words import SPRINT_STATUSES
+from sprintlog.engine.log.port import Checkpoints
 
 from .catalogue import Reading, State
 
@@ -16,152 +14,31 @@ KEPT = 4
 """How many saved states of a stream are kept, the newest ones."""
 
 
-class Checkpoints(Protocol[State]):
-    """Saved states by stream and version."""
+class SavedStates(Generic[State]):
+    """The saved states of one kind of stream, in today's format."""
 
-    def versions(self, stream: str) -> list[int]:
-        """Return the versions that are saved, newest first."""
-        ...
-
-    def load(self, stream: str, version: int) -> State | None:
-        """Return a saved state, or None when it is gone or unreadable."""
-        ...
-
-    def save(self, stream: str, state: State) -> None:
-        """Keep a state, and drop the oldest ones."""
-        ...
-
-    def forget(self, stream: str) -> None:
-        """Drop every state of a stream, and its status."""
-        ...
-
-
-class NoCheckpoints(Generic[State]):
-    """Keeps nothing: what is asked for is read from the log."""
-
-    def versions(self, stream: str) -> list[int]:
-        """Return the versions that are saved: none."""
-        return []
-
-    def load(self, stream: str, version: int) -> State | None:
-        """Return nothing."""
-        return None
-
-    def save(self, stream: str, state: State) -> None:
-        """Let it go."""
-
-    def forget(self, stream: str) -> None:
-        """Have nothing to drop."""
-
-
-class MemoryCheckpoints(Generic[State]):
-    """Saved states that go with the process."""
-
-    def __init__(self, reading: Reading[State]) -> None:
-        self._reading = reading
-        self._saved: dict[str, dict[int, bytes]] = {}
-
-    def versions(self, stream: str) -> list[int]:
-        """Return the versions that are saved, newest first."""
-        return sorted(self._saved.get(stream, {}), reverse=True)
-
-    def load(self, stream: str, version: int) -> State | None:
-        """Return a saved state, or None when it is gone."""
-        saved = self._saved.get(stream, {}).get(version)
-        return self._reading.unpack(saved) if saved is not None else None
-
-    def save(self, stream: str, state: State) -> None:
-        """Keep a state, and drop the oldest ones."""
-        saved = self._saved.setdefault(stream, {})
-        saved[state.version] = self._reading.pack(state)
-        for version in self.versions(stream)[KEPT:]:
-            del saved[version]
-
-    def forget(self, stream: str) -> None:
-        """Drop every state of a stream."""
-        self._saved.pop(stream, None)
-
-
-class SqliteCheckpoints(Generic[State]):
-    """Saved states in the log's own database.
-
-    They are caches: a database that may not be written is read without them.
-    """
-
-    def __init__(self, log: SqliteReading, reading: Reading[State]) -> None:
-        self._log = log
+    def __init__(self, kept: Checkpoints, reading: Reading[State]) -> None:
+        self._kept = kept
         self._reading = reading
 
     def versions(self, stream: str) -> list[int]:
-        """Return the versions that are saved in today's format, newest first."""
-        rows = self._log.rows(
-            "SELECT version FROM checkpoints WHERE stream = ? AND format = ?"
-            " ORDER BY version DESC",
-            (stream, self._reading.format),
-        )
-        return [version for (version,) in rows if isinstance(version, int)]
+        """Return the versions that are saved, newest first."""
+        return self._kept.versions(stream, format_=self._reading.format)
 
     def load(self, stream: str, version: int) -> State | None:
         """Return a saved state, or None when it is gone or unreadable."""
-        rows = self._log.rows(
-            "SELECT state FROM checkpoints WHERE stream = ? AND version = ? AND format = ?",
-            (stream, version, self._reading.format),
-        )
+        saved = self._kept.load(stream, version, format_=self._reading.format)
         try:
-            return self._reading.unpack(bytes(rows[0][0])) if rows else None
+            return None if saved is None else self._reading.unpack(saved)
         except (msgspec.MsgspecError, ValueError, TypeError):
             # A cache with a damaged bit is no worse than none.
             return None
 
     def save(self, stream: str, state: State) -> None:
         """Keep a state, and drop the oldest ones and those of another format."""
-        try:
-            self._log.rows("BEGIN IMMEDIATE")
-            self._save(stream, state)
-            self._log.rows("COMMIT")
-        except SprintlogError:
-            if self._log.connection.in_transaction:
-                self._log.connection.rollback()
+        packed, format_ = self._reading.pack(state), self._reading.format
+        self._kept.save(stream, state.version, packed, format_=format_, keep=KEPT)
 
     def forget(self, stream: str) -> None:
         """Drop every state of a stream, and its status."""
-        self._log.rows("DELETE FROM checkpoints WHERE stream = ?", (stream,))
-        self._log.rows("DELETE FROM statuses WHERE stream = ?", (stream,))
-
-    def status(self, stream: str, version: int) -> str | None:
-        """Return the sprint's status kept for exactly this version."""
-        rows = self._log.rows(
-            "SELECT status FROM statuses WHERE stream = ? AND version = ?",
-            (stream, version),
-        )
-        status = rows[0][0] if rows else None
-        return status if status in SPRINT_STATUSES else None
-
-    def keep_status(self, stream: str, version: int, status: str) -> None:
-        """Keep the sprint's status at a version."""
-        try:
-            self._log.rows(
-                "INSERT INTO statuses (stream, version, status) VALUES (?, ?, ?)"
-                " ON CONFLICT (stream) DO UPDATE SET version = excluded.version,"
-                " status = excluded.status",
-                (stream, version, status),
-            )
-        except SprintlogError:
-            return
-
-    def _save(self, stream: str, state: State) -> None:
-        execute = self._log.rows
-        execute(
-            "DELETE FROM checkpoints WHERE stream = ? AND (format <> ? OR version = ?)",
-            (stream, self._reading.format, state.version),
-        )
-        execute(
-            "INSERT INTO checkpoints (stream, version, format, state) VALUES (?, ?, ?, ?)",
-            (stream, state.version, self._reading.format, self._reading.pack(state)),
-        )
-        execute(
-            "DELETE FROM checkpoints WHERE stream = ? AND version NOT IN"
-            " (SELECT version FROM checkpoints WHERE stream = ?"
-            " ORDER BY version DESC LIMIT ?)",
-            (stream, stream, KEPT),
-        )
+        self._kept.forget(stream)

@@ -4,17 +4,16 @@ from os import urandom
 from pathlib import Path
 
 from sprintlog.engine.log.envelope import Head
-from sprintlog.engine.log.port import Clock
+from sprintlog.engine.log.port import Clock, EventStore, Log
+from sprintlog.engine.log.stores.memory import NoCheckpoints
 from sprintlog.engine.log.stores.sqlite import backup
-from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from .catalogue import SPRINTS, sprint_of
-from .checkpoints import NoCheckpoints
 from .journal_reading import DOCUMENTS, JOURNALS
 from .reading import Reader
 
 
-def fold_all(log: SqliteLog) -> None:
+def fold_all(log: EventStore) -> None:
     """Fold every stream of a log from nothing; raise `UnreadableError` where one cannot.
 
     A chain can be sound where no state follows from it: an erased payload is one.
@@ -27,7 +26,7 @@ def fold_all(log: SqliteLog) -> None:
             Reader(log, DOCUMENTS, NoCheckpoints()).from_nothing(stream)
 
 
-def back_up(log: SqliteLog, target: Path, *, clock: Clock) -> Head:
+def back_up(log: Log, target: Path, *, clock: Clock) -> Head:
     """Copy the log into one file, and read and fold the copy whole; return its head.
 
     Raise `RefusedError` over an existing file.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from sprintlog.engine.log.chain import recorded
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.log.port import Log
 
 PAUSE_SECONDS = 0.1
 PAUSES_PER_LOOK = 20
@@ -12,7 +12,7 @@ PAUSES_PER_LOOK = 20
 
 
 def follow(
-    log: SqliteLog, *, after: int, pause: Callable[[], None]
+    log: Log, *, after: int, pause: Callable[[], None]
 ) -> Iterator[list[RecordedEvent]]:
     """Yield the events after a position, many at a time, and for ever what comes then.
 
@@ -25,13 +25,13 @@ def follow(
             yield page
         for _ in range(PAUSES_PER_LOOK):
             pause()
-            head = log.read_head_file()
+            head = log.acknowledged()
             if head is not None and head.position > after:
                 break
         else:
-            log.check_head_file()
+            log.check_acknowledged()
 
 
-def _pages(log: SqliteLog, after: int) -> Iterator[list[RecordedEvent]]:
+def _pages(log: Log, after: int) -> Iterator[list[RecordedEvent]]:
     for rows in log.pages(after=after):
         yield [recorded(row) for row in rows]

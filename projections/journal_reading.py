@@ -4,10 +4,10 @@ from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.state import journal
 from sprintlog.engine.journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
-from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.log.stores.memory import NoCheckpoints
 
 from .catalogue import Reading
-from .checkpoints import NoCheckpoints, SqliteCheckpoints
 from .reading import Reader
 
 JOURNALS: Reading[Journal] = Reading(
@@ -38,11 +38,11 @@ DOCUMENTS: Reading[Document] = Reading(
 )
 
 
-def read_journals(log: SqliteLog) -> Reader[Journal]:
+def read_journals(log: Log) -> Reader[Journal]:
     """Return the reader of what the rules must know; it is saved now and then."""
-    return Reader(log, JOURNALS, SqliteCheckpoints(log, JOURNALS))
+    return Reader(log, JOURNALS, log.checkpoints)
 
 
-def read_documents(log: SqliteLog) -> Reader[Document]:
+def read_documents(log: Log) -> Reader[Document]:
     """Return the reader of all texts, which are read from the log."""
-    return Reader(log, DOCUMENTS, NoCheckpoints[Document]())
+    return Reader(log, DOCUMENTS, NoCheckpoints())

@@ -26,6 +26,11 @@ class Location(NamedTuple):
     """Name of the linked git work tree; empty for the main one and outside git."""
 
     @property
+    def url(self) -> str:
+        """Return the address of the log, for its store."""
+        return f"sqlite:{self.database}"
+
+    @property
     def database(self) -> Path:
         """Return the log's database file."""
         return self.folder / DATABASE

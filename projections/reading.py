@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.log.port import Log
+from sprintlog.engine.log.port import Checkpoints, EventStore
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.iterations.rollback import lies_on, path
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .catalogue import CODEC, Reading, State
-from .checkpoints import EVERY, Checkpoints
+from .checkpoints import EVERY, SavedStates
 
 if TYPE_CHECKING:
     from .stream_history import Follower
@@ -35,10 +35,10 @@ class Reader(Generic[State]):
     """Reads one kind of stream from a log, with the help of checkpoints."""
 
     def __init__(
-        self, log: Log, reading: Reading[State], checkpoints: Checkpoints[State]
+        self, log: EventStore, reading: Reading[State], checkpoints: Checkpoints
     ) -> None:
         self.reading = reading
-        self.checkpoints = checkpoints
+        self.checkpoints = SavedStates(checkpoints, reading)
         self._log = log
         self._known: dict[str, State] = {}
 

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.port import Clock, Entropy
-from sprintlog.engine.log.stores.sqlite.store import WAIT, SqliteLog
-from sprintlog.engine.log.stores.waiting import Wait
+from sprintlog.engine.log.port import WAIT, Clock, Entropy, Log, Wait
+from sprintlog.engine.log.stores import create_log, open_log
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.engine.sprint.state.words import SPRINT_STATUSES
 
 from . import after_commit
 from . import location as locations
 from .acting import Acted, Decide, DecideOnJournal, Envelope, Outcome, Skippable
 from .as_of import parse_point, version_at
 from .catalogue import SPRINTS, sprint_of, sprint_stream
-from .checkpoints import SqliteCheckpoints
 from .handle import handle
 from .location import Location
 from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
@@ -67,12 +66,11 @@ class Workspace:
     tell: Callable[[str], None] = staticmethod(refuse)
     """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
 
-    def __init__(self, location: Location, log: SqliteLog, *, clock: Clock) -> None:
+    def __init__(self, location: Location, log: Log, *, clock: Clock) -> None:
         self.location = location
         self.log = log
         self.clock = clock
-        self.checkpoints = SqliteCheckpoints(log, SPRINTS)
-        self.reader = Reader(log, SPRINTS, self.checkpoints)
+        self.reader = Reader(log, SPRINTS, log.checkpoints)
         self.behind: set[str] = set()
         """The streams with events of ours that their state files do not say yet."""
 
@@ -92,7 +90,7 @@ class Workspace:
         location = locations.place_for_new(start, here=here, folder=folder)
         check_trusted(location, safe=safe)
         locations.make_folder(location)
-        log = SqliteLog.create(location.database, clock=clock, entropy=entropy, wait=wait)
+        log = create_log(location.url, clock=clock, entropy=entropy, wait=wait)
         return cls(location, log, clock=clock)
 
     @classmethod
@@ -115,8 +113,8 @@ class Workspace:
         """
         location = locations.find(start, folder=folder)
         check_trusted(location, safe=safe)
-        log = SqliteLog.open(
-            location.database,
+        log = open_log(
+            location.url,
             clock=clock, entropy=entropy, check_head=check_head, wait=wait,
         )  # fmt: skip
         workspace = cls(location, log, clock=clock)
@@ -260,10 +258,10 @@ class Workspace:
     def status_of(self, sprint_id: str, version: int) -> str:
         """Return a sprint's status at its head, from a cache where it is kept."""
         stream = sprint_stream(sprint_id)
-        status = self.checkpoints.status(stream, version)
-        if status is None:
+        status = self.log.checkpoints.status(stream, version)
+        if status not in SPRINT_STATUSES:
             status = self.sprint(sprint_id).plan.status
-            self.checkpoints.keep_status(stream, version, status)
+            self.log.checkpoints.keep_status(stream, version, status)
         return status
 
     def sprint(self, sprint_id: str, *, at: str | None = None) -> Sprint:

@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
 def store_of(workspace: Service, environment: Mapping[str, str]) -> Store:
     """Return the store of a workspace's snapshots."""
-    return Store(workspace.location.folder / FOLDER, environment, workspace.log.wait)
+    return Store(workspace.location.folder / FOLDER, environment, workspace.log.locks.wait)
 
 
 def take_and_record(

@@ -3,8 +3,7 @@
 This is the library's door: `from sprintlog.projections import Workspace`.
 """
 
-from sprintlog.engine.log.port import Clock
-from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.log.port import Clock, Log
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from . import service
@@ -25,9 +24,9 @@ from .state_files.sprint_file import sprint_files
 class Workspace(service.Workspace):
     """One log, the work tree it belongs to, and the state files in that."""
 
-    def __init__(self, location: Location, log: SqliteLog, *, clock: Clock) -> None:
+    def __init__(self, location: Location, log: Log, *, clock: Clock) -> None:
         super().__init__(location, log, clock=clock)
-        self.files = Files(location, log)
+        self.files = Files(location, log.digests, log.locks)
         self.state_files = OwnStateFiles(self)
 
 

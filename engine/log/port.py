@@ -1,9 +1,14 @@
-"""What every store of a log can do, and nothing more."""
+"""What a store of a log can do, duty by duty, and nothing more.
+
+Who is handed a part of a store names the port of that part; `Log` is all of them.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from .chain import Row as StoredRow
 from .envelope import DOCUMENT_BYTES_MAX as DOCUMENT_BYTES_MAX
 from .envelope import PAYLOAD_BYTES_MAX as PAYLOAD_BYTES_MAX
 from .envelope import Appended, Head, NewEvent, RecordedEvent
@@ -33,9 +38,28 @@ Expected = int | Expect
 
 Row = tuple[int, str, str, int, str | bytes | None, int]
 """Version, time, type, schema version, payload and position of an event."""
+Take = Callable[[list[RecordedEvent]], None]
+"""Takes the events that come next."""
 
 
-class Log(Protocol):
+def say_nothing(text: str) -> None:
+    """Let nobody hear of a wait."""
+
+
+class Wait(NamedTuple):
+    """How long is waited for others, and who hears of it."""
+
+    seconds: float = 30.0
+    say: Callable[[str], None] = say_nothing
+    """Told once, when it has taken `quiet_seconds`."""
+    quiet_seconds: float = 1.0
+
+
+WAIT = Wait()
+"""What is waited where nobody says more."""
+
+
+class EventStore(Protocol):
     """One append-only sequence of events; every method may raise `SprintlogError`."""
 
     def append(
@@ -56,12 +80,33 @@ class Log(Protocol):
         """
         ...
 
+    def taking_over(self) -> AbstractContextManager[Take]:
+        """Give what takes events as they were recorded in another log.
+
+        They are in the log when this ends without an error, all of them or none. Raise
+        `RefusedError` for events that are not the next ones.
+        """
+        ...
+
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
         ...
 
+    def find_id(self, id_: str) -> RecordedEvent | None:
+        """Return the event with an id, if there is one."""
+        ...
+
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Yield events in order of position: `after` exclusive, `until` inclusive."""
+        """Yield events in order of position: `after` exclusive, `until` inclusive.
+
+        The end is fixed when the first event is asked for.
+        """
+        ...
+
+    def pages(
+        self, *, after: int = 0, until: int | None = None
+    ) -> Iterator[list[StoredRow]]:
+        """Yield the rows of `read` as they are stored, many at a time."""
         ...
 
     def read_stream(
@@ -96,6 +141,171 @@ class Log(Protocol):
         """Return the stream's last version; 0 when it does not exist."""
         ...
 
+
+class Acknowledged(Protocol):
+    """The head once more, kept apart from the events: it tells of a lost end."""
+
+    def acknowledged(self) -> Head | None:
+        """Return the head as it was last kept, without a lock; None where it is gone.
+
+        It may stay behind the log.
+        """
+        ...
+
+    def holds(self, head: Head) -> bool:
+        """Return whether the log has this very event; it has the head of an empty log."""
+        ...
+
+    def check_acknowledged(self) -> None:
+        """Raise `UnreadableError` when the log lacks an event once acknowledged."""
+        ...
+
+
+class Maintenance(Protocol):
+    """What is asked about the store itself, and not about its events."""
+
+    def last_position(self) -> int:
+        """Return the last position, also where its event is damaged."""
+        ...
+
+    def problems(self) -> Iterator[str]:
+        """Yield what the store finds wrong with how it keeps the log."""
+        ...
+
+    def parts(self) -> list[str]:
+        """Return the names of all that is kept, such as `events`, in order."""
+        ...
+
+    def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
+        """Yield where some of the parts hold bytes that are one of the forms."""
+        ...
+
+    def described(self) -> dict[str, str]:
+        """Return how the log is kept, and why so, for those who look after it."""
+        ...
+
+
+class Checkpoints(Protocol):
+    """Saved states by stream and version: a cache, which goes at will.
+
+    What cannot be kept is let go in silence.
+    """
+
+    def versions(self, stream: str, *, format_: int) -> list[int]:
+        """Return the versions that are saved in a format, newest first."""
+        ...
+
+    def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
+        """Return a saved state, or None when there is none in this format."""
+        ...
+
+    def save(
+        self, stream: str, version: int, state: bytes, *, format_: int, keep: int
+    ) -> None:
+        """Keep a state; drop those of another format, and all but the newest `keep`."""
+        ...
+
+    def forget(self, stream: str) -> None:
+        """Drop every state of a stream, and its status."""
+        ...
+
+    def status(self, stream: str, version: int) -> str | None:
+        """Return the status kept for exactly this version of a stream."""
+        ...
+
+    def keep_status(self, stream: str, version: int, status: str) -> None:
+        """Keep the status of a stream at a version, in place of the one before."""
+        ...
+
+
+class Digests(Protocol):
+    """The digests of all bytes that were ever written to a path, with their versions."""
+
+    def know(self, path: str, digest: bytes, *, version: int) -> None:
+        """Keep a digest; where it is known it is from now on of this version."""
+        ...
+
+    def since(self, path: str, digest: bytes) -> int | None:
+        """Return the version that these bytes were written for, None if never."""
+        ...
+
+    def written(self, path: str) -> list[tuple[bytes, int]]:
+        """Return digest and version of all that was written to a path, newest first."""
+        ...
+
+    def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
+        """Return the newest version written to a path up to one; 0 when there is none.
+
+        The one whose digest is `without` is not counted.
+        """
+        ...
+
+    def below(self, folder: str) -> set[str]:
+        """Return the paths below a folder that were ever written to."""
+        ...
+
+    def forget(self, path: str) -> None:
+        """Drop all digests of a path."""
+        ...
+
+
+class Locks(Protocol):
+    """Locks among all that have the log open, each with a name of its own."""
+
+    @property
+    def wait(self) -> Wait:
+        """Return how long is waited for others, also for what is locked elsewhere."""
+        ...
+
+    def hold(self, name: str) -> AbstractContextManager[None]:
+        """Be the only one that holds a name.
+
+        Raise `BusyError` with the names of the holders when others hold it for longer
+        than is waited.
+        """
+        ...
+
+
+class Log(EventStore, Acknowledged, Maintenance, Protocol):
+    """A whole store: one log with everything that is kept beside it."""
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Return the saved states."""
+        ...
+
+    @property
+    def digests(self) -> Digests:
+        """Return the digests of what was written."""
+        ...
+
+    @property
+    def locks(self) -> Locks:
+        """Return the locks."""
+        ...
+
     def close(self) -> None:
         """Give back what the store holds; further calls are errors."""
+        ...
+
+
+class Opener(Protocol):
+    """What makes and opens the logs of one kind of store."""
+
+    def create(self, path: str, /, *, clock: Clock, entropy: Entropy, wait: Wait) -> Log:
+        """Make an empty log and return it open; raise `RefusedError` where one exists."""
+        ...
+
+    def open(
+        self,
+        path: str,
+        /,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        readonly: bool,
+        check_head: bool,
+        wait: Wait,
+    ) -> Log:
+        """Return an existing log, as `stores.open_log` says."""
         ...

@@ -29,7 +29,7 @@ from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
     files_now,
     private_copy,
 )
-from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS, tables_of_litestream
+from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from ..location import DATABASE, Location
@@ -137,14 +137,10 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         location.database, clock=wall_clock, entropy=urandom, check_head=False
     )
     with Workspace(location, log, clock=wall_clock) as workspace:
-        found = found._replace(litestream=(*tables_of_litestream(log.connection),))
+        found = found._replace(litestream=(*log.tables_of_litestream(),))
         report = verify(workspace, quick=True)
-        if known is None or known.position == 0:
-            return found._replace(report=report, holds_known=True)
-        at = known.position
-        sql = "SELECT hash FROM events WHERE position = ?"
-        held = [hash_ for (hash_,) in log.rows(sql, (at,))]
-        return found._replace(report=report, holds_known=held == [known.hash])
+        holds_known = known is None or log.holds(known)
+        return found._replace(report=report, holds_known=holds_known)
 
 
 def _damage(inside: Inside) -> list[str]:

@@ -17,7 +17,6 @@ from sprintlog.engine.adapters.snapshots.store import STORE
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
-from sprintlog.engine.log.stores.waiting import locked
 
 from ..location import HIDDEN
 from ..own_paths import OUTPUT, kept_out, transcripts
@@ -93,7 +92,7 @@ class Files(NamedTuple):
         names = tuple(name for name, _ in found)
         if not found or self.lock is None:
             return Erased((), names, self.why if found else None)
-        with locked(workspace.location.folder / self.lock, workspace.log.wait):
+        with workspace.log.locks.hold(self.lock):
             for _, path in found:
                 path.unlink(missing_ok=True)
         return Erased(names)
@@ -108,7 +107,7 @@ class Files(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Tables of the log's database."""
+    """What the store keeps beside the events."""
 
     name: str
     tables: tuple[str, ...]
@@ -118,7 +117,7 @@ class Rows(NamedTuple):
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the rows that hold the text."""
-        return [*rows_holding(workspace.log.rows, needle.forms, self.tables)]
+        return [*workspace.log.holding(needle.forms, self.tables)]
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Throw away what can be made anew."""
@@ -184,7 +183,7 @@ class Copy(NamedTuple):
         found = tuple(self.scan(workspace, needle))
         folder = workspace.location.folder
         if found:
-            with locked(folder / self.lock, workspace.log.wait):
+            with workspace.log.locks.hold(self.lock):
                 proof.remove(folder / self.database)
         return Erased(found)
 

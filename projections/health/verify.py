@@ -83,7 +83,8 @@ def verify(
             break
     findings.extend(_of_heads(workspace, expected))
     if not quick:
-        findings.extend(_of_database(workspace))
+        said = workspace.log.problems()
+        findings.extend(Finding("damage", "database", what) for what in said)
     sprints: dict[str, int] = {}
     files: dict[str, Refreshed] = {}
     head = Head(counted.last, b"")
@@ -118,24 +119,12 @@ def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Find
             yield Finding("damage", where, f"lost: {paths}")
 
 
-def _of_database(workspace: Workspace) -> Iterator[Finding]:
-    """Ask SQLite whether its indexes say the same as its tables."""
-    try:
-        rows = workspace.log.rows("PRAGMA integrity_check(20)")
-    except SprintlogError as error:
-        yield Finding("damage", "database", error.message)
-        return
-    for (said,) in rows:
-        if said != "ok":
-            yield Finding("damage", "database", " ".join(str(said).split())[:200])
-
-
 def _start(workspace: Workspace, *, quick: bool) -> Head:
     """Return after which event the chain is read."""
     if not quick:
         return START
-    ((last,),) = workspace.log.rows("SELECT coalesce(max(position), 0) FROM events")
-    if (position := last - QUICK_EVENTS) < 1:
+    position = workspace.log.last_position() - QUICK_EVENTS
+    if position < 1:
         return START
     try:
         event = next(workspace.log.read(after=position - 1, until=position), None)
@@ -147,7 +136,7 @@ def _start(workspace: Workspace, *, quick: bool) -> Head:
 
 def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
     try:
-        workspace.log.check_head_file()
+        workspace.log.check_acknowledged()
     except SprintlogError as error:
         yield Finding("damage", "head", error.message)
     if expected is None:
@@ -281,7 +270,7 @@ def _of_checkpoints(reader: Reader[State], name: str) -> Generator[Finding, None
 
 def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
     """Compare the status that is kept for the head with what the events say."""
-    kept = workspace.checkpoints.status(sprint_stream(sprint.id), sprint.version)
+    kept = workspace.log.checkpoints.status(sprint_stream(sprint.id), sprint.version)
     if kept not in (None, sprint.plan.status):
         what = "is not what its events say; `sprintlog rebuild` makes a new one"
         yield Finding("drift", f"{sprint.id} kept status", what)
@@ -297,8 +286,8 @@ def _of_written(
     """
     if file.path is None or file.state != "same" or file.problem:
         return
-    since = projected.files.since(file.path, bytes.fromhex(file.digest)) or 0
-    newest = projected.files.newest(file.path, until=state.version)
+    since = projected.files.digests.since(file.path, bytes.fromhex(file.digest)) or 0
+    newest = projected.files.digests.newest(file.path, until=state.version)
     if not (
         since <= state.version
         and _digest(projected, state, since) == file.digest
@@ -313,7 +302,7 @@ def _is_kept(projected: Projected[State], state: State, path: str, version: int)
         # An imported file stands as it came, in whatever layout.
         return True
     digest = _digest(projected, state, version)
-    return projected.files.since(path, bytes.fromhex(digest)) == version
+    return projected.files.digests.since(path, bytes.fromhex(digest)) == version
 
 
 def _digest(projected: Projected[State], state: State, version: int) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
+from sprintlog.engine.log.port import EventStore
 
 from ..catalogue import CODEC
 
@@ -28,7 +28,7 @@ def reason_of(event: RecordedEvent) -> str | None:
     return None if found is None else str(found)
 
 
-def causes_of(log: SqliteReading, event: RecordedEvent) -> list[RecordedEvent]:
+def causes_of(log: EventStore, event: RecordedEvent) -> list[RecordedEvent]:
     """Return what caused an event, what caused that, and so on, nearest first.
 
     An event that names itself, or nothing that is in the log, ends the chain.
@@ -45,7 +45,7 @@ def causes_of(log: SqliteReading, event: RecordedEvent) -> list[RecordedEvent]:
     return chain
 
 
-def _find(log: SqliteReading, event: RecordedEvent) -> RecordedEvent | None:
+def _find(log: EventStore, event: RecordedEvent) -> RecordedEvent | None:
     near = log.read(after=max(0, event.position - _NEAR), until=event.position)
     found = next((one for one in near if one.id == event.causation_id), None)
     return found or log.find_id(event.causation_id)

@@ -18,7 +18,6 @@ import msgspec
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Kind
-from sprintlog.engine.log.stores.waiting import locked
 from sprintlog.engine.sprint.iterations.rollback import path as path_to
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
@@ -71,7 +70,7 @@ def _up_to_date(workspace: Workspace, *, fresh: bool, progress: Progress) -> Ite
     """Give the file while nobody else of us changes it."""
     target = workspace.location.folder / NAME
     try:
-        with locked(target.with_name(LOCK), workspace.log.wait):
+        with workspace.log.locks.hold(LOCK):
             if fresh or not is_proven(target):
                 remove(target)
             try:

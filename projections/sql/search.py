@@ -17,7 +17,6 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.log.stores.waiting import locked
 
 from ..catalogue import CODEC
 from ..service import Workspace
@@ -61,7 +60,7 @@ def search(
         raise RefusedError("words: a search needs some", field="words")
     path = workspace.location.folder / SEARCH
     try:
-        with locked(path.with_name(LOCK), workspace.log.wait):
+        with workspace.log.locks.hold(LOCK):
             if not is_proven(path):
                 remove(path)
             try:

@@ -15,9 +15,8 @@ from typing import NamedTuple, Protocol
 
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.errors import BusyError, RefusedError
+from sprintlog.engine.log.port import Digests, Locks
 from sprintlog.engine.log.stores.descriptors import read_whole
-from sprintlog.engine.log.stores.sqlite.queries import SqliteReading
-from sprintlog.engine.log.stores.waiting import locked
 
 from ..acting import Service
 from ..location import Location
@@ -66,16 +65,17 @@ class Seen(NamedTuple):
 class StateFiles:
     """The state files of one work tree, and the digests of all we ever wrote."""
 
-    def __init__(self, location: Location, log: SqliteReading) -> None:
+    def __init__(self, location: Location, digests: Digests, locks: Locks) -> None:
+        self.digests = digests
         self._location = location
-        self._log = log
+        self._locks = locks
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the one lock under which state files are compared and written."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(locked(self._location.folder / LOCK, self._log.wait))
+                stack.enter_context(self._locks.hold(LOCK))
             except BusyError as error:
                 # Nothing that was recorded is in doubt, as a conflict would say.
                 raise RefusedError(error.message, hint=SAFE, **error.fields) from error
@@ -119,52 +119,7 @@ class StateFiles:
 
     def _seen(self, path: str, content: bytes) -> Seen:
         digest = sha256(content).digest()
-        return Seen(content, digest, self.since(path, digest))
-
-    def written(self, path: str) -> list[tuple[bytes, int]]:
-        """Return what stood at a path: digest and version of each, newest first."""
-        return list(
-            self._log.rows(
-                "SELECT digest, version FROM written WHERE path = ? ORDER BY version DESC",
-                (path,),
-            )
-        )
-
-    def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
-        """Return the newest version ever written to a path; 0 when there is none.
-
-        The one whose digest is `without` is not counted.
-        """
-        ((version,),) = self._log.rows(
-            "SELECT coalesce(max(version), 0) FROM written"
-            " WHERE path = ? AND version <= ? AND digest != ?",
-            (path, until, without),
-        )
-        return int(version)
-
-    def since(self, path: str, digest: bytes) -> int | None:
-        """Return the version that these bytes were written for, None if never."""
-        rows = self._log.rows(
-            "SELECT version FROM written WHERE path = ? AND digest = ?", (path, digest)
-        )
-        return rows[0][0] if rows else None
-
-    def known_below(self, folder: str) -> set[str]:
-        """Return the paths below a folder that we ever wrote to, in any work tree."""
-        # The character after the slash ends what begins so.
-        rows = self._log.rows(
-            "SELECT DISTINCT path FROM written WHERE path > ? AND path < ?",
-            (f"{folder}/", f"{folder}0"),
-        )
-        return {path for (path,) in rows}
-
-    def know(self, path: str, digest: bytes, *, version: int) -> None:
-        """Keep the digest of bytes that stand for a version, before they are written."""
-        self._log.rows(
-            "INSERT INTO written (path, digest, version) VALUES (?, ?, ?)"
-            " ON CONFLICT (path, digest) DO UPDATE SET version = excluded.version",
-            (path, digest, version),
-        )
+        return Seen(content, digest, self.digests.since(path, digest))
 
     def edited_version(self, path: str, digest: bytes, *, newest: int) -> int:
         """Return the version that an edit was made against: the newest at its first sight.
@@ -172,14 +127,14 @@ class StateFiles:
         It stays the same until `settle`, whatever is written and whoever is killed.
         """
         key = _EDIT_OF + path
-        if (known := self.since(key, digest)) is None:
-            self.know(key, digest, version=newest)
+        if (known := self.digests.since(key, digest)) is None:
+            self.digests.know(key, digest, version=newest)
             return newest
         return known
 
     def settle(self, path: str) -> None:
         """Let go of what was displaced and of edits: all of it is kept by now."""
-        self._log.rows("DELETE FROM written WHERE path = ?", (_EDIT_OF + path,))
+        self.digests.forget(_EDIT_OF + path)
         self.forget_displaced(path)
 
     def write(self, path: str, content: bytes, *, version: int) -> Seen | None:
@@ -191,7 +146,7 @@ class StateFiles:
         """
         try:
             with self._spot(path, make=True) as spot:
-                self.know(path, sha256(content).digest(), version=version)
+                self.digests.know(path, sha256(content).digest(), version=version)
                 displaced = swap_file(spot, content)
                 seen = None if displaced is None else self._seen(path, displaced)
                 if seen is None or not seen.is_foreign:
@@ -258,9 +213,9 @@ class StateFiles:
             folder.mkdir(mode=0o700, exist_ok=True)
             kept = folder / f"{quote(of, safe='')}.{Path(path).name}"
             replace_file(kept, seen.content, mode=0o600)
-        self._log.rows("DELETE FROM written WHERE path = ?", (path,))
+        self.digests.forget(path)
         if seen.content is not None:
-            self.know(path, seen.digest, version=0)
+            self.digests.know(path, seen.digest, version=0)
 
     def kept(self, path: str, digest: bytes) -> bytes | None:
         """Return bytes that were kept, by their digest; None where they are not whole."""

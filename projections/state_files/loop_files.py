@@ -199,7 +199,7 @@ def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[R
     What was said of an iteration stays as it was when the next one was measured: of those
     before only what was never written is, or all of them where the tracker is gone.
     """
-    tracker, known = sprint.knowledge.tracker, workspace.files.known_below(folder)
+    tracker, known = sprint.knowledge.tracker, workspace.files.digests.below(folder)
     if workspace.files.look(f"{folder}/{TRACKER}").content is None:
         known = set()
     last = tracker.last.number if tracker.last is not None else BASELINE_NUMBER

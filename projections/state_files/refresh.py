@@ -155,7 +155,7 @@ class Refresher(Generic[State]):
         content = self._projected.render(state)
         if path is None or self._files.look(path).content != content:
             return False
-        self._files.know(path, sha256(content).digest(), version=state.version)
+        self._files.digests.know(path, sha256(content).digest(), version=state.version)
         return True
 
     def know_imported(self, state: State, path: str, content: bytes) -> str | None:
@@ -168,7 +168,7 @@ class Refresher(Generic[State]):
             seen = self._files.look(path)
             if seen.content != content:
                 return None
-            self._files.know(path, digest, version=state.version)
+            self._files.digests.know(path, digest, version=state.version)
             if content == self._projected.render(state):
                 return None
             return self._files.keep_edit(path, Seen(content, digest, None))
@@ -211,7 +211,7 @@ class Refresher(Generic[State]):
         """Return a file's bytes: those that were imported, as long as they are true."""
         stands = self._projected.stands_as_imported
         for digest, since in (
-            self._files.written(path) if stands(state, state.version) else ()
+            self._files.digests.written(path) if stands(state, state.version) else ()
         ):
             if not stands(state, since):
                 break
@@ -234,7 +234,7 @@ class Refresher(Generic[State]):
         """
         kept = self._files.keep_edit(path, seen)
         head = self._reader.current(name).version
-        newest = self._files.newest(path, until=head, without=without)
+        newest = self._files.digests.newest(path, until=head, without=without)
         since = self._files.edited_version(path, seen.digest, newest=newest)
         changes, problem = None, None
         try:

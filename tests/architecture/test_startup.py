@@ -12,7 +12,8 @@ from sprintlog.cli.main import COMMANDS, module_of
 from .tree import PACKAGE_PATH, ROOT
 
 SLOW = {"defusedxml", "lizard", "pydantic", "sqlite_utils", "structlog", "yaml"}
-HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main")
+STORE = "sprintlog.engine.log.stores.sqlite.store"
+HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main", STORE)
 OTHERS = {
     "alerts",
     "audit",
@@ -79,7 +80,7 @@ def test_hot_path_starts_without_slow_libraries(module: str) -> None:
 
 def test_sprints_wait_for_nothing_of_the_journal() -> None:
     """What records and writes a sprint is there without the journal's modules."""
-    names = ["sprintlog.projections.workspace", "sprintlog.cli.work.phase"]
+    names = ["sprintlog.projections.workspace", STORE, "sprintlog.cli.work.phase"]
     names += ["sprintlog.cli.work.append", "sprintlog.cli.begin.sprint"]
     lines = [*(f"import {name}" for name in names), "import sys"]
     lines.append("print(*(name for name in sys.modules if 'journal' in name))")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.port import Log
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place, SprintStarted
 from sprintlog.engine.sprint.plan.create import create_sprint
@@ -85,7 +86,8 @@ def make_loop(folder: Path, events: int) -> None:
         version = append_all(workspace.log, islice(wanted, events - 1 - TAIL), version=1)
         workspace.reader.renew(workspace.reader.from_nothing(SPRINT))
         append_all(workspace.log, wanted, version=version)
-        workspace.log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert isinstance(workspace.log, SqliteLog)
+        workspace.log.connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def make_started(folder: Path, phases: int) -> None:
@@ -109,7 +111,7 @@ def make_sprint(folder: Path, phases: int) -> Workspace:
 
 
 def append_all(
-    log: SqliteLog, wanted: Iterator[NewEvent], *, version: int, stream: str = STREAM
+    log: Log, wanted: Iterator[NewEvent], *, version: int, stream: str = STREAM
 ) -> int:
     """Append everything in large batches; return the stream's version."""
     while batch := list(islice(wanted, _BATCH)):
@@ -121,5 +123,5 @@ def append_all(
 def copy_pragmas(log: SqliteLog, connection: Any) -> None:
     """Bring another connection into the log's journal mode, as durable as the log."""
     for name in ("journal_mode", "synchronous"):
-        (value,) = log.connection.execute(f"PRAGMA {name}").fetchone()
+        (value,) = log.connection.raw.execute(f"PRAGMA {name}").fetchone()
         connection.execute(f"PRAGMA {name}={value}")

@@ -145,7 +145,7 @@ def cold_open(bench: Bench) -> Figure:
             _complete(workspace.reader.from_nothing(SPRINT), events)
 
     with Workspace.open(bench.large) as workspace:
-        kept = workspace.checkpoints.versions(workspace.log.streams().popitem()[0])
+        kept = workspace.reader.checkpoints.versions(workspace.log.streams().popitem()[0])
         assert events - TAIL in kept, kept
     sides = side_by_side(
         open_each, rebuild, rounds=_rounds(bench), by=WALL, units=(OPENINGS, 1)
@@ -210,7 +210,7 @@ def _set_at(workspace: Workspace, field: str, version: int | None) -> None:
 def _uncached(bench: Bench) -> Iterator[Workspace]:
     """Open the log whose past is asked for, its checkpoint forgotten for the while."""
     with Workspace.open(bench.past) as workspace:
-        workspace.checkpoints.forget(sprint_stream(SPRINT))
+        workspace.reader.checkpoints.forget(sprint_stream(SPRINT))
         try:
             yield workspace
         finally:

@@ -43,7 +43,7 @@ class OurLog:
     def __init__(self, bench: Bench, name: str, *, is_durable: bool) -> None:
         self.log = bench.new_log(f"{name}-ours")
         if not is_durable:
-            self.log.connection.execute("PRAGMA synchronous=OFF")
+            self.log.connection.raw.execute("PRAGMA synchronous=OFF")
         self.version = 0
         self.append([the_draft()])
         time.sleep(1.5 * SETTLED_NANOSECONDS / 1e9)
@@ -217,7 +217,7 @@ def _bytes(log: SqliteLog) -> Figure:
     for event in log.read():
         events += 1
         lines += len(msgspec.json.encode(envelope(event))) + 1
-    log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    log.connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     log.close()
     size = log.path.stat().st_size
     return Figure(

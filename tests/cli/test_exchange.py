@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.projections.health.exchange import _take_all
+from sprintlog.projections.location import find
 from sprintlog.projections.workspace import Workspace
 
 Edit = Callable[[list[bytes]], list[bytes]]
@@ -247,11 +250,11 @@ def test_one_sprint_can_be_checked_event_by_event(
 
 def test_a_damaged_log_is_no_export(sprint: Path, run: Any) -> None:
     """What the chain does not bear out ends with 4, and leaves no file."""
-    with Workspace.open(sprint) as workspace:
-        workspace.log.connection.execute("DROP TRIGGER events_never_change")
-        workspace.log.connection.execute("UPDATE events SET actor = 'x' WHERE position = 1")
+    with closing(sqlite3.connect(find(sprint).database)) as connection, connection:
+        connection.execute("DROP TRIGGER events_never_change")
+        connection.execute("UPDATE events SET actor = 'x' WHERE position = 1")
         text = next(sql for sql in EVENTS if "events_never_change" in sql)
-        workspace.log.connection.execute(text)
+        connection.execute(text)
     result = run("export", "--out", "log.jsonl")
     assert result.code == 4
     assert not (sprint / "log.jsonl").exists()

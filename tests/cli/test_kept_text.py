@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.log.stores.sqlite.row_search import tables_of
 from sprintlog.projections.health import kept_text
 from sprintlog.projections.health.kept_text import KEPT_TEXT, entry_of
 from sprintlog.projections.health.needle import Needle, files_in
@@ -163,7 +162,7 @@ def test_a_new_file_beside_the_log_must_belong_to_an_entry(workspace: Workspace)
 def test_every_table_of_the_log_belongs_to_an_entry(workspace: Workspace) -> None:
     """The tables of the log's database are those of the entries, each of one."""
     tables = [name for entry in KEPT_TEXT for name in getattr(entry, "tables", ())]
-    assert sorted(tables) == tables_of(workspace.log.rows)
+    assert sorted(tables) == workspace.log.parts()
 
 
 def test_what_is_erased_is_gone_and_what_is_left_says_why(workspace: Workspace) -> None:

@@ -12,9 +12,9 @@ from sprintlog.engine.log import chain
 from sprintlog.engine.log.envelope import Appended, NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect, Expected
 from sprintlog.engine.log.stores.sqlite import store
+from sprintlog.engine.log.stores.sqlite.digests import SqliteDigests
 from sprintlog.engine.log.stores.sqlite.salvage import rescue
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.projections import workspace
 from sprintlog.projections.health import salvage, verify
 from sprintlog.projections.state_files.files import StateFiles
 
@@ -109,20 +109,20 @@ def commit_late(patch: pytest.MonkeyPatch) -> None:
 
     def lazily(log: SqliteLog, *given: Any, **options: Any) -> None:
         begin(log, *given, **options)
-        lazy: Any = LazyConnection(log.connection)
-        log.connection = lazy
+        lazy: Any = LazyConnection(log.connection.raw)
+        log.connection.raw = lazy
 
     patch.setattr(SqliteLog, "__init__", lazily)
 
 
 def forget_keys(patch: pytest.MonkeyPatch) -> None:
     """Do not look whether a key was used."""
-    patch.setattr(workspace, "SqliteLog", KeylessLog)
+    patch.setattr(store, "SqliteLog", KeylessLog)
 
 
 def believe_all(patch: pytest.MonkeyPatch) -> None:
     """Do not compare the expected version with the actual one."""
-    patch.setattr(workspace, "SqliteLog", CredulousLog)
+    patch.setattr(store, "SqliteLog", CredulousLog)
 
 
 def refresh_unlocked(patch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def refresh_unlocked(patch: pytest.MonkeyPatch) -> None:
 
 def know_nothing(patch: pytest.MonkeyPatch) -> None:
     """Do not keep the digests of what was written."""
-    patch.setattr(StateFiles, "know", lambda *given, **options: None)
+    patch.setattr(SqliteDigests, "know", lambda *given, **options: None)
 
 
 def ignore_heads(patch: pytest.MonkeyPatch) -> None:

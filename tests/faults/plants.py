@@ -9,6 +9,7 @@ from typing import Any
 
 from sprintlog.cli import record
 from sprintlog.engine.log.stores.sqlite import database, journal_mode
+from sprintlog.engine.log.stores.sqlite.connection import Connection
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections.replacing import Spot, forget_left_behind, swap_file
@@ -28,21 +29,21 @@ def write_ahead_log() -> None:
 def acknowledge_first() -> None:
     """Answer before the event is committed."""
     append: Any = SqliteLog._insert
-    commit: Any = SqliteLog._commit
+    commit: Any = Connection.commit
     last: list[Any] = []
 
     def insert(log: SqliteLog, events: list[Any]) -> None:
         append(log, events)
         last[:] = events[-1:]
 
-    def acknowledge(log: SqliteLog) -> None:
+    def acknowledge(connection: Connection) -> None:
         for event in last:
             answer = {"position": event.position, "hash": event.hash.hex()}
             os.write(1, json.dumps(answer).encode() + b"\n")
-        commit(log)
+        commit(connection)
 
     _put(SqliteLog, "_insert", insert)
-    _put(SqliteLog, "_commit", acknowledge)
+    _put(Connection, "commit", acknowledge)
     _put(record, "answer", lambda outcome, *, as_json: None)
 
 
@@ -86,7 +87,7 @@ def digest_after_rename() -> None:
         with self._spot(path) as spot:
             swap_file(spot, content)
             forget_left_behind(spot)
-        self.know(path, sha256(content).digest(), version=version)
+        self.digests.know(path, sha256(content).digest(), version=version)
 
     _put(files.StateFiles, "write", write)
 

@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_pat
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.catalogue import SPRINTS, new_event, sprint_stream
-from sprintlog.projections.checkpoints import MemoryCheckpoints
+from sprintlog.projections.checkpoints import SavedStates
 from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.history.blame_lines import line_fields, search_all
 from sprintlog.projections.reading import Reader
@@ -52,12 +52,12 @@ number = st.integers(0, 10**6)
 def reader_of(world: World, kept: set[int]) -> Reader[Sprint]:
     """Return a reader of a world's stream, with the states of some versions kept."""
     log = MemoryLog(clock=lambda: 0, entropy=bytes)
-    checkpoints = MemoryCheckpoints(SPRINTS)
+    checkpoints = SavedStates(log.checkpoints, SPRINTS)
     new_events = [new_event(event, at=at, actor="runtime") for _, at, event in world.events]
     log.append(sprint_stream("s"), new_events, expect=Expect.ANY)
     for version in sorted({1 + k % len(world.events) for k in kept}):
         checkpoints.save(sprint_stream("s"), world.rebuilt(version))
-    return Reader(log, SPRINTS, checkpoints)
+    return Reader(log, SPRINTS, log.checkpoints)
 
 
 def documents(world: World) -> list[Data]:

@@ -17,11 +17,11 @@ Reopen = Callable[..., SqliteLog]
 
 def test_head_file_follows_every_append(log: SqliteLog, new_event: NewEvent) -> None:
     """After an append the head file says what the log says."""
-    assert log.read_head_file() == log.head()
+    assert log.acknowledged() == log.head()
     log.append("a", [new_event], expect=0)
-    assert log.read_head_file() == log.head()
+    assert log.acknowledged() == log.head()
     log.append("a", [new_event] * 100, expect=1)
-    assert log.read_head_file() == log.head() == Head(101, log.head().hash)
+    assert log.acknowledged() == log.head() == Head(101, log.head().hash)
 
 
 def test_head_ahead_of_the_log_is_an_alarm(
@@ -34,7 +34,7 @@ def test_head_ahead_of_the_log_is_an_alarm(
         reopen()
     assert caught.value.fields["position"] == 2
     with pytest.raises(UnreadableError):
-        log.check_head_file()
+        log.check_acknowledged()
 
 
 def test_other_event_at_the_head_is_an_alarm(
@@ -53,9 +53,9 @@ def test_log_set_back_under_a_writer_is_an_alarm(
     """A writer does not go on where an event it acknowledged has vanished."""
     log.append("a", [new_event], expect=0)
     older = sqlite3.connect(tmp_path / "older.db")
-    log.connection.backup(older)
+    log.connection.raw.backup(older)
     log.append("a", [new_event], expect=1)
-    older.backup(log.connection)
+    older.backup(log.connection.raw)
     older.close()
     with pytest.raises(UnreadableError, match="its end is lost"):
         log.append("a", [new_event], expect=2)
@@ -103,9 +103,9 @@ def test_torn_head_file_says_nothing(
     path = log.path.with_name("log.db-head")
     path.write_bytes(content)
     again = reopen()
-    assert again.read_head_file() is None
+    assert again.acknowledged() is None
     again.append("a", [new_event], expect=1)
-    assert again.read_head_file() == again.head()
+    assert again.acknowledged() == again.head()
 
 
 def test_head_file_behind_the_log_is_fine(

@@ -80,9 +80,9 @@ def test_rollback_journal_keeps_the_same_log(
     log.append("a", [new_event], expect=0)
     log.close()
     again = reopen()
-    set_journal_mode(again.connection, JournalMode(False, "for this test"))
-    assert again.connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-    assert again.connection.execute("PRAGMA synchronous").fetchone() == (3,)
+    set_journal_mode(again.connection.raw, JournalMode(False, "for this test"))
+    assert again.connection.raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    assert again.connection.raw.execute("PRAGMA synchronous").fetchone() == (3,)
     again.append("a", [new_event] * 100, expect=1)
     again.append("b", [new_event], expect=0)
     assert list(check_chain(again.read())) == []
@@ -93,9 +93,9 @@ def test_wal_is_full_and_never_carried_over_by_sqlite_itself(log: SqliteLog) -> 
     """Commits wait for the disk, and only our own checkpoints carry pages over."""
     if not log.journal_mode.wal:
         pytest.skip("this folder is not on a local file system")
-    assert log.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert log.connection.execute("PRAGMA synchronous").fetchone() == (2,)
-    assert log.connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
+    assert log.connection.raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert log.connection.raw.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert log.connection.raw.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
 
 
 def test_write_ahead_log_stays_bounded(log: SqliteLog, new_event: NewEvent) -> None:

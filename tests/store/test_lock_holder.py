@@ -9,9 +9,8 @@ import pytest
 
 from sprintlog.engine.errors import BusyError
 from sprintlog.engine.log.envelope import NewEvent
-from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.engine.log.stores.waiting import Wait
 
 HOLD = """
 import sqlite3, sys

@@ -56,7 +56,7 @@ def test_two_processes_leave_no_gap(log: SqliteLog) -> None:
         assert process.returncode == 0
     assert log.streams() == {"decided": 200, "shared": 200}
     assert list(check_chain(log.read())) == []
-    log.check_head_file()
+    log.check_acknowledged()
 
 
 def test_appending_and_reading_load_nothing_slow(log: SqliteLog) -> None:

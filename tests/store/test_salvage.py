@@ -53,7 +53,7 @@ def save(path: Path, tmp_path: Path) -> Save:
         assert target.stat().st_mode & 0o777 == 0o600
         new = SqliteLog.open(target, clock=lambda: 0, entropy=entropy_of("read"))
         events = list(new.read())
-        assert new.read_head_file() == new.head() == salvaged.head
+        assert new.acknowledged() == new.head() == salvaged.head
         new.close()
         return Rescue(salvaged, events, kept)
 

@@ -17,10 +17,9 @@ from sprintlog.engine.errors import (
 )
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
-from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.engine.log.stores.waiting import Wait
 
 Reopen = Callable[..., SqliteLog]
 
@@ -186,8 +185,10 @@ def test_pending_steps_are_applied_at_opening(
     raw.execute("DELETE FROM _sqlite_migrations WHERE name = 'caches'")
     raw.execute("PRAGMA user_version = 1")
     again = reopen()
-    assert again.connection.execute("SELECT * FROM statuses").fetchall() == []
-    assert again.connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    assert again.connection.raw.execute("SELECT * FROM statuses").fetchall() == []
+    assert again.connection.raw.execute("PRAGMA user_version").fetchone() == (
+        len(MIGRATIONS),
+    )
     assert list(again.read()) == list(log.read())
 
 
@@ -201,7 +202,7 @@ def test_log_opened_for_reading_refuses_appends(
     with pytest.raises(RefusedError, match="reading only"):
         reader.append("a", [new_event], expect=1)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        reader.connection.execute("DELETE FROM statuses")
+        reader.connection.raw.execute("DELETE FROM statuses")
 
 
 def test_two_writers_alternate(log: SqliteLog, reopen: Reopen, new_event: NewEvent) -> None:
@@ -251,7 +252,7 @@ def test_unfinished_reading_blocks_nobody(
     raw = reopen(wait=Wait(0.0))
     assert raw.append("a", [new_event], expect=600).events[0].position == 601
     assert log.append("a", [new_event], expect=601).events[0].position == 602
-    busy, *_ = raw.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    busy, *_ = raw.connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     assert busy == 0
     assert sum(1 for _ in reading) == 599
 
@@ -274,11 +275,11 @@ def test_failed_batch_leaves_nothing(
     log: SqliteLog, raw: sqlite3.Connection, new_event: NewEvent
 ) -> None:
     """A large append that cannot be finished leaves no event and no transaction."""
-    pages = log.connection.execute("PRAGMA page_count").fetchone()[0]
-    log.connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    pages = log.connection.raw.execute("PRAGMA page_count").fetchone()[0]
+    log.connection.raw.execute(f"PRAGMA max_page_count = {pages + 1}")
     with pytest.raises(RefusedError, match="full"):
         log.append("a", [new_event] * 500, expect=0)
-    log.connection.execute("PRAGMA max_page_count = 1000000")
+    log.connection.raw.execute("PRAGMA max_page_count = 1000000")
     assert raw.execute("SELECT count(*) FROM events").fetchone() == (0,)
     assert log.append("a", [new_event] * 500, expect=0).events[-1].version == 500
 
@@ -287,7 +288,7 @@ def test_append_inside_a_foreign_transaction_is_a_mistake(
     log: SqliteLog, new_event: NewEvent
 ) -> None:
     """An event is never acknowledged while it could still be rolled back."""
-    log.connection.execute("BEGIN")
+    log.connection.raw.execute("BEGIN")
     with pytest.raises(RuntimeError, match="not durable"):
         log.append("a", [new_event], expect=0)
-    log.connection.execute("ROLLBACK")
+    log.connection.raw.execute("ROLLBACK")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import BusyError, RefusedError
-from sprintlog.engine.log.stores.waiting import Wait, locked
+from sprintlog.engine.log.port import Wait
+from sprintlog.engine.log.stores.locks import locked
 from sprintlog.engine.sprint.events import NoteAdded, Place, SprintCompiled
 from sprintlog.projections.snapshotting import store_of
 from sprintlog.projections.sql.query import ask

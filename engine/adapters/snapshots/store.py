@@ -16,8 +16,9 @@ from ...errors import (
     SprintlogError,
     UnreadableError,
 )
+from ...log.port import Wait
 from ...log.stores.descriptors import give_back
-from ...log.stores.waiting import Wait, take
+from ...log.stores.locks import take
 from ..folders import is_sound, opened
 from ..git.command import Git, GitError
 from .entries import Snapshot, assemble, decode

@@ -1,1 +1,60 @@
-"""Places a log can be kept in, all behind the port and one conformance suite."""
+"""Where a log is kept: a further store is its folder, and one line in `STORES`."""
+
+from importlib import import_module
+from typing import Final
+
+from ...errors import InvalidInputError
+from ..port import WAIT, Clock, Entropy, Log, Opener, Wait
+
+STORES: Final = {
+    "memory": ("memory", "MemoryLog"),
+    "sqlite": ("sqlite.store", "SqliteLog"),
+}
+"""Module and class by the scheme of an address; only the one that is wanted is imported."""
+
+
+def create_log(url: str, *, clock: Clock, entropy: Entropy, wait: Wait = WAIT) -> Log:
+    """Make an empty log at an address; raise `RefusedError` where one exists."""
+    opener, place = _opener(url)
+    return opener.create(place, clock=clock, entropy=entropy, wait=wait)
+
+
+def open_log(
+    url: str,
+    *,
+    clock: Clock,
+    entropy: Entropy,
+    readonly: bool = False,
+    check_head: bool = True,
+    wait: Wait = WAIT,
+) -> Log:
+    """Open the log at an address: `memory:`, `sqlite:PATH`, or a plain path of SQLite's.
+
+    One in memory is empty. `check_head=False` opens one whose end is lost, too. Raise
+    `NotFoundError` where there is none, `UnreadableError` for what is no log of ours.
+    """
+    opener, place = _opener(url)
+    return opener.open(
+        place,
+        clock=clock,
+        entropy=entropy,
+        readonly=readonly,
+        check_head=check_head,
+        wait=wait,
+    )
+
+
+def _opener(url: str) -> tuple[Opener, str]:
+    """Return what opens an address, and where in that store."""
+    scheme, colon, place = url.partition(":")
+    if not colon or "/" in scheme:
+        scheme, place = "sqlite", url
+    if scheme not in STORES:
+        known = ", ".join(f"{name}:" for name in STORES)
+        raise InvalidInputError(
+            f"no store is called {scheme!r}: an address begins with {known} or is a path",
+            field="url",
+        )
+    module, name = STORES[scheme]
+    opener: Opener = getattr(import_module(f".{module}", __name__), name)
+    return opener, place

@@ -1,24 +1,55 @@
 """A log that lives as long as its process: for tests, dry runs and what-if."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Self
 
-from ...errors import RefusedError
+import msgspec
+
+from ...errors import BusyError, RefusedError
 from ..append import check_expected, check_key, check_limits, place, stamp
 from ..chain import START
+from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent
-from ..port import Clock, Entropy, Expected, Row
+from ..port import WAIT, Clock, Entropy, Expected, Row, Take, Wait
+
+ROWS_PER_PAGE = 512
 
 
 class MemoryLog:
-    """A log in a list."""
+    """A log in a list, with everything beside it in memory, too."""
 
-    def __init__(self, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, clock: Clock, entropy: Entropy, *, wait: Wait = WAIT) -> None:
         self._clock = clock
         self._entropy = entropy
         self._events: list[RecordedEvent] = []
         self._streams: dict[str, list[RecordedEvent]] = {}
         self._keys: dict[str, RecordedEvent] = {}
         self._closed = False
+        self.checkpoints = MemoryCheckpoints()
+        self.digests = MemoryDigests()
+        self.locks = MemoryLocks(wait)
+
+    @classmethod
+    def create(
+        cls, path: str = "", *, clock: Clock, entropy: Entropy, wait: Wait = WAIT
+    ) -> Self:
+        """Make a new log."""
+        return cls(clock, entropy, wait=wait)
+
+    @classmethod
+    def open(
+        cls,
+        path: str = "",
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        readonly: bool = False,
+        check_head: bool = True,
+        wait: Wait = WAIT,
+    ) -> Self:
+        """Make a new log: no other is there."""
+        return cls(clock, entropy, wait=wait)
 
     def append(
         self,
@@ -47,11 +78,41 @@ class MemoryLog:
             key=key,
             key_digest=key_digest,
         )
-        self._events += events
-        self._streams.setdefault(stream, []).extend(events)
-        if key is not None:
-            self._keys[key] = events[0]
+        self._keep(events)
         return Appended(events)
+
+    @contextmanager
+    def taking_over(self) -> Iterator[Take]:
+        """Give what takes the events that come next, of another log, all or none."""
+        self._check_open()
+        events, streams, keys = [*self._events], {**self._streams}, {**self._keys}
+        self._streams = {name: [*known] for name, known in streams.items()}
+        try:
+            yield self._take
+        except BaseException:
+            self._events, self._streams, self._keys = events, streams, keys
+            raise
+
+    def _take(self, events: list[RecordedEvent]) -> None:
+        for event in events:
+            if (
+                event.position != len(self._events) + 1
+                or event.version != self.version(event.stream) + 1
+                or event.key in self._keys
+            ):
+                first, end = events[0].position, events[-1].position
+                raise RefusedError(
+                    f"nothing recorded: among positions {first} to {end}: events are only "
+                    "appended: position, version or key is taken"
+                )
+            self._keep([event])
+
+    def _keep(self, events: list[RecordedEvent]) -> None:
+        self._events += events
+        for event in events:
+            self._streams.setdefault(event.stream, []).append(event)
+            if event.key is not None:
+                self._keys[event.key] = event
 
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
@@ -61,10 +122,22 @@ class MemoryLog:
             return []
         return self._events[first.position - 1 : first.position + first.remaining]
 
+    def find_id(self, id_: str) -> RecordedEvent | None:
+        """Return the event with an id, if there is one."""
+        return next((event for event in self.read() if event.id == id_), None)
+
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events in order of position: `after` exclusive, `until` inclusive."""
         self._check_open()
         return iter(self._events[max(after, 0) : _end(until, len(self._events))])
+
+    def pages(
+        self, *, after: int = 0, until: int | None = None
+    ) -> Iterator[list[StoredRow]]:
+        """Yield the rows of `read`, many at a time."""
+        rows = [msgspec.structs.astuple(e) for e in self.read(after=after, until=until)]
+        for start in range(0, len(rows), ROWS_PER_PAGE):
+            yield rows[start : start + ROWS_PER_PAGE]
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
@@ -105,6 +178,47 @@ class MemoryLog:
         self._check_open()
         return len(self._streams.get(stream, ()))
 
+    def acknowledged(self) -> Head | None:
+        """Return the head: nothing of a list is cut off."""
+        return self.head()
+
+    def holds(self, head: Head) -> bool:
+        """Return whether the log has this very event; it has the head of an empty log."""
+        found = self.read(after=head.position - 1, until=head.position)
+        return not head.position or [event.hash for event in found] == [head.hash]
+
+    def check_acknowledged(self) -> None:
+        """Find nothing missing."""
+
+    def last_position(self) -> int:
+        """Return the last position."""
+        return self.head().position
+
+    def problems(self) -> Iterator[str]:
+        """Yield nothing: there is no file that could be damaged."""
+        return iter(())
+
+    def parts(self) -> list[str]:
+        """Return the names of all that is kept."""
+        return ["checkpoints", "events", "statuses", "written"]
+
+    def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
+        """Yield where some of the parts hold bytes that are one of the forms."""
+        for part in parts:
+            for row in self._rows(part):
+                fields = [f if isinstance(f, bytes) else str(f).encode() for f in row]
+                if any(form in field for form in forms for field in fields):
+                    yield f"{part} {row[0]} {row[1]}"
+
+    def _rows(self, part: str) -> Iterator[StoredRow]:
+        if part == "events":
+            return map(msgspec.structs.astuple, self._events)
+        return self.digests.rows() if part == "written" else self.checkpoints.rows(part)
+
+    def described(self) -> dict[str, str]:
+        """Return how the log is kept, and why so."""
+        return {"journal": "none", "why": "the log is in memory and goes with the process"}
+
     def close(self) -> None:
         """Forget nothing, but refuse further calls as every store does."""
         self._closed = True
@@ -112,6 +226,146 @@ class MemoryLog:
     def _check_open(self) -> None:
         if self._closed:
             raise RefusedError("the log is closed")
+
+
+class NoCheckpoints:
+    """Keeps nothing: what is asked for is read from the log."""
+
+    def versions(self, stream: str, *, format_: int) -> list[int]:
+        """Return the versions that are saved: none."""
+        return []
+
+    def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
+        """Return nothing."""
+        return None
+
+    def save(
+        self, stream: str, version: int, state: bytes, *, format_: int, keep: int
+    ) -> None:
+        """Let it go."""
+
+    def forget(self, stream: str) -> None:
+        """Have nothing to drop."""
+
+    def status(self, stream: str, version: int) -> str | None:
+        """Return nothing."""
+        return None
+
+    def keep_status(self, stream: str, version: int, status: str) -> None:
+        """Let it go."""
+
+
+class MemoryCheckpoints:
+    """Saved states that go with the process."""
+
+    def __init__(self) -> None:
+        self._saved: dict[str, dict[int, tuple[int, bytes]]] = {}
+        self._statuses: dict[str, tuple[int, str]] = {}
+
+    def versions(self, stream: str, *, format_: int) -> list[int]:
+        """Return the versions that are saved in a format, newest first."""
+        saved = self._saved.get(stream, {})
+        return sorted(
+            (n for n, (kind, _) in saved.items() if kind == format_), reverse=True
+        )
+
+    def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
+        """Return a saved state, or None when there is none in this format."""
+        kind, state = self._saved.get(stream, {}).get(version, (None, None))
+        return state if kind == format_ else None
+
+    def save(
+        self, stream: str, version: int, state: bytes, *, format_: int, keep: int
+    ) -> None:
+        """Keep a state, and drop the oldest ones and those of another format."""
+        saved = self._saved.get(stream, {}) | {version: (format_, state)}
+        ours = sorted(n for n, (kind, _) in saved.items() if kind == format_)
+        self._saved[stream] = {n: saved[n] for n in ours[-keep:]}
+
+    def forget(self, stream: str) -> None:
+        """Drop every state of a stream, and its status."""
+        self._saved.pop(stream, None)
+        self._statuses.pop(stream, None)
+
+    def rows(self, part: str) -> Iterator[StoredRow]:
+        """Yield what is kept of one part."""
+        if part == "statuses":
+            return ((stream, *kept) for stream, kept in self._statuses.items())
+        return (
+            (stream, version, *kept)
+            for stream, saved in self._saved.items()
+            for version, kept in saved.items()
+        )
+
+    def status(self, stream: str, version: int) -> str | None:
+        """Return the status kept for exactly this version of a stream."""
+        known, status = self._statuses.get(stream, (None, None))
+        return status if known == version else None
+
+    def keep_status(self, stream: str, version: int, status: str) -> None:
+        """Keep the status of a stream at a version."""
+        self._statuses[stream] = version, status
+
+
+class MemoryDigests:
+    """The digests of what was written while the process lives."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[bytes, int]] = {}
+
+    def know(self, path: str, digest: bytes, *, version: int) -> None:
+        """Keep a digest."""
+        self._known.setdefault(path, {})[digest] = version
+
+    def since(self, path: str, digest: bytes) -> int | None:
+        """Return the version that these bytes were written for, None if never."""
+        return self._known.get(path, {}).get(digest)
+
+    def written(self, path: str) -> list[tuple[bytes, int]]:
+        """Return digest and version of all that was written to a path, newest first."""
+        known = sorted(self._known.get(path, {}).items())
+        return sorted(known, key=lambda item: item[1], reverse=True)
+
+    def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
+        """Return the newest version written to a path up to one; 0 when there is none."""
+        known = self._known.get(path, {}).items()
+        return max(
+            (n for digest, n in known if n <= until and digest != without), default=0
+        )
+
+    def below(self, folder: str) -> set[str]:
+        """Return the paths below a folder that were ever written to."""
+        return {path for path in self._known if path.startswith(f"{folder}/")}
+
+    def rows(self) -> Iterator[StoredRow]:
+        """Yield everything that is kept."""
+        for path, known in self._known.items():
+            for digest, version in known.items():
+                yield path, digest, version
+
+    def forget(self, path: str) -> None:
+        """Drop all digests of a path."""
+        self._known.pop(path, None)
+
+
+class MemoryLocks:
+    """Locks within one process, in which nobody can wait for another."""
+
+    def __init__(self, wait: Wait) -> None:
+        self.wait = wait
+        self._held: set[str] = set()
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Be the only one that holds a name; raise `BusyError` where it is held."""
+        if name in self._held:
+            holder = "this process"
+            raise BusyError(f"{name} is held by {holder}", holders=[holder])
+        self._held.add(name)
+        try:
+            yield
+        finally:
+            self._held.discard(name)
 
 
 def _end(until: int | None, length: int) -> int:

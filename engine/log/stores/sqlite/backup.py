@@ -9,7 +9,7 @@ from pathlib import Path
 from ....errors import RESCUE, RefusedError, UnreadableError
 from ...chain import START, check_rows
 from ...envelope import Head
-from ...port import Clock, Entropy
+from ...port import Clock, Entropy, Log
 from .database import head_path
 from .errors import explained
 from .store import SqliteLog
@@ -18,7 +18,7 @@ PAGES_A_STEP = 4096
 
 
 def back_up(
-    log: SqliteLog,
+    log: Log,
     target: Path,
     *,
     clock: Clock,
@@ -31,12 +31,17 @@ def back_up(
     nothing. Raise `RefusedError` over an existing file, `UnreadableError` when the copy
     is damaged.
     """
+    if not isinstance(log, SqliteLog):
+        raise RefusedError(
+            "a backup is a copy of a log in SQLite, and this log is kept elsewhere",
+            hint="`sprintlog export` writes any log as lines",
+        )
     if os.path.lexists(target):
         raise RefusedError(f"{target} exists: a backup is never written over anything")
     draft = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        _copy(log.connection, draft)
+        _copy(log.connection.raw, draft)
         head = check_copy(draft, clock=clock, entropy=entropy, check=check)
         draft.rename(target)
         folder = os.open(target.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ....errors import RESCUE, NotFoundError, RefusedError, SprintlogError, UnreadableError
-from ...port import Entropy
-from ..waiting import Wait, take
+from ...port import Entropy, Wait
+from ..locks import take
 from .errors import Patience, explained, is_busy
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, check_schema, migrate

@@ -10,7 +10,7 @@ from ....errors import RESCUE, RefusedError, SprintlogError, UnreadableError
 from ...port import Entropy
 
 if TYPE_CHECKING:
-    from ..waiting import Wait
+    from ...port import Wait
 
 # The primary codes; 3.11's sqlite3 has names for them, older SQLite has not all.
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR = 3, 5, 6, 8, 10
@@ -95,7 +95,7 @@ def no_locks(path: Path) -> SprintlogError | None:
 
 def _held(path: Path) -> SprintlogError:
     # Looked up only now, when the wait is over.
-    from ..waiting import held
+    from ..locks import held
 
     return held(path, "nothing recorded: ")
 
@@ -105,7 +105,7 @@ class Patience:
 
     def __init__(self, wait: "Wait", *, entropy: Entropy, path: Path) -> None:
         # Imported here: hardly anybody has to wait.
-        from ..waiting import Waiting
+        from ..locks import Waiting
 
         self._waiting = Waiting(wait, path)
         self._entropy = entropy

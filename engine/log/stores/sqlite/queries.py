@@ -1,17 +1,15 @@
 """Reading a log in a SQLite database: page by page, with no statement left open."""
 
-import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from ....errors import RESCUE, UnreadableError
 from ...chain import START, misfit
+from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
-from ...port import Entropy, Row
-from ..waiting import Wait
-from .errors import Patience, no_locks
+from ...port import Row
+from .connection import Connection
 from .rows import READ, events_of
 
 ROWS_PER_READ = 512
@@ -23,6 +21,7 @@ _STREAM_PAGE = (
     f"{_SELECT} WHERE stream = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?"
 )
 _HEAD = "SELECT position, hash FROM events ORDER BY position DESC LIMIT 1"
+_HASH = "SELECT hash FROM events WHERE position = ?"
 _LAST = "SELECT coalesce(max(position), 0) FROM events"
 _VERSION = "SELECT coalesce(max(version), 0) FROM events WHERE stream = ?"
 # Leaps from name to name in the index instead of walking through every event.
@@ -50,27 +49,15 @@ def _scan_sql(order: str, only: str | None) -> str:
     )
 
 
-class SqliteReading:
-    """The half of the port that only reads."""
+class Queries:
+    """The half of the event store that only reads."""
 
-    def __init__(
-        self,
-        path: Path,
-        connection: sqlite3.Connection,
-        *,
-        entropy: Entropy,
-        wait: Wait,
-    ) -> None:
-        self.path = path
-        self.connection = connection
-        self._entropy = entropy
-        self.wait = wait
-        """How long is waited for others, also for the locks beside the log."""
-        self._doubted = False
+    def __init__(self, connection: Connection) -> None:
+        self._rows = connection.rows
 
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
-        first = self.rows(f"{_SELECT} WHERE key = ?", (key,))
+        first = self._rows(f"{_SELECT} WHERE key = ?", (key,))
         if not first:
             return []
         (event,) = events_of(first)
@@ -82,7 +69,7 @@ class SqliteReading:
 
         Ids have no index, since only people ask for them: every event is looked at.
         """
-        found = events_of(self.rows(f"{_SELECT} WHERE id = ? LIMIT 1", (id_,)))
+        found = events_of(self._rows(f"{_SELECT} WHERE id = ? LIMIT 1", (id_,)))
         return found[0] if found else None
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
@@ -96,12 +83,12 @@ class SqliteReading:
 
     def pages(
         self, *, after: int = 0, until: int | None = None
-    ) -> Iterator[list[tuple[Any, ...]]]:
+    ) -> Iterator[list[StoredRow]]:
         """Yield the rows of `read` as they are stored, many at a time."""
-        ((end,),) = self.rows(_LAST)
+        end = self.last_position()
         end = end if until is None else min(until, end)
         while after < end:
-            page = self.rows(_PAGE, (after, end, ROWS_PER_READ))
+            page = self._rows(_PAGE, (after, end, ROWS_PER_READ))
             if not page:
                 return
             after = page[-1][0]
@@ -114,7 +101,7 @@ class SqliteReading:
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
         while after < end:
-            page = self.rows(_STREAM_PAGE, (stream, after, end, ROWS_PER_READ))
+            page = self._rows(_STREAM_PAGE, (stream, after, end, ROWS_PER_READ))
             if not page:
                 return
             events = events_of(page)
@@ -144,7 +131,7 @@ class SqliteReading:
             after_place = after
         while True:
             parameters = (*wanted, stream, after, end, after_place, ROWS_PER_SCAN)
-            page = self.rows(sql, parameters)
+            page = self._rows(sql, parameters)
             if only is None:
                 self._check_versions(stream, [row[0] for row in page], after)
                 after += len(page)
@@ -157,21 +144,31 @@ class SqliteReading:
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
-        rows = self.rows(_HEAD)
+        rows = self._rows(_HEAD)
         if rows and not isinstance(rows[0][1], bytes):
             raise self._unreadable("the hash of the last event is no hash")
         return Head(*rows[0]) if rows else START
 
+    def last_position(self) -> int:
+        """Return the last position, also where its event is damaged."""
+        ((last,),) = self._rows(_LAST)
+        return int(last)
+
+    def hash_at(self, position: int) -> bytes | None:
+        """Return the hash of an event; None where there is none."""
+        rows = self._rows(_HASH, (position,))
+        return rows[0][0] if rows else None
+
     def streams(self) -> dict[str, int]:
         """Return every stream's name with its last version, in order of name."""
-        rows = self.rows(_STREAMS)
+        rows = self._rows(_STREAMS)
         if any(type(name) is not str or type(version) is not int for name, version in rows):
             raise self._unreadable("a stream's name or version is damaged")
         return dict(rows)
 
     def version(self, stream: str) -> int:
         """Return the stream's last version; 0 when it does not exist."""
-        ((version,),) = self.rows(_VERSION, (stream,))
+        ((version,),) = self._rows(_VERSION, (stream,))
         if not isinstance(version, int):
             raise self._unreadable(f"the last version of {stream} is no number")
         return version
@@ -189,24 +186,3 @@ class SqliteReading:
                     position = row[0] if isinstance(row[0], int) else None
                     return UnreadableError(wrong, position=position, hint=RESCUE)
         return UnreadableError(problem, hint=RESCUE)
-
-    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement to its end and return its rows, waiting for others.
-
-        Raise `BusyError` when they take longer than we may wait. The caches of the
-        projections are read and written through this.
-        """
-        if self._doubted and (failure := no_locks(self.path)):
-            # SQLite waits ten seconds by itself for a lock that fails.
-            raise failure
-        self._doubted = False
-        patience: Patience | None = None
-        while True:
-            try:
-                return self.connection.execute(sql, parameters).fetchall()
-            except sqlite3.Error as error:
-                self._doubted = True
-                patience = patience or Patience(
-                    self.wait, entropy=self._entropy, path=self.path
-                )
-                patience.after(error)

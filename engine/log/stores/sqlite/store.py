@@ -1,32 +1,35 @@
 """The log in a SQLite database: one file, many processes, one INSERT an append."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from ....errors import RefusedError
+from ....errors import RefusedError, SprintlogError
 from ...append import Stamps, check_expected, check_key, check_limits, meets, place, stamp
 from ...chain import START
 from ...envelope import Appended, Head, NewEvent, RecordedEvent
-from ...port import Clock, Entropy, Expected
+from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
 from ..head_file import HeadFile, check_head
-from ..waiting import Wait
+from ..locks import FileLocks
+from .checkpoints import SqliteCheckpoints
+from .connection import Connection
 from .database import create_database, head_path, open_database, wal_path
+from .digests import SqliteDigests
 from .errors import explained, is_busy
 from .identity import Identity
 from .journal_mode import JournalMode, checkpoint_if_large
-from .queries import SqliteReading
+from .queries import Queries
 from .rows import ROWS_PER_INSERT, insert, insert_each
+from .schema import tables_of_litestream
 
-WAIT = Wait()
 BYTES_PER_CHECKPOINT_LOOK = 2 * 1024 * 1024
 _APPEND_BYTES, _EVENT_BYTES = 1024, 400
 """What an append, and each of its events beside its payload, takes at least."""
 
 
-class SqliteLog(SqliteReading):
+class SqliteLog:
     """A log in a SQLite database; belongs to the thread and process that opened it."""
 
     def __init__(
@@ -39,7 +42,9 @@ class SqliteLog(SqliteReading):
         check_head: bool,
         wait: Wait,
     ) -> None:
+        self.path = path
         self._clock = clock
+        self._entropy = entropy
         self._head_file = HeadFile(head_path(path))
         self._head: Head | None = None
         self._versions: dict[str, int] = {}
@@ -47,17 +52,26 @@ class SqliteLog(SqliteReading):
         self._closed = False
         known = self._head_file.read() if check_head else None
         opened = open_database(path, readonly=readonly, wait=wait, entropy=entropy)
-        connection, journal_mode = opened.connection, opened.mode
         self.readonly = readonly or opened.only_read is not None
         self._only_read = opened.only_read
-        super().__init__(path, connection, entropy=entropy, wait=wait)
-        self.journal_mode: JournalMode = journal_mode
+        self.journal_mode: JournalMode = opened.mode
         """The journal mode chosen for this place, and why."""
+        self.connection = Connection(path, opened.connection, entropy=entropy, wait=wait)
+        # What only reads is the queries' own, as it is.
+        queries = self._queries = Queries(self.connection)
+        self.find_key, self.find_id = queries.find_key, queries.find_id
+        self.read, self.pages = queries.read, queries.pages
+        self.read_stream, self.scan = queries.read_stream, queries.scan
+        self.streams, self.version = queries.streams, queries.version
+        self.head, self.last_position = queries.head, queries.last_position
+        self.checkpoints = SqliteCheckpoints(self.connection)
+        self.digests = SqliteDigests(self.connection)
+        self.locks = FileLocks(path.parent, wait)
         try:
             self._identity = Identity(path)
             self._check_head(known)
         except BaseException:
-            self.connection.close()
+            opened.connection.close()
             raise
 
     @classmethod
@@ -111,7 +125,7 @@ class SqliteLog(SqliteReading):
             )
         if self._closed:
             raise RefusedError("nothing recorded: the log is closed")
-        if self.connection.in_transaction:
+        if self.connection.raw.in_transaction:
             raise RuntimeError("an append inside another transaction is not durable")
         check_limits(stream, new_events, key=key, key_digest=key_digest)
         stamps = stamp(len(new_events), clock=self._clock, entropy=self._entropy)
@@ -137,22 +151,14 @@ class SqliteLog(SqliteReading):
             stream, new_events, expect=expect, stamps=stamps, key=key, key_digest=key_digest
         )
 
-    def take_over(self, events: list[RecordedEvent]) -> None:
-        """Insert the events that come next, as they were recorded in another log."""
-        with self.taking_over() as take:
-            take(events)
-
     @contextmanager
-    def taking_over(self) -> Iterator[Callable[[list[RecordedEvent]], None]]:
-        """Give a function that inserts the events that come next, of another log.
-
-        They are in the log when this ends without an error, all of them or none.
-        """
+    def taking_over(self) -> Iterator[Take]:
+        """Give what takes the events that come next, of another log, all or none."""
         last: list[RecordedEvent] = []
 
         def take(events: list[RecordedEvent]) -> None:
             try:
-                self.connection.executemany(*insert_each(events))
+                self.connection.raw.executemany(*insert_each(events))
             except sqlite3.IntegrityError as error:
                 first, end = events[0].position, events[-1].position
                 raise RefusedError(
@@ -160,16 +166,8 @@ class SqliteLog(SqliteReading):
                 ) from error
             last[:] = events
 
-        self._begin()
-        try:
+        with self.connection.transaction():
             yield take
-            self._commit()
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise explained(error, self.path) from error
-        except BaseException:
-            self._roll_back()
-            raise
         if last:
             self._recorded(last)
 
@@ -181,7 +179,7 @@ class SqliteLog(SqliteReading):
             return False
         except sqlite3.Error as error:
             self._forget()
-            self._doubted = True
+            self.connection.doubt()
             if is_busy(error):
                 return False
             raise explained(error, self.path) from error
@@ -200,12 +198,10 @@ class SqliteLog(SqliteReading):
         """Look first and append then, with nobody else writing in between."""
         acknowledged = self._head
         self._forget()
-        self._begin()
-        try:
+        with self.connection.transaction():
             self._check_head(acknowledged)
             if key is not None and (before := self.find_key(key)):
                 check_key(before[0], key_digest)
-                self.connection.rollback()
                 return Appended(before, duplicate=True)
             version = self.version(stream)
             check_expected(stream, expect=expect, actual=version)
@@ -220,30 +216,10 @@ class SqliteLog(SqliteReading):
             )
             for start in range(0, len(events), ROWS_PER_INSERT):
                 self._insert(events[start : start + ROWS_PER_INSERT])
-            self._commit()
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise explained(error, self.path) from error
-        except BaseException:
-            self._roll_back()
-            raise
         return self._recorded(events)
 
     def _insert(self, events: list[RecordedEvent]) -> None:
-        self.connection.execute(*insert(events))
-
-    def _begin(self) -> None:
-        # Immediate: a transaction that reads first and writes then is refused at once
-        # when somebody else wrote in between, however long we would wait.
-        self.rows("BEGIN IMMEDIATE")
-
-    def _commit(self) -> None:
-        # With a rollback journal readers can hold up the commit; it can be repeated.
-        self.rows("COMMIT")
-
-    def _roll_back(self) -> None:
-        if self.connection.in_transaction:
-            self.connection.rollback()
+        self.connection.raw.execute(*insert(events))
 
     def _recorded(self, events: list[RecordedEvent]) -> Appended:
         """Remember the new end and answer; the events are durable already."""
@@ -257,20 +233,57 @@ class SqliteLog(SqliteReading):
             self._bytes_since_look += _EVENT_BYTES + len(event.payload or b"")
         if self._bytes_since_look >= BYTES_PER_CHECKPOINT_LOOK:
             self._bytes_since_look = 0
-            checkpoint_if_large(self.connection, wal_path(self.path), truncate=False)
+            checkpoint_if_large(self.connection.raw, wal_path(self.path), truncate=False)
         return Appended(events)
 
     def _forget(self) -> None:
         self._head = None
         self._versions.clear()
 
-    def read_head_file(self) -> Head | None:
+    def acknowledged(self) -> Head | None:
         """Return the head kept beside the database; None when absent or damaged."""
         return self._head_file.read()
 
-    def check_head_file(self) -> None:
+    def holds(self, head: Head) -> bool:
+        """Return whether the log has this very event; it has the head of an empty log."""
+        return not head.position or self._queries.hash_at(head.position) == head.hash
+
+    def check_acknowledged(self) -> None:
         """Raise `UnreadableError` when the log lacks an event once acknowledged."""
-        self._check_head(self._head_file.read())
+        self._check_head(self.acknowledged())
+
+    def problems(self) -> Iterator[str]:
+        """Ask SQLite whether its indexes say the same as its tables."""
+        try:
+            rows = self.connection.rows("PRAGMA integrity_check(20)")
+        except SprintlogError as error:
+            yield error.message
+            return
+        for (said,) in rows:
+            if said != "ok":
+                yield " ".join(str(said).split())[:200]
+
+    def parts(self) -> list[str]:
+        """Return the names of the tables."""
+        from .row_search import tables_of
+
+        return tables_of(self.connection.rows)
+
+    def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
+        """Yield table and first columns of the rows that hold one of the forms."""
+        # Imported here: only who looks for a text needs it.
+        from .row_search import rows_holding
+
+        return rows_holding(self.connection.rows, forms, parts)
+
+    def described(self) -> dict[str, str]:
+        """Return the journal mode, and why it was chosen."""
+        journal = "wal" if self.journal_mode.wal else "rollback"
+        return {"journal": journal, "why": self.journal_mode.reason}
+
+    def tables_of_litestream(self) -> list[str]:
+        """Return the names of the tables that Litestream made, where it copied the log."""
+        return tables_of_litestream(self.connection.raw)
 
     def close(self) -> None:
         """Give back the file; the last to close lets SQLite tidy up under its lock."""
@@ -280,14 +293,10 @@ class SqliteLog(SqliteReading):
         try:
             if not self.readonly:
                 wal = wal_path(self.path)
-                checkpoint_if_large(self.connection, wal, truncate=True)
+                checkpoint_if_large(self.connection.raw, wal, truncate=True)
         finally:
             self._head_file.close()
-            self.connection.close()
+            self.connection.raw.close()
 
     def _check_head(self, known: Head | None) -> None:
-        def hash_at(position: int) -> bytes | None:
-            rows = self.rows("SELECT hash FROM events WHERE position = ?", (position,))
-            return rows[0][0] if rows else None
-
-        check_head(known, hash_at)
+        check_head(known, self._queries.hash_at)

@@ -91,7 +91,7 @@ def salvage(
             log = SqliteLog.create(target, clock=clock, entropy=entropy)
             try:
                 # A draft that a power cut spoils is thrown away; it is synced below.
-                log.connection.execute("PRAGMA synchronous=OFF")
+                log.connection.raw.execute("PRAGMA synchronous=OFF")
                 said = _save(log, sound_events(rows, known), problem, progress)
                 head = log.head()
                 other = _is_other(log, known)
@@ -161,7 +161,8 @@ def _save(
         # Asked for the next one, the check has found nothing wrong with those before.
         for event in events:
             if len(waiting) >= EVENTS_A_STEP and not waiting[-1].remaining:
-                log.take_over(waiting)
+                with log.taking_over() as take:
+                    take(waiting)
                 progress(waiting[-1].position)
                 waiting.clear()
             if wrong := problem(event):
@@ -177,7 +178,8 @@ def _save(
     while waiting and waiting[-1].remaining:
         waiting.pop()
     if waiting:
-        log.take_over(waiting)
+        with log.taking_over() as take:
+            take(waiting)
     return said[0] if said else None
 
 

@@ -1,28 +1,15 @@
-"""One bounded wait for what other processes hold, said aloud once it takes a while."""
+"""Locks on files, and one bounded wait for who holds them, said aloud after a while."""
 
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from ...errors import BusyError
+from ..port import Wait
 from .descriptors import give_back
-
-
-def say_nothing(text: str) -> None:
-    """Let nobody hear of a wait."""
-
-
-class Wait(NamedTuple):
-    """How long is waited for others, and who hears of it."""
-
-    seconds: float = 30.0
-    say: Callable[[str], None] = say_nothing
-    """Told once, when it has taken `quiet_seconds`."""
-    quiet_seconds: float = 1.0
 
 
 class Waiting:
@@ -51,6 +38,18 @@ class Waiting:
     def pause(self) -> None:
         """Let a moment pass: a short one, as long as nobody was told."""
         time.sleep(0.05 if self._said else 0.002)
+
+
+class FileLocks:
+    """Locks by files in the folder of a log, one for each name."""
+
+    def __init__(self, folder: Path, wait: Wait) -> None:
+        self._folder = folder
+        self.wait = wait
+
+    def hold(self, name: str) -> AbstractContextManager[None]:
+        """Be the only one that holds a name, as the port says."""
+        return locked(self._folder / name, self.wait)
 
 
 @contextmanager

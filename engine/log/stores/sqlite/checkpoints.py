@@ -1,0 +1,80 @@
+"""Saved states in the log's own database: a cache, which goes at will."""
+
+from contextlib import suppress
+
+from ....errors import SprintlogError
+from .connection import Connection
+
+
+class SqliteCheckpoints:
+    """Saved states by stream and version.
+
+    A database that may not be written is read without them.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def versions(self, stream: str, *, format_: int) -> list[int]:
+        """Return the versions that are saved in a format, newest first."""
+        rows = self._connection.rows(
+            "SELECT version FROM checkpoints WHERE stream = ? AND format = ?"
+            " ORDER BY version DESC",
+            (stream, format_),
+        )
+        return [version for (version,) in rows if isinstance(version, int)]
+
+    def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
+        """Return a saved state, or None when there is none in this format."""
+        rows = self._connection.rows(
+            "SELECT state FROM checkpoints WHERE stream = ? AND version = ? AND format = ?",
+            (stream, version, format_),
+        )
+        state = rows[0][0] if rows else None
+        return state if isinstance(state, bytes) else None
+
+    def save(
+        self, stream: str, version: int, state: bytes, *, format_: int, keep: int
+    ) -> None:
+        """Keep a state, and drop the oldest ones and those of another format."""
+        execute = self._connection.rows
+        with suppress(SprintlogError), self._connection.transaction():
+            execute(
+                "DELETE FROM checkpoints WHERE stream = ? AND (format <> ? OR version = ?)",
+                (stream, format_, version),
+            )
+            execute(
+                "INSERT INTO checkpoints (stream, version, format, state)"
+                " VALUES (?, ?, ?, ?)",
+                (stream, version, format_, state),
+            )
+            execute(
+                "DELETE FROM checkpoints WHERE stream = ? AND version NOT IN"
+                " (SELECT version FROM checkpoints WHERE stream = ?"
+                " ORDER BY version DESC LIMIT ?)",
+                (stream, stream, keep),
+            )
+
+    def forget(self, stream: str) -> None:
+        """Drop every state of a stream, and its status."""
+        self._connection.rows("DELETE FROM checkpoints WHERE stream = ?", (stream,))
+        self._connection.rows("DELETE FROM statuses WHERE stream = ?", (stream,))
+
+    def status(self, stream: str, version: int) -> str | None:
+        """Return the status kept for exactly this version of a stream."""
+        rows = self._connection.rows(
+            "SELECT status FROM statuses WHERE stream = ? AND version = ?",
+            (stream, version),
+        )
+        status = rows[0][0] if rows else None
+        return status if isinstance(status, str) else None
+
+    def keep_status(self, stream: str, version: int, status: str) -> None:
+        """Keep the status of a stream at a version."""
+        with suppress(SprintlogError):
+            self._connection.rows(
+                "INSERT INTO statuses (stream, version, status) VALUES (?, ?, ?)"
+                " ON CONFLICT (stream) DO UPDATE SET version = excluded.version,"
+                " status = excluded.status",
+                (stream, version, status),
+            )
