@@ -22,7 +22,8 @@ def plan_of(sprint: Sprint) -> list[Any]:
     """Return all that decides how a sprint goes on, but its name and place."""
     document = {**sprint.document, "sprint-id": None}
     plan = sprint.plan
-    return [document, list(document), plan.said.keys(), plan.last_at, plan.held, plan.turns]
+    last = {name: kept.keys() for name, kept in plan.last.stored().items()}
+    return [document, list(document), last, plan.last_at, plan.held, plan.turns]
 
 
 @laws

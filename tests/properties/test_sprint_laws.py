@@ -224,7 +224,7 @@ def saved_plan(sprint: Sprint) -> list[Any]:
     plan = sprint.plan
     return [
         msgspec.json.encode(sprint.document),
-        dict(plan.said),
+        plan.last.stored(),
         plan.place,
         plan.last_at,
         plan.touched,

@@ -54,6 +54,28 @@ def test_knows_the_same_wish_again(busy: Scenario) -> None:
     assert leaves.start_phase(again, phase="p/x/j") == []
 
 
+def test_keeps_the_last_event_of_every_subject(busy: Scenario) -> None:
+    """Each subject's last event survives the checkpoint as the event that it was."""
+    last = busy.given(
+        f.GoalSet("g"),
+        f.GoalClaimed(1, "too early"),
+        f.IterationFailed(1, "no"),
+        f.IterationsLimited(7),
+        f.WorkDone("p/x/i"),
+        f.HookTaskSpawned(1, "#lint", "t.jsonl"),
+        f.SprintBlocked("why"),
+        f.BreakpointReached("p"),
+    ).sprint.plan.last
+    again = unpack(pack(busy.sprint)).plan.last
+    for name in ("sprint", "breakpoint", "iteration", "limit", "goal", "claim", "failure"):
+        assert getattr(last, name) is not None, name
+        assert getattr(again, name) == getattr(last, name)
+    for name in ("nodes", "work", "hooks"):
+        kept = getattr(last, name)
+        assert kept, name
+        assert {of: getattr(again, name).of(of) for of in kept} == kept
+
+
 def test_keeps_where_the_file_lives(given: Any) -> None:
     """The place of the state file is part of the state."""
     place = f.Place("a/PROGRESS.yaml", "tree")

@@ -18,10 +18,10 @@ from ..state.words import (
 from . import actions
 from .actions import STOP, Action
 
-_SAYS = {
-    PAUSED: SprintPaused.type,
-    BLOCKED: SprintBlocked.type,
-    INTERRUPTED: SprintInterrupted.type,
+_SAYS: dict[str, type[SprintPaused | SprintBlocked | SprintInterrupted]] = {
+    PAUSED: SprintPaused,
+    BLOCKED: SprintBlocked,
+    INTERRUPTED: SprintInterrupted,
 }
 """Which event says why the sprint has a status."""
 _BECAUSE = {
@@ -128,10 +128,11 @@ def still(plan: Plan) -> str:
     A document that came in gives none; then it is the error at the pointer.
     """
     status = plan.status
-    said = plan.last_said("")
+    last = plan.last.sprint
     reason = None
-    if said is not None and said[0] == _SAYS.get(status):
-        reason = text_said(said[1].get("reason"))
+    says = _SAYS.get(status)
+    if says is not None and isinstance(last, says):
+        reason = text_said(last.reason)
     elif status == BLOCKED:
         leaf = None if plan.is_at_goal else plan.pointed()
         reason = text_said(_error_at(leaf)) if leaf else plan.turns.error

@@ -45,7 +45,7 @@ from .gate import (
     verdict_of,
     word_after,
 )
-from .policy import gate_key, gate_of
+from .policy import gate_of
 
 SECONDS_MAX = 10**7
 """No gate is waited for longer."""
@@ -139,7 +139,7 @@ def record_gate(
     made = attempts_of(node)
     again = _event(node, made, result, elsewhere=True)
     is_over = not gate_is_open(node.data)
-    if (is_over or attempt == made) and sprint.plan.was_said(gate_key(node), again):
+    if (is_over or attempt == made) and sprint.plan.last.gates.of(node.address) == again:
         return []
     if is_over:
         raise RefusedError(
@@ -168,7 +168,8 @@ def run_of(plan: Plan, node: Node) -> GateStarted | None:
     """Return how the run began that is under way; None for one nobody of ours began."""
     if gate_status(node.data) != RUNNING:
         return None
-    return plan.said_as(gate_key(node), GateStarted)
+    last = plan.last.gates.of(node.address)
+    return last if isinstance(last, GateStarted) else None
 
 
 def _started_as(sprint: Sprint, node: Node | None, run: str) -> GateStarted | None:
@@ -316,7 +317,7 @@ def _evolves(
         change(plan, node, event, at)
         plan.tree.settle_gate(node, at)
         if isinstance(event, GateStarted | GateChecked):
-            plan.say(gate_key(node), event)
+            plan.last.gates[node.address] = event
             if node.leaf >= 0 and done_work(plan, node.address) is None:
                 # Whoever has a leaf's gate checked has done its work.
                 keep_done(plan, WorkDone(node.address))

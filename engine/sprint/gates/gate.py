@@ -22,7 +22,7 @@ from ..state.words import (
     PENDING,
     RETRYING,
 )
-from .policy import Gate, gate_key, gate_of
+from .policy import Gate, gate_of
 
 
 class GateResult(msgspec.Struct, frozen=True):
@@ -135,13 +135,13 @@ def repair_prompt(plan: Plan, node: Node) -> str | None:
     if gate_status(node.data) not in (RETRYING, FAILED):
         return None
     gate, tracking = gate_of(node), node.data["gate-tracking"]
-    said = plan.last_said(gate_key(node))
+    last = plan.last.gates.of(node.address)
     failure = failure_text(
         gate,
         phase=node.address,
         attempt=attempts_of(node),
         exit_code=tracking.get("last-exit-code"),
-        timed_out=said is not None and said[1].get("timed_out") is True,
+        timed_out=isinstance(last, GateChecked) and last.timed_out,
         output=str(tracking.get("last-output") or ""),
     )
     prompt = gate.on_fail_prompt

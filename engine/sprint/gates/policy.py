@@ -65,12 +65,6 @@ def gate_of(node: Node) -> Gate:
     )
 
 
-def gate_key(node: Node) -> str:
-    """Return where a plan keeps what it knows of a gate beside the document."""
-    # No address holds a control character, so this one is nobody else's.
-    return f"\ngate\n{node.address}"
-
-
 def gate_problems(gate: Data) -> list[tuple[str, str]]:
     """Return what in a gate counts as not said: the field and why."""
     found = []

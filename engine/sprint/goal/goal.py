@@ -18,9 +18,6 @@ from .dynamic_steps import open_steps
 from .settings import min_iterations as least
 from .settings import ralph_fields
 
-GOAL, _CLAIM, _FAILURE = "\ngoal", "\nclaim", "\nfailure"
-"""Stand where addresses stand: none of them holds a line break."""
-
 
 def set_goal(
     sprint: Sprint,
@@ -54,23 +51,23 @@ def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Event]:
     check_exists(sprint)
     if plan.status == COMPLETED:
         again = GoalCompleted(plan.iteration, summary, open_steps(sprint))
-        if plan.was_said("", again):
+        if plan.last.sprint == again:
             return []
     check_goal(sprint, "complete the goal")
     # Who worked while somebody stopped the sprint has ended the iteration all the same.
     found: Event = GoalClaimed(plan.iteration, f"the sprint is {plan.status}", summary)
-    is_kept = plan.turns.number or plan.was_said(_CLAIM, found)
+    is_kept = plan.turns.number or plan.last.claim == found
     if plan.status not in STOPPED or not is_kept:
         found = reach_goal(sprint, summary=summary)
-    if isinstance(found, GoalClaimed) and plan.was_said(_CLAIM, found):
+    if isinstance(found, GoalClaimed) and plan.last.claim == found:
         return []
     return [*(end_iteration(sprint) if plan.turns.number else []), found]
 
 
 def claim_in_force(plan: Plan) -> str | None:
     """Return why the goal was claimed last and not reached; None once it is reached."""
-    said = plan.last_said(_CLAIM)
-    return None if said is None or plan.status == COMPLETED else str(said[1]["reason"])
+    claim = plan.last.claim
+    return None if claim is None or plan.status == COMPLETED else claim.reason
 
 
 def reach_goal(
@@ -108,8 +105,8 @@ def fail_iteration(
     check_word("category", category, FAILURE_CATEGORIES)
     turns = sprint.plan.turns
     given = turns.number if number is None else number
-    if not sprint.is_running and sprint.plan.was_said(
-        _FAILURE, IterationFailed(given, error, category)
+    if not sprint.is_running and sprint.plan.last.failure == IterationFailed(
+        given, error, category
     ):
         return []
     check_running(sprint, "fail an iteration")
@@ -160,12 +157,12 @@ def _evolve_set(plan: Plan, event: GoalSet, at: str) -> None:
         document["ralph"]["min-iterations"] = event.min_iterations
     if event.max_iterations is not None:
         plan.stats["max-iterations"] = event.max_iterations
-    plan.say(GOAL, event)
+    plan.last.goal = event
 
 
 def _evolve_claimed(plan: Plan, event: GoalClaimed, at: str) -> None:
     plan.turns.claimed = event.iteration
-    plan.say(_CLAIM, event)
+    plan.last.claim = event
 
 
 def _evolve_completed(plan: Plan, event: GoalCompleted, at: str) -> None:
@@ -174,13 +171,13 @@ def _evolve_completed(plan: Plan, event: GoalCompleted, at: str) -> None:
     plan.stats["completed-at"] = at
     exit_: dict[str, Any] = {"detected-at": at, "iteration": event.iteration or None}
     plan.document["ralph-exit"] = {**exit_, "final-summary": event.summary}
-    plan.say("", event)
+    plan.last.sprint = event
 
 
 def _evolve_failed(plan: Plan, event: IterationFailed, at: str) -> None:
     if event.number == plan.turns.number:
         plan.turns.fail(event.error, event.next_retry_at)
-    plan.say(_FAILURE, event)
+    plan.last.failure = event
 
 
 EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {

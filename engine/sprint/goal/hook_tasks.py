@@ -40,7 +40,7 @@ def spawn_hook(
     event = HookTaskSpawned(number, hook_id, place, pid)
     if task is None or (again and task.get("status") in (SPAWNED, RUNNING)):
         return [event]
-    if sprint.plan.was_said(_key(hook_id), event):
+    if sprint.plan.last.hooks.of(hook_id) == event:
         return []
     raise _refused(number, hook_id, task, SPAWNED)
 
@@ -116,7 +116,7 @@ def _say(
             hook=event.hook_id,
             iteration=number,
         )
-    if sprint.plan.was_said(_key(event.hook_id), event):
+    if sprint.plan.last.hooks.of(event.hook_id) == event:
         return []
     if task.get("status") not in TASK_FROM[word]:
         raise _refused(number, event.hook_id, task, word)
@@ -159,11 +159,6 @@ def _refused(number: int, hook_id: str, task: Data, word: str) -> RefusedError:
     )
 
 
-def _key(hook_id: str) -> str:
-    # No address holds a line break, so this one is nobody else's.
-    return f"\nhook\n{hook_id}"
-
-
 def _evolves(word: str) -> Callable[[Plan, Any, str], None]:
     def evolve(plan: Plan, event: Any, at: str) -> None:
         task = _task(plan.document, event.iteration, event.hook_id)
@@ -181,7 +176,7 @@ def _evolves(word: str) -> Callable[[Plan, Any, str], None]:
         task["pid"] = getattr(event, "pid", None)
         if word == SPAWNED:
             task["transcript"] = event.transcript
-        plan.say(_key(event.hook_id), event)
+        plan.last.hooks[event.hook_id] = event
 
     return evolve
 

@@ -13,9 +13,6 @@ from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.transitions import check_exists, check_open, check_running
 
 NUMBER_MAX = 1_000_000_000
-_SAID = "\niteration"
-_LIMIT = "\nlimit"
-"""Stand for these where addresses stand: none of them holds a line break."""
 
 
 def start_iteration(
@@ -36,7 +33,7 @@ def start_iteration(
     most = max_iterations or limit_of(sprint.plan.document)
     is_beyond = most is not None and given > most
     event = IterationStarted(given, max_iterations, phase, beyond_limit and is_beyond)
-    if number is not None and sprint.plan.was_said(_SAID, event):
+    if number is not None and sprint.plan.last.iteration == event:
         return []
     check_running(sprint, "start an iteration")
     if not highest < given <= NUMBER_MAX:
@@ -83,12 +80,8 @@ def more_allowed(begun: int) -> str:
 
 def is_begun_for(plan: Plan, phase: str) -> bool:
     """Tell whether the iteration under way was begun for a leaf: it goes on with it."""
-    said = plan.last_said(_SAID)
-    return (
-        said is not None
-        and said[0] == IterationStarted.type
-        and (said[1].get("phase") == phase)
-    )
+    last = plan.last.iteration
+    return isinstance(last, IterationStarted) and last.phase == phase
 
 
 def end_iteration(
@@ -100,7 +93,7 @@ def end_iteration(
     given = current if number is None else number
     if given is None:
         given = sprint.plan.iteration or None
-    if given is not None and sprint.plan.was_said(_SAID, IterationEnded(given, summary)):
+    if given is not None and sprint.plan.last.iteration == IterationEnded(given, summary):
         return []
     if given is None or given != current:
         now = "none is under way" if current is None else f"{current} is under way"
@@ -117,8 +110,7 @@ def end_iteration(
 
 def open_iteration(plan: Plan) -> int | None:
     """Return the number of the iteration that is under way, None between two of them."""
-    said = plan.last_said(_SAID)
-    is_over = said is not None and said[0] == IterationEnded.type
+    is_over = isinstance(plan.last.iteration, IterationEnded)
     return None if is_over else plan.iteration or None
 
 
@@ -138,7 +130,7 @@ def _check_limit(number: int, *, least: int) -> None:
 
 def _evolve_limited(plan: Plan, event: IterationsLimited, at: str) -> None:
     plan.stats["max-iterations"] = event.max_iterations
-    plan.say(_LIMIT, event)
+    plan.last.limit = event
 
 
 def _evolve_started(plan: Plan, event: IterationStarted, at: str) -> None:
@@ -146,12 +138,12 @@ def _evolve_started(plan: Plan, event: IterationStarted, at: str) -> None:
     if event.max_iterations is not None:
         plan.stats["max-iterations"] = event.max_iterations
     plan.turns.begin(event.number if plan.is_at_goal else 0)
-    plan.say(_SAID, event)
+    plan.last.iteration = event
 
 
 def _evolve_ended(plan: Plan, event: IterationEnded, at: str) -> None:
     plan.turns.end()
-    plan.say(_SAID, event)
+    plan.last.iteration = event
 
 
 def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:

@@ -4,30 +4,29 @@ The figures of a document go on for ever. A budget counts from where a person st
 last, since who resolves a matter wants it tried again.
 """
 
-from ..gates.policy import gate_key
 from ..state.sprint import Plan
 from ..state.tree import Node, gate_is_open
 
 
 def retries_used(plan: Plan, leaf: Node) -> int:
     """Return how often a leaf was retried since a person stepped in."""
-    return max(_retries(leaf) - plan.budgets.get(leaf.address, 0), 0)
+    return max(_retries(leaf) - plan.retried.get(leaf.address, 0), 0)
 
 
 def is_renewed(plan: Plan, node: Node) -> bool:
     """Tell whether a person stepped in since a gate was checked last."""
-    return gate_key(node) in plan.budgets
+    return node.address in plan.renewed
 
 
 def was_checked(plan: Plan, node: Node) -> None:
     """Take notice that a gate is checked, or about to be."""
-    plan.budgets.pop(gate_key(node), None)
+    plan.renewed.pop(node.address, None)
 
 
 def renew(plan: Plan, node: Node) -> None:
     """Give a leaf all of its retries again, and its gate and those above their checks."""
     if count := _retries(node):
-        plan.budgets[node.address] = count
+        plan.retried[node.address] = count
     for one in (node, *node.above()):
         _renew_gate(plan, one)
 
@@ -36,7 +35,7 @@ def renew_all(plan: Plan) -> None:
     """Do so with the whole plan: a person resolved what it was stuck at."""
     for node in plan.tree.root.walk():
         if node.leaf >= 0 and (count := _retries(node)):
-            plan.budgets[node.address] = count
+            plan.retried[node.address] = count
         _renew_gate(plan, node)
     plan.turns.forgiven = plan.turns.failures
 
@@ -44,7 +43,7 @@ def renew_all(plan: Plan) -> None:
 def _renew_gate(plan: Plan, node: Node) -> None:
     tracking = node.data.get("gate-tracking")
     if gate_is_open(node.data) and isinstance(tracking, dict):
-        plan.budgets[gate_key(node)] = 0
+        plan.renewed[node.address] = True
 
 
 def _retries(leaf: Node) -> int:

@@ -7,7 +7,7 @@ from ..state.words import IN_PROGRESS, STOPPED
 
 def done_work(plan: Plan, address: str) -> WorkDone | None:
     """Return that a leaf's work is done and only its end is to come, if that was said."""
-    return plan.said_as(_key(address), WorkDone)
+    return plan.last.work.of(address)
 
 
 def waits_to_go_on(plan: Plan) -> bool:
@@ -19,14 +19,9 @@ def waits_to_go_on(plan: Plan) -> bool:
 
 def keep_done(plan: Plan, event: WorkDone) -> None:
     """Keep that the work on a leaf is done."""
-    plan.say(_key(event.phase), event)
+    plan.last.work[event.phase] = event
 
 
 def forget_done(plan: Plan, address: str) -> None:
     """Forget it, since the work begins."""
-    plan.said.pop(_key(address), None)
-
-
-def _key(address: str) -> str:
-    # No address holds a control character, so this one is nobody else's.
-    return f"\nwork\n{address}"
+    plan.last.work.pop(address, None)

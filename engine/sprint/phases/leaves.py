@@ -243,7 +243,7 @@ def _check(sprint: Sprint, leaf: Node, wish: str) -> None:
 
 def _is_again(sprint: Sprint, leaf: Node, event: Event, status: str) -> bool:
     """Tell whether the same wish came with the same content: agents retry (P33)."""
-    return leaf.status == status and sprint.plan.was_said(leaf.address, event)
+    return leaf.status == status and sprint.plan.last.nodes.of(leaf.address) == event
 
 
 def _drop(node: Node, *keys: str) -> None:
@@ -353,7 +353,7 @@ def _evolves(
             return
         tree.set_status(node, change(plan, node, event, at), at)
         if is_wish:
-            plan.said[node.address] = event
+            plan.last.nodes[node.address] = event
 
     return evolve
 

@@ -78,7 +78,7 @@ def need_human(
     is_goal = not phase and sprint.plan.is_at_goal
     leaf = None if is_goal else find_leaf(sprint, phase)
     event = HumanNeeded(leaf.address if leaf else "", reason, details, error)
-    if sprint.plan.status == NEEDS_HUMAN and sprint.plan.was_said("", event):
+    if sprint.plan.status == NEEDS_HUMAN and sprint.plan.last.sprint == event:
         return []
     check_sprint(sprint, "needs-human")
     # A leaf that failed for good is what a person is needed for most often.
@@ -96,9 +96,8 @@ def need_of(leaf: Node) -> Data | None:
 def leaf_in_need(plan: Plan) -> Node | None:
     """Return the leaf that a person is needed for, the one said last of several."""
     leaves = [leaf for leaf in plan.tree.leaves if need_of(leaf) is not None]
-    said = plan.last_said("")
-    last = said[1].get("phase") if said else ""
-    named = (leaf for leaf in leaves if leaf.address == last)
+    last = plan.last.sprint
+    named = (leaf for leaf in leaves if leaf.address == getattr(last, "phase", ""))
     return next(named, leaves[0] if leaves else None)
 
 
@@ -118,7 +117,7 @@ def resume_sprint(
     """
     event = SprintResumed(by, why, done)
     again = [PhaseRetried(x.address, why) for x in _stuck(sprint.plan)] if retry else []
-    if sprint.plan.status == IN_PROGRESS and sprint.plan.was_said("", event):
+    if sprint.plan.status == IN_PROGRESS and sprint.plan.last.sprint == event:
         return [*again]
     check_sprint(sprint, "resume")
     status = sprint.plan.status
@@ -160,7 +159,7 @@ def complete_sprint(
     A goal that is not reached can be given up, with the reason.
     """
     plan, event = sprint.plan, SprintCompleted(summary, abandons_goal, reason)
-    if plan.status == COMPLETED and plan.was_said("", event):
+    if plan.status == COMPLETED and plan.last.sprint == event:
         return []
     check_finished(sprint)
     if waiting := urgent(sprint):
@@ -255,7 +254,7 @@ def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
 
 def _wish(sprint: Sprint, wish: str, event: Event, result: str) -> list[Event]:
     # Saying the same thing twice changes nothing: agents retry (P33).
-    if sprint.plan.status == result and sprint.plan.was_said("", event):
+    if sprint.plan.status == result and sprint.plan.last.sprint == event:
         return []
     check_sprint(sprint, wish)
     return [event]
@@ -292,22 +291,17 @@ def _evolve_resumed(plan: Plan, event: SprintResumed, at: str) -> None:
     plan.document.pop("human-needed", None)
 
 
-_TO_COME = "\nbreakpoint"
-# No address holds a control character, so this one is nobody's.
-
-
 def _breakpoint_to_come(plan: Plan) -> list[Event]:
     """Return the breakpoint that was reached while the sprint was blocked anyway."""
-    said = plan.said_as(_TO_COME, BreakpointReached)
-    return [said] if said is not None else []
+    return [plan.last.breakpoint] if plan.last.breakpoint is not None else []
 
 
 def _evolve_breakpoint(plan: Plan, event: BreakpointReached, at: str) -> None:
     if plan.status in (BLOCKED, NEEDS_HUMAN):
         # The verdict of a gate came in: that resolves nothing, so the pause waits.
-        plan.say(_TO_COME, event)
+        plan.last.breakpoint = event
         return
-    plan.said.pop(_TO_COME, None)
+    plan.last.breakpoint = None
     plan.set_status(PAUSED_AT_BREAKPOINT)
 
 
@@ -346,8 +340,8 @@ def _evolves(
     def evolve(plan: Plan, event: Any, at: str) -> None:
         change(plan, event, at)
         # What waits changes no status, so the word on that stays the last one.
-        if not (isinstance(event, BreakpointReached) and _TO_COME in plan.said):
-            plan.say("", event)
+        if not (isinstance(event, BreakpointReached) and plan.last.breakpoint):
+            plan.last.sprint = event
 
     return evolve
 

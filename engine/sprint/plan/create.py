@@ -11,6 +11,7 @@ from ..document.patch import Operation, apply, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..goal.settings import HOOKS, RALPH, ralph_fields
 from ..queue.view import QUEUE, says_queue, with_queue
+from ..state.last_events import LastEvents
 from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.turns import Turns
@@ -267,8 +268,8 @@ def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:
     plan.replace(event.document)
     plan.place = event.place
     plan.touched = True
-    # What was said of an earlier plan's phases is not said of these.
-    plan.said.clear()
+    # What was recorded of an earlier plan's phases is not about these.
+    plan.last = LastEvents()
     plan.decisions.clear()
     plan.turns = Turns()
 
@@ -279,7 +280,7 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
         plan.place = event.place
     else:
         plan.replace(apply(plan.settle(), event.patch or []))
-    plan.said.clear()
+    plan.last = LastEvents()
     plan.turns = Turns()
 
 

@@ -89,7 +89,8 @@ def _inject(
     for named in _named(sprint, nodes, id_prefix):
         wish = _wish(spot, named, position, id_prefix)
         # Saying the same thing twice changes nothing: agents retry (P33).
-        said_before = (sprint.plan.was_said(a, x) for a, x in _said(wish, spot.into))
+        last = sprint.plan.last.nodes
+        said_before = (last.of(a) == x for a, x in _said(wish, spot.into))
         if not is_new and all(said_before):
             return []
     check_growing(sprint)
@@ -224,7 +225,7 @@ def _evolve(plan: Plan, event: Injection, at: str) -> None:
     # What they checked was without this work.
     forget_gates(owner)
     for address, said in _said(event, event.into or ""):
-        plan.say(address, said)
+        plan.last.nodes[address] = said
 
 
 def _open(holder: Data, key: str) -> None:

@@ -4,7 +4,6 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import diff
 from ..events import InjectionPosition, Place, Source, SprintCompiled
-from ..goal.goal import GOAL
 from ..state.sprint import Sprint
 from ..state.tree import Data
 from ..state.words import NOT_STARTED, PENDING
@@ -41,7 +40,7 @@ def take_plan(
 
 def _added(sprint: Sprint, document: Data) -> list[Event]:
     """Return the injections of all that is new; refuse whatever is otherwise."""
-    if GOAL in sprint.plan.said:
+    if sprint.plan.last.goal is not None:
         # The goal was said anew since, which is in no definition.
         document |= {key: sprint.plan.document[key] for key in ("mode", "goal", "ralph")}
     found = changes(sprint.plan.document, document)
@@ -82,7 +81,7 @@ def has_begun(sprint: Sprint) -> bool:
         or any(node.data.get("injected") is True for node in tree.nodes.values())
         or any(document.get(key) for key in _RECORDED)
         or bool(sprint.plan.decisions)
-        or bool(sprint.plan.said)
+        or bool(sprint.plan.last)
     )
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ...errors import RefusedError
-from ..events import Injection, InjectionPosition, PhaseInjected, StepInjected
+from ..events import Injection, InjectionPosition
 from ..phases.leaves import check_word
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import find_node
@@ -131,13 +131,8 @@ def _behind(plan: Plan, node: Node) -> Spot:
 
 def _waits(plan: Plan, node: Node) -> bool:
     """Tell whether a node came in after what was current, and nothing befell it since."""
-    match plan.said.get(node.address):
-        case Injection() as said:
-            return said.position.type == AFTER_CURRENT
-        case (PhaseInjected.type | StepInjected.type, {"position": {"type": said_type}}):
-            return bool(said_type == AFTER_CURRENT)
-        case _:
-            return False
+    last = plan.last.nodes.of(node.address)
+    return isinstance(last, Injection) and last.position.type == AFTER_CURRENT
 
 
 def _ancestor(node: Node, level: int) -> Node:

@@ -4,22 +4,20 @@ The plan is kept in the shape of its document, ordered and with unknown keys in 
 A fold owns the state it changes; everybody else reads.
 """
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from ...log.event import Event
 from ...saved import sealed, shape_of, unsealed
 from ..events import Place
 from ..queue.view import Decided, queue_of, with_queue
 from .figures import figures
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
+from .last_events import LastEvents, Stored, read, without_indices
 from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
-
-EventType = TypeVar("EventType", bound=Event)
 
 MEANING = 5
 """Raised when what is saved says something else in the same fields; a test tells."""
@@ -29,15 +27,14 @@ class Plan:
     """Execution events on the path, as a document."""
 
     __slots__ = (
-        *("_held", "_tree", "budgets", "decisions", "document", "imported_at", "last_at"),
-        *("place", "said", "touched", "turns"),
+        *("_held", "_tree", "decisions", "document", "imported_at", "last", "last_at"),
+        *("place", "renewed", "retried", "touched", "turns"),
     )
 
     def __init__(self) -> None:
         self.document: Data = {}
         self.place: Place | None = None
-        self.said: dict[str, Event | tuple[str, Data]] = {}
-        """What was said last of each address (the sprint itself is ""): tag and fields."""
+        self.last = LastEvents()
         self.last_at: str | None = None
         """When the last event on the path happened."""
         self.touched = False
@@ -47,8 +44,10 @@ class Plan:
         """The version of the imported document that it began with."""
         self.decisions: dict[str, Decided] = {}
         """What was decided last of requests in the operator queue, since then."""
-        self.budgets: dict[str, int] = {}
-        """How much of each was used up before a person stepped in last (`budgets.py`)."""
+        self.retried: dict[str, int] = {}
+        """How often a leaf was, by address, before a person stepped in last."""
+        self.renewed: dict[str, bool] = {}
+        """Gates, by address, that were not checked since a person stepped in."""
         self._tree: Tree | None = None
         self._held: str | None = None
 
@@ -115,7 +114,7 @@ class Plan:
     def replace(self, document: Data) -> None:
         """Take another document as the state; its derived fields are left as they are."""
         self.document = document
-        self.budgets = {}
+        self.retried, self.renewed = {}, {}
         self.touched = False
         self.held = None
 
@@ -136,8 +135,9 @@ class Plan:
             self.held = None
             tree = self.tree
             # What is addressed by its index may have another address from here on.
-            self.said = {k: said for k, said in self.said.items() if not _is_by_index(k)}
-            self.budgets = {k: n for k, n in self.budgets.items() if not _is_by_index(k)}
+            self.last.forget_indices()
+            self.retried = without_indices(self.retried)
+            self.renewed = without_indices(self.renewed)
             working = tree.node_of(working.data) if working is not None else None
             # What was a leaf may have got leaves of its own.
             working = next(working.leaves(), None) if working is not None else None
@@ -150,29 +150,6 @@ class Plan:
     def set_status(self, status: str) -> None:
         """Give the sprint a status."""
         self.document["status"] = status
-
-    def say(self, address: str, event: Event) -> None:
-        """Keep what was said of an address, to know the same wish again."""
-        self.said[address] = event
-
-    def last_said(self, address: str) -> tuple[str, Data] | None:
-        """Return tag and fields of what was said last of an address."""
-        said = self.said.get(address)
-        return _stored(said) if isinstance(said, Event) else said
-
-    def said_as(self, address: str, kind: type[EventType]) -> EventType | None:
-        """Return what was said last of an address, if it is an event of this type."""
-        said = self.said.get(address)
-        # One that was read from a checkpoint is still in its stored form.
-        if isinstance(said, tuple) and said[0] == kind.type:
-            return msgspec.convert(said[1], kind)
-        return said if isinstance(said, kind) else None
-
-    def was_said(self, address: str, event: Event) -> bool:
-        """Tell whether exactly this was the last thing said of the address."""
-        said = self.said.get(address)
-        # One that was read from a checkpoint is still in its stored form.
-        return said == (_stored(event) if isinstance(said, tuple) else event)
 
     def settle(self) -> Data:
         """Return the document as readers see it: with pointer and figures derived.
@@ -250,7 +227,7 @@ class _Saved(msgspec.Struct, array_like=True):
     version: int
     document: dict[str, Any]
     place: Place | None
-    said: dict[str, tuple[str, dict[str, Any]]]
+    last: dict[str, dict[str, Stored]]
     last_at: str | None
     touched: bool
     held: str | None
@@ -258,16 +235,8 @@ class _Saved(msgspec.Struct, array_like=True):
     decisions: dict[str, Decided]
     knowledge: Knowledge
     turns: Turns
-    budgets: dict[str, int]
-
-
-def _is_by_index(key: str) -> bool:
-    """Tell whether a key's address, which may stand behind a word, is an index."""
-    return "/#" in f"/{key.rpartition(chr(10))[2]}"
-
-
-def _stored(event: Event) -> tuple[str, Data]:
-    return event.type, msgspec.to_builtins(event)
+    retried: dict[str, int]
+    renewed: dict[str, bool]
 
 
 STATE_FORMAT = shape_of(_Saved, meaning=MEANING)
@@ -287,10 +256,7 @@ def pack(sprint: Sprint) -> bytes:
                 sprint.version,
                 plan.document,
                 plan.place,
-                {
-                    address: said if isinstance(said, tuple) else _stored(said)
-                    for address, said in plan.said.items()
-                },
+                plan.last.stored(),
                 plan.last_at,
                 plan.touched,
                 plan.held,
@@ -298,7 +264,8 @@ def pack(sprint: Sprint) -> bytes:
                 plan.decisions,
                 sprint.knowledge,
                 plan.turns,
-                plan.budgets,
+                plan.retried,
+                plan.renewed,
             )
         )
     )
@@ -311,8 +278,8 @@ def unpack(saved: bytes) -> Sprint:
     sprint.version = state.version
     sprint.knowledge = state.knowledge
     plan = sprint.plan
-    plan.document, plan.place, plan.said = state.document, state.place, dict(state.said)
+    plan.document, plan.place, plan.last = state.document, state.place, read(state.last)
     plan.last_at, plan.touched, plan.held = state.last_at, state.touched, state.held
-    plan.turns, plan.budgets = state.turns, state.budgets
+    plan.turns, plan.retried, plan.renewed = state.turns, state.retried, state.renewed
     plan.imported_at, plan.decisions = state.imported_at, state.decisions
     return sprint
