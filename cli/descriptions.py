@@ -4,9 +4,9 @@ from typing import Any
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import Injection
 from sprintlog.engine.sprint.plan.injection import addresses
-from sprintlog.projections.catalogue import CODEC
 
 
 def described(recorded: RecordedEvent) -> str:

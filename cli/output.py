@@ -15,7 +15,7 @@ from sprintlog.engine.errors import (
     UnreadableError,
 )
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.projections.catalogue import CODEC
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.projections.markdown import visible as visible
 
 STDOUT, STDERR = 1, 2

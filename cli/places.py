@@ -4,10 +4,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.place.state_places import PROGRESS as PROGRESS
+from sprintlog.engine.service.place.state_places import wrong_journal, wrong_place
 from sprintlog.engine.sprint.events import Place, Source
-from sprintlog.projections.location import Location
-from sprintlog.projections.state_places import PROGRESS as PROGRESS
-from sprintlog.projections.state_places import wrong_journal, wrong_place
 
 
 def place_in(location: Location, folder: Path) -> Place:

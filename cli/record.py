@@ -12,9 +12,9 @@ from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.service.port import Skippable
+from sprintlog.engine.service.streams.catalogue import sprint_of, sprint_stream
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.acting import Skippable
-from sprintlog.projections.catalogue import sprint_of, sprint_stream
 from sprintlog.projections.state_files.refresh import Refreshed
 from sprintlog.projections.workspace import (
     Acted,

@@ -4,18 +4,18 @@ This is the library's door: `from sprintlog.projections import Workspace`.
 """
 
 from sprintlog.engine.log.port import Clock, Log
+from sprintlog.engine.service import workspace as service
+from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.port import Acted as Acted
+from sprintlog.engine.service.port import Decide as Decide
+from sprintlog.engine.service.port import DecideOnJournal as DecideOnJournal
+from sprintlog.engine.service.port import Envelope as Envelope
+from sprintlog.engine.service.port import Outcome as Outcome
+from sprintlog.engine.service.state_files import Refreshed
+from sprintlog.engine.service.streams.catalogue import sprint_of
+from sprintlog.engine.service.workspace import wall_clock as wall_clock
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from . import service
-from .acting import Acted as Acted
-from .acting import Decide as Decide
-from .acting import DecideOnJournal as DecideOnJournal
-from .acting import Envelope as Envelope
-from .acting import Outcome as Outcome
-from .catalogue import sprint_of
-from .location import Location
-from .service import wall_clock as wall_clock
-from .state_file_port import Refreshed
 from .state_files.files import FilesService
 from .state_files.files import StateFiles as Files
 from .state_files.sprint_file import sprint_files

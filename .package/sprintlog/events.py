@@ -117,7 +117,7 @@ from .engine.sprint.events.sprint import (
     SprintResumed as SprintResumed,
     SprintStarted as SprintStarted,
 )
-from .projections.catalogue import CODEC
+from .engine.service.streams.catalogue import CODEC
 
 decode = CODEC.decode
 """Return what a recorded event says; raise `UnreadableError` where nobody can."""

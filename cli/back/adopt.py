@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.service.adopt import observed_edit
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.document.adoption import adopt_edit
 from sprintlog.engine.sprint.events import EditAdopted
-from sprintlog.projections.adopting import observed_edit
-from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.state_files.sprint_file import sprint_files
 
 from ..context import open_workspace, with_recording

@@ -4,8 +4,8 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.corrections import correct
 from sprintlog.engine.journal.state.journal import JOURNAL, Journal
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.adopt import edit_of
 from sprintlog.engine.sprint.events import EditAdopted
-from sprintlog.projections.adopting import edit_of
 
 from ..context import open_workspace
 from ..intake.journal import read_journal

@@ -12,11 +12,17 @@ from sprintlog.engine.adapters.snapshots.plan import Plan
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.work_tree.own_paths import OUTPUT
+from sprintlog.engine.service.work_tree.restore import (
+    KEPT,
+    Restored,
+    RollBack,
+    give_up,
+    in_place,
+)
+from sprintlog.engine.service.work_tree.restore_plan import Wish
+from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 from sprintlog.engine.sprint.iterations.snapshots import first_snapshot
-from sprintlog.projections.own_paths import OUTPUT
-from sprintlog.projections.restore_plans import Wish
-from sprintlog.projections.restoring import KEPT, Restored, RollBack, give_up, in_place
-from sprintlog.projections.snapshotting import shown, store_of
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, here

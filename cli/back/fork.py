@@ -6,8 +6,8 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.service.fork import fork
 from sprintlog.engine.sprint.events import Place
-from sprintlog.projections.forking import fork
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_actor, with_json, with_sprint

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.service.streams.points import target_of
 from sprintlog.engine.sprint.iterations.rollback import roll_back
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
-from sprintlog.projections.as_of import target_of
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_recording
@@ -51,8 +51,8 @@ def command(
             with_files = to == "best" and _can_bring_files(workspace, sprint_id)
         if with_files:
             # Imported here: most rollbacks are of the state alone.
-            from sprintlog.projections.restore_plans import Wish
-            from sprintlog.projections.snapshotting import find_snapshot
+            from sprintlog.engine.service.work_tree.restore_plan import Wish
+            from sprintlog.engine.service.work_tree.snapshot import find_snapshot
 
             from .files import bring_back
 

@@ -122,7 +122,7 @@ def _with_files(
         if restore is None:
             return False
         # Imported here: most rollbacks are of the state alone.
-        from sprintlog.projections.restore_plans import Wish
+        from sprintlog.engine.service.work_tree.restore_plan import Wish
 
         from .files import bring_back
 
@@ -149,7 +149,7 @@ def _files_alone(
     is_agreed: bool,
 ) -> None:
     """Take a restore back that had nothing to do with the state."""
-    from sprintlog.projections.restore_plans import Wish
+    from sprintlog.engine.service.work_tree.restore_plan import Wish
 
     from .files import bring_back
 

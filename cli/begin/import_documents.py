@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import import_document
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.state_files.sprint_file import sprint_files
 from sprintlog.projections.workspace import Outcome, Workspace
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.projections.location import find
+from sprintlog.engine.service.place.location import find
 from sprintlog.projections.workspace import Workspace
 
 from ..context import here, log_folder, safe_list, with_json

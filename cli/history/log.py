@@ -9,9 +9,9 @@ import msgspec
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.projections.catalogue import CODEC, sprint_stream
-from sprintlog.projections.following import PAUSE_SECONDS, follow
-from sprintlog.projections.selecting import Wanted, range_of, select
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
+from sprintlog.engine.service.wanted import Wanted, range_of, select
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_point, with_sprint

@@ -51,8 +51,8 @@ def journal(at: str | None, as_json: bool) -> None:
 @with_json
 def best(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """Print all that is known of the iterations: measured, judged, advised, selected."""
+    from sprintlog.engine.service.streams.judged import Judged
     from sprintlog.projections.iterations.tracker import tracker_data
-    from sprintlog.projections.judging import Judged
     from sprintlog.projections.state_files.tracker_yaml import render
 
     with open_workspace() as workspace:
@@ -95,7 +95,7 @@ def iteration(
     number: int, with_files: bool, at: str | None, sprint_id: str | None, as_json: bool
 ) -> None:
     """Print what is known of an iteration's snapshot, and what files it holds."""
-    from sprintlog.projections.snapshotting import find_snapshot, shown, store_of
+    from sprintlog.engine.service.work_tree.snapshot import find_snapshot, shown, store_of
 
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)

@@ -3,7 +3,7 @@
 import click
 
 from sprintlog.engine.iterations.select import said_score
-from sprintlog.projections.judging import Judged
+from sprintlog.engine.service.streams.judged import Judged
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_json, print_text

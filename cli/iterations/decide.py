@@ -32,8 +32,8 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     nothing new.
     """
     # Imported here: exact numbers would cost every recording command their import.
-    from sprintlog.projections.catalogue import CODEC
-    from sprintlog.projections.judging import Judged
+    from sprintlog.engine.service.streams.catalogue import CODEC
+    from sprintlog.engine.service.streams.judged import Judged
 
     from .judgements import (
         exits_with,

@@ -287,7 +287,7 @@ def _record(
 
     The files are kept after all was run: with the reports that it wrote.
     """
-    from sprintlog.projections.judging import Judged
+    from sprintlog.engine.service.streams.judged import Judged
 
     options = Options(given)
     wish = options.masked(arguments)

@@ -13,8 +13,8 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.service.streams.judged import Failure, Judged
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
-from sprintlog.projections.judging import Failure, Judged
 from sprintlog.projections.workspace import Workspace
 
 from ..output import coloured, shows_bars, table

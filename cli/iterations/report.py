@@ -6,7 +6,7 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.projections.judging import Judged
+from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_point, with_sprint

@@ -8,11 +8,11 @@ import click
 
 from sprintlog.engine.adapters.snapshots.entries import LeftOut
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.work_tree.own_paths import OUTPUT
+from sprintlog.engine.service.work_tree.restore import into_branch, into_folder
+from sprintlog.engine.service.work_tree.restore_plan import Wish
+from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
 from sprintlog.engine.sprint.state.held import HeldSnapshot
-from sprintlog.projections.own_paths import OUTPUT
-from sprintlog.projections.restore_plans import Wish
-from sprintlog.projections.restoring import into_branch, into_folder
-from sprintlog.projections.snapshotting import find_snapshot, store_of
 from sprintlog.projections.workspace import Workspace
 
 from ..back.files import bring_back, inside, into_output, left_data, left_lines, put_back

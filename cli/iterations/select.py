@@ -30,9 +30,9 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     where all of these are regressions against it. Applied are the files that changed since
     the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
     """
+    from sprintlog.engine.service.streams.judged import Judged
     from sprintlog.engine.sprint.iterations.decisions import select_best
     from sprintlog.projections.iterations.tracker import selection_data
-    from sprintlog.projections.judging import Judged
 
     options = Options(given)
     with open_workspace() as workspace:
@@ -82,9 +82,9 @@ def _apply(
 ) -> dict[str, Any]:
     """Copy what the iteration changed into the folder of results, and return the answer."""
     # Imported here: what starts processes is not needed to select.
-    from sprintlog.projections.restore_plans import Wish
-    from sprintlog.projections.restoring import in_place
-    from sprintlog.projections.snapshotting import find_snapshot, store_of
+    from sprintlog.engine.service.work_tree.restore import in_place
+    from sprintlog.engine.service.work_tree.restore_plan import Wish
+    from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
 
     from ..back.files import into_output, left_data, warn_of_kept
 

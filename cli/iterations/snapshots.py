@@ -67,7 +67,7 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     empty folders. What is left out is said, nested repositories among it.
     """
     from sprintlog.engine.adapters.snapshots.capture import Limits
-    from sprintlog.projections.snapshotting import store_of, take_and_record
+    from sprintlog.engine.service.work_tree.snapshot import store_of, take_and_record
 
     options = Options(given)
     arguments = {"patterns": [*patterns], "file_max": file_max}
@@ -102,7 +102,7 @@ def keeping_files(
         yield lambda rule: rule
         return
     from sprintlog.engine.adapters.snapshots.capture import Limits
-    from sprintlog.projections.snapshotting import kept_files, store_of
+    from sprintlog.engine.service.work_tree.snapshot import kept_files, store_of
 
     options = Options(given)
     limits = Limits(file_bytes_max=file_max * MEBIBYTE)
@@ -132,7 +132,7 @@ def keeping_files(
 
 
 def _answer(outcome: Outcome, taken: "Taken", *, as_json: bool) -> None:
-    from sprintlog.projections.snapshotting import shown
+    from sprintlog.engine.service.work_tree.snapshot import shown
 
     left = [{"path": shown(path), "reason": reason} for path, reason in taken.left_out]
     alike = [[*map(shown, one)] for one in taken.collisions]
@@ -180,8 +180,8 @@ def diff(
     as_json: bool,
 ) -> None:
     """Show how the files of two snapshots differ; each is iter:N or snapshot:ID."""
-    from sprintlog.projections.own_paths import own_paths
-    from sprintlog.projections.snapshotting import (
+    from sprintlog.engine.service.work_tree.own_paths import own_paths
+    from sprintlog.engine.service.work_tree.snapshot import (
         compare,
         find_snapshot,
         patch,
@@ -215,8 +215,13 @@ def files_between(
     workspace: Workspace, sprint: Sprint, one: int, other: int
 ) -> list[dict[str, str]] | None:
     """Return how the files of two iterations differ; None unless both were kept."""
-    from sprintlog.projections.own_paths import own_paths
-    from sprintlog.projections.snapshotting import compare, find_snapshot, shown, store_of
+    from sprintlog.engine.service.work_tree.own_paths import own_paths
+    from sprintlog.engine.service.work_tree.snapshot import (
+        compare,
+        find_snapshot,
+        shown,
+        store_of,
+    )
 
     if not all(has_snapshot(sprint, number) for number in (one, other)):
         return None
@@ -246,7 +251,7 @@ def prune_command(keep: int, **given: Any) -> None:
 
     The newest stay, the first, the best, and all that a rollback or its undo goes back to.
     """
-    from sprintlog.projections.snapshotting import prune, pruned, store_of
+    from sprintlog.engine.service.work_tree.snapshot import prune, pruned, store_of
 
     options = Options(given)
     with open_workspace() as workspace:

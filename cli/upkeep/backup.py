@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from sprintlog.projections.folding import back_up
+from sprintlog.engine.service.streams.soundness import back_up
 
 from ..context import open_workspace, with_json
 from ..output import print_json, print_text

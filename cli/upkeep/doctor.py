@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.service.place.location import Location, find
 from sprintlog.projections.health.diagnosis import judge
 from sprintlog.projections.health.examination import examine
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Check
 from sprintlog.projections.health.salvage import LOST, Rescue, salvage
-from sprintlog.projections.location import Location, find
 
 from ..context import here, log_folder, with_json
 from ..output import (

@@ -8,9 +8,9 @@ from typing import IO
 
 import click
 
+from sprintlog.engine.adapters.replace import sync_folder
 from sprintlog.engine.errors import RefusedError
 from sprintlog.projections.health.exchange import export_log
-from sprintlog.projections.replacing import sync_folder
 
 from ..context import open_workspace, with_json
 from ..output import counted, counting, print_bytes, print_json, print_text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 
 from sprintlog.engine.journal.state.journal import JOURNAL
-from sprintlog.projections.catalogue import State
+from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.projections.sql.search import forget
 from sprintlog.projections.state_files.journal_file import journal_file
 from sprintlog.projections.state_files.loop_files import loop_refreshers

@@ -34,7 +34,7 @@ def events_schema() -> dict[str, object]:
     """Return the schema of every event's data, by wire tag."""
     import msgspec
 
-    from sprintlog.projections.catalogue import CODEC
+    from sprintlog.engine.service.streams.catalogue import CODEC
 
     events = list(CODEC.events.values())
     schemas, components = msgspec.json.schema_components(

@@ -13,6 +13,8 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
+from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint.events import (
     Injection,
     PhaseInjected,
@@ -22,8 +24,6 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.wishes import BY_TAG, fulfil, observe, to_event
-from sprintlog.projections.catalogue import CODEC, sprint_of
-from sprintlog.projections.service import JOURNAL
 from sprintlog.projections.workspace import Acted, Outcome, Workspace
 
 from ..context import open_workspace, parse_expected, with_recording

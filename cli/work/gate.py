@@ -9,6 +9,7 @@ import click
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.loop.gate import is_alive, run_gate
 from sprintlog.engine.sprint.gates.checks import record_gate, run_of
 from sprintlog.engine.sprint.gates.gate import (
     GateResult,
@@ -21,7 +22,6 @@ from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_status
-from sprintlog.projections.loop.gate_running import is_alive, run_gate
 
 from ..context import (
     environment,

@@ -3,11 +3,11 @@
 from typing import Any
 
 from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import GateBlocked, GateChecked
 from sprintlog.engine.sprint.gates.gate import failure_text, repair_prompt, verdict_of
 from sprintlog.engine.sprint.gates.policy import Gate, gate_of
 from sprintlog.engine.sprint.state.words import BLOCKED, PASSED
-from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from ..output import GATE_FAILED, print_error, print_json, print_text, reference, warn

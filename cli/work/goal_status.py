@@ -4,12 +4,12 @@ from typing import Any
 
 from msgspec import structs
 
+from sprintlog.engine.service.loop.lock import Holder
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
 from sprintlog.engine.sprint.goal.settings import idle_threshold
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
-from sprintlog.projections.loop.holding import Holder
 
 from ..output import counted, visible
 

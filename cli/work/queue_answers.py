@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import (
     QUEUE_EVENTS,
     Injection,
@@ -18,7 +19,6 @@ from sprintlog.engine.sprint.iterations.rollback import lies_on, path
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import CODEC
 
 OF_QUEUE = frozenset(event.type for event in QUEUE_EVENTS)
 Data = dict[str, Any]

@@ -9,12 +9,12 @@ import msgspec
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.service.loop.driver import Means
+from sprintlog.engine.service.loop.lock import hold
+from sprintlog.engine.service.loop.runner import Runner
+from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.agent.actions import DONE, Action
 from sprintlog.engine.sprint.state.words import PRIORITIES
-from sprintlog.projections.loop.driving import Means
-from sprintlog.projections.loop.holding import hold
-from sprintlog.projections.loop.running import Runner
-from sprintlog.projections.snapshotting import store_of
 
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..named_sprint import told

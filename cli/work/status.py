@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.service.loop.gate import is_alive
+from sprintlog.engine.service.loop.lock import holder_of
 from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.gates.checks import run_of
@@ -17,8 +19,6 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
-from sprintlog.projections.loop.gate_running import is_alive
-from sprintlog.projections.loop.holding import holder_of
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..named_sprint import told

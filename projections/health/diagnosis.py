@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 from sprintlog.engine.errors import RESCUE
 from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
+from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
-from ..state_places import NAMES, PROGRESS
 from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings
 
 FREE_BYTES_MIN = 64 * 1024 * 1024

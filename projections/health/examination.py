@@ -15,6 +15,7 @@ import msgspec
 
 from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.replace import unfinished
 from sprintlog.engine.adapters.snapshots.soundness import unsound
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.errors import SprintlogError, UnreadableError
@@ -31,12 +32,12 @@ from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
 )
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.service.place.location import DATABASE, Location
+from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
+from sprintlog.engine.service.place.trust import owned_by_another
+from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 
-from ..location import DATABASE, Location
-from ..replacing import unfinished
-from ..snapshotting import FOLDER as SNAPSHOTS
-from ..state_files.files import CHECKSUM_SUFFIX, EDITS
-from ..trust import owned_by_another
+from ..state_files.files import EDITS
 from ..workspace import Workspace, wall_clock
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, File, Findings
 from .verify import Report, verify

@@ -14,17 +14,22 @@ from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
+from sprintlog.engine.service.place.state_places import PROGRESS, wrong_place
+from sprintlog.engine.service.streams.catalogue import (
+    CODEC,
+    State,
+    sprint_of,
+    sprint_stream,
+)
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.create import check_sprint_id
 
-from ..catalogue import CODEC, State, sprint_of, sprint_stream
 from ..state_files import progress_json, progress_yaml
 from ..state_files.journal_file import journal_file
 from ..state_files.loop_files import loop_refreshers
 from ..state_files.loop_place import loop_folder
 from ..state_files.refresh import Refreshed, Refresher
 from ..state_files.sprint_file import sprint_files
-from ..state_places import PROGRESS, wrong_place
 from ..workspace import Workspace
 
 EVENTS_A_STEP = 512

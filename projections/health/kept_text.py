@@ -6,10 +6,10 @@ an export, files brought back into another folder) is theirs; the log does not k
 """
 
 from sprintlog.engine.adapters.snapshots.store import ASIDE
+from sprintlog.engine.service.place.location import DATABASE
+from sprintlog.engine.service.work_tree.restore import KEPT
+from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 
-from ..location import DATABASE
-from ..restoring import KEPT
-from ..snapshotting import FOLDER as SNAPSHOTS
 from ..sql import read_model, search
 from ..state_files.files import EDITS, FINISHED
 from ..state_files.files import LOCK as FILES_LOCK

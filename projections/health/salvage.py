@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 
 import msgspec
 
+from sprintlog.engine.adapters.replace import replace_file, sync_folder
 from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Clock
@@ -17,11 +18,10 @@ from sprintlog.engine.log.stores.descriptors import give_back, read_whole
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import Salvaged
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage_log
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.service.place.location import DATABASE, Location
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.streams.soundness import fold_all
 
-from ..catalogue import CODEC
-from ..folding import fold_all
-from ..location import DATABASE, Location
-from ..replacing import replace_file, sync_folder
 from ..state_files.files import EDITS
 from ..state_files.journal_file import journal_file
 from ..state_files.sprint_file import sprint_files

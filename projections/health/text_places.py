@@ -17,11 +17,11 @@ from sprintlog.engine.adapters.snapshots.store import STORE
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
+from sprintlog.engine.service.place.location import HIDDEN
+from sprintlog.engine.service.work_tree.own_paths import OUTPUT, kept_out, transcripts
+from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
+from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 
-from ..location import HIDDEN
-from ..own_paths import OUTPUT, kept_out, transcripts
-from ..snapshotting import FOLDER as SNAPSHOTS
-from ..snapshotting import shown, store_of
 from ..sql import proof
 from ..workspace import Workspace
 from .needle import Needle, files_in

@@ -10,12 +10,12 @@ from sprintlog.engine.journal.intake.foreign import remarks
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, RecordedEvent
+from sprintlog.engine.service.streams.catalogue import CODEC, State, sprint_stream
+from sprintlog.engine.service.streams.repository import Reader
 from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import SprintImported
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..catalogue import CODEC, State, sprint_stream
-from ..reading import Reader
 from ..state_files.journal_file import JournalFile
 from ..state_files.loop_files import loop_refreshers
 from ..state_files.loop_place import loop_folder
@@ -106,7 +106,7 @@ def verify(
 def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:
     """Read the store of snapshots, and tell which of them cannot be brought back whole."""
     # Imported here: without --full nothing is asked of git.
-    from ..snapshotting import lost_paths, store_of
+    from sprintlog.engine.service.work_tree.snapshot import lost_paths, store_of
 
     store = store_of(workspace, workspace.environment)
     for path, what in store.unsound():

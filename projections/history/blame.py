@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Reach
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.repository import Reader
+from sprintlog.engine.service.workspace import Workspace
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from ..catalogue import sprint_stream
-from ..reading import Reader
-from ..service import Workspace
 from .causes import causes_of, reason_of
 from .probe import Probe
 

@@ -15,14 +15,14 @@ from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.state.shapes import Shape
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind, Reach
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.workspace import JOURNAL, Workspace
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from ..catalogue import CODEC, sprint_stream
 from ..iterations.tracker import tracker_data
-from ..judging import Judged
-from ..service import JOURNAL, Workspace
 from ..state_files import progress_json
 from .blame import Blame, blamed, event_at
 from .probe import token

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Reach
+from sprintlog.engine.service.streams.repository import Reader
+from sprintlog.engine.service.workspace import Workspace
 from sprintlog.engine.sprint.document.field_path import (
     MISSING,
     parse_path,
@@ -20,8 +22,6 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import CHILDREN, Node
 
-from ..reading import Reader
-from ..service import Workspace
 from ..state_files.progress_yaml import render
 from ..state_files.yaml.writer import dump_entry, dump_item
 from .blame import Setting, event_at, search

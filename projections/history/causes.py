@@ -6,8 +6,7 @@ import msgspec
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import EventStore
-
-from ..catalogue import CODEC
+from sprintlog.engine.service.streams.catalogue import CODEC
 
 CAUSES_MAX = 32
 """How far a chain is followed; whoever wants more asks for its last event."""

@@ -11,6 +11,7 @@ import msgspec
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.sprint.events import GateChecked, RolledBack, SprintResumed
 from sprintlog.engine.sprint.iterations.rollback import (
     Interval,
@@ -21,7 +22,6 @@ from sprintlog.engine.sprint.iterations.rollback import (
 )
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..catalogue import CODEC, sprint_stream
 from .evidence import Evidence
 
 Data = dict[str, Any]

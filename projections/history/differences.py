@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.service.workspace import Workspace
 from sprintlog.engine.sprint.document.field_path import under_item, under_key
 from sprintlog.engine.sprint.document.patch import Operation, diff, same
 
-from ..service import Workspace
 from .files import STATE_FILES, Standing, StateFile
 
 _CONTEXT_CHARS = 12

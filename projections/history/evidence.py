@@ -11,9 +11,8 @@ from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import TAKE, Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.iterations.rollback import lies_on, path
-
-from ..catalogue import CODEC
 
 Data = dict[str, Any]
 

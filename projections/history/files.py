@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from sprintlog.engine.service.workspace import Workspace
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from ..service import Workspace
 from ..state_files.yaml.writer import dump
 
 
@@ -43,8 +43,9 @@ def _progress(workspace: Workspace, sprint_id: str | None, at: str | None) -> St
 
 def _best(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
     # Imported here: whoever compares sprints needs none of the judging.
+    from sprintlog.engine.service.streams.judged import Judged
+
     from ..iterations.tracker import tracker_data
-    from ..judging import Judged
 
     sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
     check_exists(sprint)

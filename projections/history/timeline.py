@@ -7,13 +7,13 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.workspace import Workspace
 from sprintlog.engine.sprint.document.patch import Operation, diff
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..catalogue import CODEC, sprint_stream
-from ..service import Workspace
 from .causes import reason_of
 from .differences import Change, changes
 

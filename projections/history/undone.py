@@ -3,11 +3,10 @@
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.sprint.events import ActivitySeen, RolledBack
 from sprintlog.engine.sprint.iterations.rollback import path, stretches_only_in
 from sprintlog.engine.sprint.state.sprint import Sprint
-
-from ..catalogue import CODEC, sprint_stream
 
 
 def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:

@@ -13,9 +13,9 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
 
-from ..judging import Judged
 from ..markdown import bare, table
 
 Data = dict[str, Any]

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ..judging import Judged
+from sprintlog.engine.service.streams.judged import Judged
+
 from ..markdown import bare, code, table
 from .tracker import selection_data
 

@@ -8,8 +8,8 @@ from sprintlog.engine.iterations.exact import shown
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.select import Selection, said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.service.streams.judged import Failure
 
-from ..judging import Failure
 from ..markdown import code, code_cell, table
 from .iteration_report import MISSING, said
 from .sparkline import sparkline

@@ -17,9 +17,8 @@ from sprintlog.engine.iterations.metrics import GROUPS
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import Selection
-
-from ..judging import Judged
-from ..state_places import LOOPS, METRICS
+from sprintlog.engine.service.place.state_places import artifacts_path
+from sprintlog.engine.service.streams.judged import Judged
 
 Data = dict[str, Any]
 SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2
@@ -175,11 +174,6 @@ def selection_data(judged: Judged, selection: Selection) -> Data:
             {"files_copied": list(applied.files_copied)},
         ]
     return data
-
-
-def artifacts_path(loop_id: str, number: int) -> str:
-    """Return where the files of an iteration are kept, below the work tree."""
-    return f"{LOOPS}/{loop_id}/{METRICS.format(number).removesuffix('metrics.json')}"
 
 
 def _best(judged: Judged, now: Judgement | None) -> Data:

@@ -18,10 +18,10 @@ import msgspec
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Kind
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.sprint.iterations.rollback import path as path_to
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
-from ..catalogue import CODEC, sprint_of
 from ..history.decisions import decisions
 from ..workspace import Workspace
 from .proof import BUSY_SECONDS, is_proven, prove, remove

@@ -17,9 +17,9 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.workspace import Workspace
 
-from ..catalogue import CODEC
-from ..service import Workspace
 from .proof import BUSY_SECONDS, is_proven, prove, remove
 
 if TYPE_CHECKING:

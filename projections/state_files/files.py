@@ -14,13 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sprintlog.engine.adapters.folders import opened, opened_below
-from sprintlog.engine.errors import BusyError, RefusedError
-from sprintlog.engine.log.port import Digests, Locks
-from sprintlog.engine.log.stores.descriptors import read_whole
-
-from ..acting import Service
-from ..location import Location
-from ..replacing import (
+from sprintlog.engine.adapters.replace import (
     NotPlainError,
     Spot,
     forget_left_behind,
@@ -30,9 +24,13 @@ from ..replacing import (
     replace_in,
     swap_file,
 )
-from ..state_places import wrong_place
+from sprintlog.engine.errors import BusyError, RefusedError
+from sprintlog.engine.log.port import Digests, Locks
+from sprintlog.engine.log.stores.descriptors import read_whole
+from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX, wrong_place
+from sprintlog.engine.service.port import Service
 
-CHECKSUM_SUFFIX = ".checksum"
 CHECKSUM_BYTES_MAX = 1024
 EDITS = "edits"
 FINISHED = "finished"

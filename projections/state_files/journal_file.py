@@ -4,9 +4,9 @@ from typing import Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.state.journal import Journal
+from sprintlog.engine.service.place.state_places import wrong_journal
 from sprintlog.engine.sprint.events import EditObserved
 
-from ..state_places import wrong_journal
 from . import progress_json
 from .files import FilesService
 from .refresh import Refresher

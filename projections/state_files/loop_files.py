@@ -12,11 +12,20 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.service.place.state_places import (
+    BASELINE,
+    LOOPS,
+    METRICS,
+    REPORT,
+    SELECTION,
+    TRACKER,
+)
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..catalogue import sprint_stream
 from ..iterations.iteration_report import (
     AWAITING,
     IterationReport,
@@ -25,8 +34,6 @@ from ..iterations.iteration_report import (
 )
 from ..iterations.selection_report import selection_markdown, selection_report_data
 from ..iterations.tracker import iteration_data
-from ..judging import Judged
-from ..state_places import BASELINE, LOOPS, METRICS, REPORT, SELECTION, TRACKER
 from .files import FilesService
 from .refresh import Refreshed, Refresher
 from .tracker_yaml import render

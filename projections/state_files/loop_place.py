@@ -2,12 +2,12 @@
 
 import os
 
+from sprintlog.engine.service.place.state_places import LOOPS
+from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
-from ..catalogue import sprint_stream
-from ..state_places import LOOPS
 from .files import FilesService
 from .refresh import Refreshed
 

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
+from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.state_files import Refreshed as Refreshed
+from sprintlog.engine.service.streams.catalogue import State
+from sprintlog.engine.service.streams.repository import Reader
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditObserved
 
-from ..catalogue import State
-from ..location import Location
-from ..reading import Reader
-from ..state_file_port import Refreshed as Refreshed
 from .files import Seen, StateFiles, way_out
 
 UNKNOWN = (

@@ -3,11 +3,11 @@
 from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.service.holders import holder
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
-from ..taking_place import holder
 from . import progress_yaml
 from .files import FilesService
 from .refresh import Refresher

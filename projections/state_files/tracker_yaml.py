@@ -1,7 +1,8 @@
 """best-iteration.yaml: what the tracker of a loop knows, as YAML text."""
 
+from sprintlog.engine.service.streams.judged import Judged
+
 from ..iterations.tracker import tracker_data
-from ..judging import Judged
 from .yaml.writer import dump
 
 

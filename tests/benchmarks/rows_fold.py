@@ -13,9 +13,9 @@ import msgspec
 from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.chain import check_rows
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import sprint_stream
 from sprintlog.projections.health.verify import verify
 from sprintlog.projections.history.blame import blame as blamed
 from sprintlog.projections.history.blame_lines import blame_lines as lines_of

@@ -7,10 +7,10 @@ from pathlib import Path
 from sprintlog.engine.iterations.events import IterationMeasured
 from sprintlog.engine.iterations.metrics import check_metrics
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import IterationStarted, SprintStarted
 from sprintlog.engine.sprint.iterations.loop import start_iteration
 from sprintlog.engine.sprint.iterations.measurement import end_measured
-from sprintlog.projections.judging import Judged
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench, append_all, make_sprint

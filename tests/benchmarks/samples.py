@@ -8,6 +8,7 @@ from typing import Any
 
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint.events import (
     ActivitySeen,
     IterationStarted,
@@ -21,7 +22,6 @@ from sprintlog.engine.sprint.events import (
     SprintReopened,
     SprintStarted,
 )
-from sprintlog.projections.catalogue import new_event
 
 SPRINT = "bench"
 STREAM = f"sprint/{SPRINT}"

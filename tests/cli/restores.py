@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.projections import restoring
+from sprintlog.engine.service.work_tree import restore
 
 from ..adapters.trees import picture
 from .conftest import Run
@@ -29,5 +29,5 @@ def theirs(root: Path) -> object:
 def cut_short(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin a restore in place whose files are never touched."""
     with monkeypatch.context() as patched:
-        patched.setattr(restoring, "_finish", lambda *_: [])
+        patched.setattr(restore, "_finish", lambda *_: [])
         done("restore", "iter:1", "--in-place", "--yes")

@@ -19,8 +19,8 @@ from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, Head, NewEvent, Re
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
+from sprintlog.engine.service.place.location import find
 from sprintlog.projections.health.exchange import _take_all
-from sprintlog.projections.location import find
 from sprintlog.projections.workspace import Workspace
 
 Edit = Callable[[list[bytes]], list[bytes]]

@@ -7,7 +7,7 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.projections import forking
+from sprintlog.engine.service import fork as forking
 from sprintlog.projections.state_files.yaml.reader import load
 
 

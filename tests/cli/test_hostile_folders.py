@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.engine.adapters import replace
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
 from sprintlog.engine.sprint.events import Place, RestoreStarted, SprintCompiled
-from sprintlog.projections import replacing
-from sprintlog.projections.catalogue import new_event, sprint_stream
 from sprintlog.projections.workspace import Workspace
 
 from ..adapters.traps import Trap
@@ -109,7 +109,7 @@ def test_file_without_end_is_not_read_whole(
     sprint: Path, run: Run, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that is longer than any of ours is named, and stays as it is."""
-    monkeypatch.setattr(replacing, "FILE_BYTES_MAX", 2**20)
+    monkeypatch.setattr(replace, "FILE_BYTES_MAX", 2**20)
     put(sprint / name, b"x" * (2**20 + 1))
     result = run("note", "seen")
     assert (result.code, "it is longer than 1 MiB" in result.err) == (0, True)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import pytest
 
-from sprintlog.projections.as_of import FORMS
+from sprintlog.engine.service.streams.points import FORMS
 from tests.docs.generate import commands
 
 from .conftest import PLAN, Run

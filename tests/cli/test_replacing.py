@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.adapters import replace
 from sprintlog.engine.adapters.folders import opened
-from sprintlog.projections import replacing
-from sprintlog.projections.replacing import (
+from sprintlog.engine.adapters.replace import (
     NotPlainError,
     Spot,
     forget_left_behind,
@@ -41,7 +41,7 @@ def test_works_where_files_cannot_be_exchanged(
     spot: Spot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a system without the exchange a file is still replaced whole."""
-    monkeypatch.setattr(replacing, "_renameat2", lambda: None)
+    monkeypatch.setattr(replace, "_renameat2", lambda: None)
     (tmp_path / "file").write_bytes(b"one")
     swap_file(spot, b"two")
     assert (tmp_path / "file").read_bytes() == b"two"
@@ -99,14 +99,14 @@ def test_keeps_an_edit_made_at_the_last_moment(
 ) -> None:
     """An edit that lands between the look and the write comes back and is kept."""
     file = sprint / "PROGRESS.yaml"
-    write = replacing._write_beside
+    write = replace._write_beside
 
     def edit_meanwhile(spot: Spot, content: bytes, *, mode: int | None) -> Spot:
         if spot.name == file.name:
             file.write_text("edited: just now\n")
         return write(spot, content, mode=mode)
 
-    monkeypatch.setattr(replacing, "_write_beside", edit_meanwhile)
+    monkeypatch.setattr(replace, "_write_beside", edit_meanwhile)
     assert "edited by somebody else" in done("phase", "start").err
     monkeypatch.undo()
     monkeypatch.chdir(sprint)

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.service import after_commit
+from sprintlog.engine.service.loop import runner
 from sprintlog.engine.sprint.agent.runs import start_run
 from sprintlog.engine.sprint.phases import lifecycle
-from sprintlog.projections.loop import running
 from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
 
@@ -85,7 +86,7 @@ def test_asks_anew_when_somebody_was_faster(
             other.act("auth", lambda state, at: lifecycle.pause_sprint(state))
         return start_run(sprint, phase=phase)
 
-    monkeypatch.setattr(running, "start_run", paused_before)
+    monkeypatch.setattr(runner, "start_run", paused_before)
     assert run("run", "--json", *command[1:]).json["why"] == "the sprint is paused"
     assert not (folder / "said.txt").exists()
 
@@ -273,14 +274,14 @@ def test_brings_the_state_file_up_to_date(
     assert run(*command).code == 0
     done("sprint", "reopen")
     with monkeypatch.context() as patch:
-        patch.setattr(Workspace, "refresh", _dies)
+        patch.setattr(after_commit, "refresh", _dies)
         assert run("sprint", "complete").code == 1
     assert run("verify").code == 4
     assert run(*command).code == 0
     done("verify")
 
 
-def _dies(workspace: Workspace, sprint_id: str) -> None:
+def _dies(workspace: Workspace, stream: str) -> None:
     """Be killed."""
     raise SprintlogError("killed")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.projections import restoring
+from sprintlog.engine.service.work_tree import restore
 
 from .conftest import Run
 
@@ -148,7 +148,7 @@ def test_fork_brings_no_files_back(
 ) -> None:
     """A restore that was cut short is its own sprint's: a fork leaves the files alone."""
     with monkeypatch.context() as patched:
-        patched.setattr(restoring, "_finish", lambda *_: [])
+        patched.setattr(restore, "_finish", lambda *_: [])
         done("restore", "iter:1", "--in-place", "--yes")
     last = done("log", "--json").lines[-1]
     assert last["type"] == "restore-started"

@@ -18,10 +18,10 @@ from sprintlog.cli.stops import EXIT_CODES
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite import store
+from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.tree import Tree
 from sprintlog.projections import Workspace
-from sprintlog.projections.catalogue import new_event
 from tests.docs.generate import commands
 
 from .conftest import Result, Run

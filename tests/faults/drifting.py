@@ -16,9 +16,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import EditObserved, NoteAdded, PhaseCompleted
 from sprintlog.projections import Workspace
-from sprintlog.projections.catalogue import CODEC
 
 from .children import Herd, fork
 from .ledger import edits_kept, make_sprints, state_file, unlike_the_log, unsound

@@ -12,9 +12,9 @@ import msgspec
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.service.place.location import find
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.projections.health import verify
-from sprintlog.projections.location import find
 from sprintlog.projections.state_files.progress_yaml import render
 from sprintlog.projections.workspace import Workspace
 

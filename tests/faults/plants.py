@@ -8,11 +8,11 @@ from hashlib import sha256
 from typing import Any
 
 from sprintlog.cli import record
+from sprintlog.engine.adapters.replace import Spot, forget_left_behind, swap_file
 from sprintlog.engine.log.stores.sqlite import database, journal_mode
 from sprintlog.engine.log.stores.sqlite.connection import Connection
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.projections.replacing import Spot, forget_left_behind, swap_file
 from sprintlog.projections.state_files import files
 
 

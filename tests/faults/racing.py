@@ -18,6 +18,7 @@ from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect, Expected
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import (
     IterationStarted,
     NoteAdded,
@@ -28,7 +29,6 @@ from sprintlog.engine.sprint.iterations.loop import start_iteration
 from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace, workspace
-from sprintlog.projections.catalogue import CODEC
 
 from .children import Herd
 from .ledger import PLAN, gaps, make_sprints, unlike_the_log, unsound

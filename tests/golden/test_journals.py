@@ -10,7 +10,7 @@ import pytest
 from sprintlog.engine.journal.document import Document, fold_document
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.codec import encode
-from sprintlog.projections.catalogue import CODEC
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.projections.state_files.progress_json import render
 from tests.strict_journal import faults, read
 

@@ -7,13 +7,13 @@ import pytest
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.service.streams.catalogue import CODEC, new_event
+from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import CODEC, new_event
 from sprintlog.projections.iterations.summary_report import summary_markdown
-from sprintlog.projections.judging import Judged
 from sprintlog.projections.state_files.loop_files import loop_files
 
 from .test_streams import FIXTURES, lines, recorded_of

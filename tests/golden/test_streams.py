@@ -12,11 +12,11 @@ from msgspec import to_builtins
 
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import EVENTS, SprintCompiled
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.state_files.progress_yaml import render
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -8,6 +8,8 @@ from sprintlog.engine.iterations.events import Metrics
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
+from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
@@ -20,8 +22,6 @@ from sprintlog.engine.sprint.iterations.measurement import (
 from sprintlog.engine.sprint.iterations.rollback import iteration_end, path, roll_back
 from sprintlog.engine.sprint.plan.create import create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import new_event, sprint_stream
-from sprintlog.projections.judging import Judged
 
 AT = "2026-03-01T10:00:00Z"
 PLAN = {"phases": [{"id": "a", "prompt": "Do a"}]}

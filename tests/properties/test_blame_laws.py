@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.event import Reach
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprint_stream
+from sprintlog.engine.service.streams.checkpoints import SavedStates
+from sprintlog.engine.service.streams.repository import Reader
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.catalogue import SPRINTS, new_event, sprint_stream
-from sprintlog.projections.checkpoints import SavedStates
 from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.history.blame_lines import line_fields, search_all
-from sprintlog.projections.reading import Reader
 from sprintlog.projections.state_files.yaml.writer import dump
 
 from .sprint_histories import Data, World, copied, worlds

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.fork import fork
 from sprintlog.engine.sprint.iterations.rollback import redo, undo_rollback
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.forking import fork
 
 from .sprint_histories import World, worlds, written
 from .test_exchange_laws import laws, recorded

@@ -19,7 +19,7 @@ from sprintlog.engine.journal.state.journal import Journal, pack, unpack
 from sprintlog.engine.journal.wishes import fulfil, to_event
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event
-from sprintlog.projections.catalogue import CODEC
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.projections.state_files.progress_json import render
 from tests.strict_journal import read
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
+from sprintlog.engine.service.streams.catalogue import CODEC, new_event
 from sprintlog.engine.sprint.iterations.rollback import lies_on
-from sprintlog.projections.catalogue import CODEC, new_event
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.workspace import Workspace

@@ -14,13 +14,13 @@ from sprintlog.engine.iterations.events import (
 )
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, Event
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.rollback import (
     path,
     stretches_only_in,
     taken_back_by,
 )
-from sprintlog.projections.catalogue import CODEC
 from sprintlog.projections.history.decisions import KINDS, Decision, decisions
 
 AT = "2026-01-15T09:00:00Z"

@@ -7,8 +7,8 @@ import pytest
 from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.log import upcast
 from sprintlog.engine.log.codec import Codec
+from sprintlog.engine.service.streams import catalogue
 from sprintlog.engine.sprint.events import EVENTS, Source, SprintCompiled
-from sprintlog.projections import catalogue
 
 from .test_upcast import stored
 

@@ -14,8 +14,8 @@ import pytest
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.port import Wait
 from sprintlog.engine.log.stores.locks import locked
+from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import NoteAdded, Place, SprintCompiled
-from sprintlog.projections.snapshotting import store_of
 from sprintlog.projections.sql.query import ask
 from sprintlog.projections.sql.search import search
 from sprintlog.projections.workspace import Workspace

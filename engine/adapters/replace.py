@@ -1,0 +1,248 @@
+"""Putting a file in place whole or not at all, and never over something unseen.
+
+A file is named by an open folder and its name there, so that no link leads elsewhere.
+"""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple, TypeVar
+
+from ..log.stores.descriptors import give_back, is_being_written
+from .folders import opened
+
+AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
+
+WRITERS_SECONDS_MAX = 2.0
+"""How long an editor that still has a displaced file open is waited for."""
+FILE_BYTES_MAX = 128 * 1024 * 1024
+"""No state file of ours is longer; one of somebody else's is not read into the memory."""
+MODE = 0o666
+"""The mode of a new file, before the umask."""
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LINK = "it is a link, which is not followed"
+_RENAME_EXCHANGE = 2
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+class Spot(NamedTuple):
+    """Where a file is, or may be."""
+
+    folder: int
+    """The descriptor of its folder."""
+    name: str
+
+    def beside(self, name: str) -> "Spot":
+        """Return the place of another name in the same folder."""
+        return Spot(self.folder, name)
+
+
+class NotPlainError(OSError):
+    """Something that is no plain file has a file's name."""
+
+
+def read_file(spot: Spot, *, at_most: int | None = None) -> bytes:
+    """Return a plain file's bytes, or the first of them where no more is wanted.
+
+    Raise `NotPlainError` for a link, a pipe, a folder.
+    """
+    with _reading(spot) as descriptor:
+        return _whole(descriptor, at_most=at_most)
+
+
+def mode_of(spot: Spot) -> int | None:
+    """Return the mode of a plain file; None where there is none."""
+    try:
+        status = os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return status.st_mode & 0o777 if stat.S_ISREG(status.st_mode) else None
+
+
+def replace_file(target: Path, content: bytes, *, mode: int) -> None:
+    """Put a file in place in a folder of ours, with exactly this mode."""
+    with opened(target.parent) as folder:
+        replace_in(Spot(folder, target.name), content, mode=mode)
+
+
+def replace_in(spot: Spot, content: bytes, *, mode: int | None = None) -> None:
+    """Put a file in place: temp file, fsync, rename, fsync of the folder.
+
+    Without a mode it keeps that of the file it replaces; a new one follows the umask.
+    """
+    draft = _write_beside(spot, content, mode=mode_of(spot) if mode is None else mode)
+    try:
+        _rename(draft, spot)
+    except OSError:
+        _remove(draft)
+        raise
+    os.fsync(spot.folder)
+
+
+def swap_file(spot: Spot, content: bytes) -> bytes | None:
+    """Put a file in place and return the bytes that stood there until then.
+
+    The two are exchanged in one step, so what somebody else put there a moment before
+    is returned and not lost; None when there was nothing. It stays aside until
+    `forget_left_behind`. Whoever calls this must hold the lock, and take over what
+    `left_behind` a killed process.
+    """
+    aside = _aside(spot)
+    _rename(_write_beside(spot, content, mode=mode_of(spot)), aside)
+    before = None
+    try:
+        os.link(
+            aside.name,
+            spot.name,
+            src_dir_fd=aside.folder,
+            dst_dir_fd=spot.folder,
+            follow_symlinks=False,
+        )
+    except FileExistsError:
+        _exchange(aside, spot)
+        before = _read_when_closed(aside)
+    os.fsync(spot.folder)
+    return before
+
+
+def left_behind(spot: Spot) -> bytes | None:
+    """Return what a process killed in the middle of a swap left aside, if anything.
+
+    It is a whole file: the new one before the exchange, the old one after it. A link or
+    a pipe of that name is none of ours, and is not looked at.
+    """
+    _remove(_draft(spot))
+    with suppress(FileNotFoundError, NotPlainError):
+        return read_file(_aside(spot))
+    return None
+
+
+def forget_left_behind(spot: Spot) -> None:
+    """Remove what was left aside, once it is known or kept."""
+    _remove(_aside(spot))
+
+
+def unfinished(target: AnyPath) -> tuple[AnyPath, AnyPath]:
+    """Return where a killed process leaves the new file, and where what it displaced."""
+    spot = Spot(-1, target.name)
+    return (
+        target.with_name(_draft(spot).name),
+        target.with_name(_aside(spot).name),
+    )
+
+
+def sync_folder(folder: Path) -> None:
+    """Make what was renamed in a folder durable."""
+    with opened(folder) as descriptor:
+        os.fsync(descriptor)
+
+
+def _draft(spot: Spot) -> Spot:
+    return spot.beside(f".{spot.name}.sprintlog-new")
+
+
+def _aside(spot: Spot) -> Spot:
+    return spot.beside(f".{spot.name}.sprintlog-old")
+
+
+def _rename(source: Spot, target: Spot) -> None:
+    os.replace(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+
+
+def _remove(spot: Spot) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(spot.name, dir_fd=spot.folder)
+
+
+@contextmanager
+def _reading(spot: Spot) -> Iterator[int]:
+    try:
+        descriptor = os.open(spot.name, _READ, dir_fd=spot.folder)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotPlainError(errno.ELOOP, _LINK) from error
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotPlainError(errno.EINVAL, "it is no plain file")
+        yield descriptor
+    finally:
+        give_back(descriptor)
+
+
+def _whole(descriptor: int, *, at_most: int | None = None) -> bytes:
+    with open(descriptor, "rb", closefd=False) as file:
+        content = file.read(FILE_BYTES_MAX + 1 if at_most is None else at_most)
+    if len(content) > FILE_BYTES_MAX:
+        raise OSError(errno.EFBIG, f"it is longer than {FILE_BYTES_MAX // 2**20} MiB")
+    return content
+
+
+def _write_beside(spot: Spot, content: bytes, *, mode: int | None) -> Spot:
+    """Write the draft of a file; without a mode the umask says its own."""
+    draft = _draft(spot)
+    _remove(draft)
+    try:
+        descriptor = os.open(
+            draft.name, _WRITE, MODE if mode is None else mode, dir_fd=draft.folder
+        )
+        try:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        finally:
+            give_back(descriptor)
+    except OSError:
+        _remove(draft)
+        raise
+    return draft
+
+
+def _exchange(one: Spot, other: Spot) -> None:
+    """Exchange two files; where the system cannot, put `one` in the place of `other`."""
+    rename = _renameat2()
+    if rename is not None:
+        names = os.fsencode(one.name), os.fsencode(other.name)
+        if rename(one.folder, names[0], other.folder, names[1], _RENAME_EXCHANGE) == 0:
+            return
+        import ctypes
+
+        code = ctypes.get_errno()
+        if code not in _UNSUPPORTED:
+            raise OSError(code, os.strerror(code), other.name)
+    _rename(one, other)
+
+
+def _read_when_closed(displaced: Spot) -> bytes | None:
+    """Return a displaced file's bytes, once nobody has it open for writing any more.
+
+    An editor that opened it under its old name still saves into it. The wait is bounded;
+    where the system cannot tell, there is none. Of what is no plain file nothing is kept.
+    """
+    try:
+        with _reading(displaced) as descriptor:
+            until = time.monotonic() + WRITERS_SECONDS_MAX
+            while is_being_written(descriptor) and time.monotonic() < until:
+                time.sleep(0.005)
+            return _whole(descriptor)
+    except (FileNotFoundError, NotPlainError):
+        return None
+
+
+@cache
+def _renameat2() -> Any:
+    # Python has no name for this call; ctypes is imported only where a file changes.
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    return getattr(library, "renameat2", None)

@@ -1,0 +1,1 @@
+"""The only place that changes anything: commands handled, and files of the work tree."""

@@ -1,0 +1,92 @@
+"""Which edit is to be adopted, and the document that was edited."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+from ..errors import NotFoundError, RefusedError
+from ..log.envelope import RecordedEvent
+from ..log.event import Event
+from ..log.port import Log
+from ..sprint.document.adoption import adopt_edit
+from ..sprint.events import EditAdopted, EditObserved
+from ..sprint.state.sprint import Sprint
+from .place.state_places import PROGRESS
+from .port import Service
+from .streams.catalogue import CODEC, sprint_stream
+
+BY = "import:edit"
+"""Who adopts an edit where nobody was asked."""
+
+
+def said_of(recorded_events: Sequence[RecordedEvent]) -> str:
+    """Return in words what became of an edit with these events."""
+    events = [CODEC.decode(recorded) for recorded in recorded_events]
+    left = [
+        said for event in events if isinstance(event, EditAdopted) for said in event.left
+    ]
+    return f"it was adopted, but not {'; '.join(left)}" if left else "it was adopted"
+
+
+def edit_of(
+    log: Log, stream: str, version: int | None, *, of: str, hint: str, file: str = ""
+) -> tuple[int, EditObserved]:
+    """Return the version of an observed edit, and the edit; without a version the latest.
+
+    `of` is what has it, in words, and `file` how its path ends. Raise `NotFoundError`
+    where there is none, or none that is not adopted yet.
+    """
+    edits: dict[int, EditObserved] = {}
+    for recorded in log.read_stream(stream):
+        if recorded.type not in (EditObserved.type, EditAdopted.type):
+            continue
+        event = CODEC.decode(recorded)
+        if isinstance(event, EditObserved) and event.path.endswith(file):
+            edits[recorded.version] = event
+        elif isinstance(event, EditAdopted) and version is None:
+            edits.pop(event.edit, None)
+    chosen = version if version is not None else max(edits, default=0)
+    if chosen in edits:
+        return chosen, edits[chosen]
+    which = "that is not adopted" if version is None else f"at version {version}"
+    raise NotFoundError(f"{of} has no observed edit {which}", hint=hint, stream=stream)
+
+
+def observed_edit(
+    workspace: Service, name: str, version: int | None
+) -> tuple[int, EditObserved, dict[str, Any]]:
+    """Return an observed edit, the latest one without a version, and what was edited.
+
+    Raise `NotFoundError` where there is none that is not adopted yet.
+    """
+    # What others made of the files of a loop follows from figures alone.
+    chosen, edit = edit_of(
+        workspace.log,
+        sprint_stream(name),
+        version,
+        of=f"sprint {name}",
+        hint="`sprintlog log --type edit-observed` lists them",
+        file=PROGRESS,
+    )
+    if not edit.since:
+        raise RefusedError(
+            f"it is not known which version of {edit.path} was edited",
+            hint=f"their bytes are kept as edits/{edit.kept} in the log's folder",
+            wish="adopt",
+        )
+    base = workspace.reader.at_version(name, edit.since).document
+    return chosen, edit, deepcopy(base)
+
+
+def adopt_latest(workspace: Service, sprint_id: str) -> str:
+    """Make events of the latest observed edit of a sprint's file; say what became of it."""
+    try:
+        edit, event, base = observed_edit(workspace, sprint_id, None)
+
+        def decide(sprint: Sprint, at: str) -> list[Event]:
+            return adopt_edit(sprint, edit=edit, observed=event, base=base, by=BY, at=at)
+
+        events = workspace.act(sprint_id, decide, actor=BY, without={"refuse_edits"}).events
+    except RefusedError as error:
+        return f"it was not adopted: {error.message}"
+    return said_of(events)

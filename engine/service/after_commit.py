@@ -1,0 +1,69 @@
+"""What follows a commit: state files are brought up to date, and edits of them adopted."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import SprintlogError
+from ..iterations.events import ADOPT
+from ..sprint.state.sprint import Sprint
+from .port import Service
+from .state_files import Refreshed
+from .streams.catalogue import sprint_of
+
+
+def edit_policy(sprint: Sprint) -> str:
+    """Return what becomes of an edit of the sprint's file: `rules set --progress-edits`."""
+    return sprint.knowledge.tracker.rules_at(sprint.version).progress_edits
+
+
+def refresh(service: Service, stream: str) -> Refreshed:
+    """Bring a stream's state files up to date, and keep what somebody else put there.
+
+    Where edits are adopted, what somebody else put there becomes events at once.
+    """
+    with _catching_up(service, stream):
+        refreshed = service.state_files.refresh(stream)
+        if (sprint_id := sprint_of(stream)) is None:
+            return refreshed
+        if refreshed.kept and edit_policy(service.sprint(sprint_id)) == ADOPT:
+            # Imported here: it is needed only where somebody edited a file.
+            from .adopt import adopt_latest
+
+            said = adopt_latest(service, sprint_id)
+            again = service.state_files.refresh(stream)
+            problem = f"{refreshed.problem}; {said}"
+            refreshed = again._replace(kept=refreshed.kept, problem=problem)
+        sprint = service.sprint(sprint_id)
+        if sprint.knowledge.tracker.is_empty:
+            return refreshed
+        return service.state_files.refresh_loop(sprint, refreshed)
+
+
+def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:
+    """Refresh what is behind still, since whoever recorded did not come to it.
+
+    Yield the problems. What ended that matters more than a file that cannot be written.
+    """
+    for stream in sorted(service.behind):
+        try:
+            sentence = refresh(service, stream).problem
+        except SprintlogError as problem:
+            if not is_failing:
+                raise
+            sentence = problem.message
+        if sentence:
+            yield sentence
+
+
+@contextmanager
+def _catching_up(service: Service, stream: str) -> Iterator[None]:
+    """Take a stream's state file as up to date afterwards, or as one that cannot be.
+
+    Whoever is interrupted in here leaves it behind.
+    """
+    try:
+        yield
+    except SprintlogError:
+        service.behind.discard(stream)
+        raise
+    service.behind.discard(stream)

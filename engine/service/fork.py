@@ -1,0 +1,122 @@
+"""Forks: a new sprint from any point of an old one, which stays as it is.
+
+All its events up to that point are taken over into a stream of their own, with their
+versions, times and actors, so it folds by itself. `fork-created` closes what was taken.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from ..errors import RefusedError
+from ..log.append import APPEND_EVENTS_MAX
+from ..log.envelope import NewEvent, RecordedEvent
+from ..log.event import Event
+from ..sprint.events import ForkCreated, Place, SprintCompiled, SprintImported
+from ..sprint.plan.create import check_sprint_id
+from .holders import free_place
+from .port import Outcome
+from .streams.catalogue import CODEC, new_event, sprint_stream
+from .workspace import Workspace
+
+
+def fork(
+    workspace: Workspace,
+    source_id: str,
+    *,
+    name: str,
+    version: int,
+    place: Place | None,
+    actor: str,
+    reason: str | None = None,
+) -> Outcome:
+    """Make a sprint that is what another one was at a version.
+
+    A second time the same fork records nothing; one that was broken off goes on. Raise
+    `RefusedError` over another sprint, and for a point inside one append.
+    """
+    check_sprint_id(name, field="NAME")
+    source = sprint_stream(source_id)
+    if workspace.is_inside_append(source_id, version):
+        raise RefusedError(
+            f"cannot fork from version {version}: it lies inside one append, whose events "
+            "belong together",
+            hint="choose the version before or after that append (`sprintlog log`)",
+            wish="fork",
+        )
+    (last,) = workspace.log.read_stream(source, after=version - 1, until=version)
+    created = ForkCreated(source, version, last.hash.hex(), reason)
+    wanted = list(_taken_over(workspace, source, version, name, place))
+    known = _check_free(workspace, name, wanted, created)
+    if known > len(wanted):
+        return Outcome(workspace.sprint(name), [])
+    if place is not None:
+        free_place(workspace, name, place)
+    wanted.append(new_event(created, at=workspace.now(), actor=actor))
+    stream = sprint_stream(name)
+    events: list[RecordedEvent] = []
+    for first in range(known, len(wanted), APPEND_EVENTS_MAX):
+        batch = wanted[first : first + APPEND_EVENTS_MAX]
+        events = workspace.log.append(stream, batch, expect=first).events
+        workspace.behind.add(stream)
+    return Outcome(workspace.sprint(name), events[-1:])
+
+
+def _taken_over(
+    workspace: Workspace, source: str, version: int, name: str, place: Place | None
+) -> Iterator[NewEvent]:
+    """Yield every event up to a version, what was rolled back and rollbacks among them.
+
+    So each has the version here that it has there, and whatever names a version fits.
+    """
+    for recorded in workspace.log.read_stream(source, until=version):
+        event = CODEC.decode(recorded)
+        yield NewEvent(
+            type=recorded.type,
+            payload=_payload(recorded, event, name, place),
+            at=recorded.at,
+            actor=recorded.actor,
+            schema_version=event.schema_version,
+            causation_id=recorded.id,
+            observed=recorded.observed,
+            payload_bytes_max=event.payload_bytes_max,
+        )
+
+
+def _payload(
+    recorded: RecordedEvent, event: Event, name: str, place: Place | None
+) -> bytes:
+    if isinstance(event, SprintCompiled | SprintImported) and event.document is not None:
+        document = dict(event.document)
+        if "sprint-id" in document:
+            document["sprint-id"] = name
+        event = structs.replace(event, document=document, place=place)
+        return new_event(event, at=recorded.at, actor=recorded.actor).payload
+    return CODEC.today(recorded) or b""
+
+
+def _check_free(
+    workspace: Workspace, name: str, wanted: list[NewEvent], created: ForkCreated
+) -> int:
+    """Return how much of this fork is there already; raise over anything else."""
+    stream = sprint_stream(name)
+    version = 0
+    for recorded, draft_ in zip(
+        workspace.log.read_stream(stream), [*wanted, None], strict=False
+    ):
+        version = recorded.version
+        if draft_ is None:
+            event = CODEC.decode(recorded)
+            same = isinstance(event, ForkCreated) and (
+                (event.source, event.version) == (created.source, created.version)
+            )
+        else:
+            same = recorded.causation_id == draft_.causation_id
+        if not same:
+            raise RefusedError(
+                f"there is a sprint {name} already",
+                hint="give the fork another name",
+                sprint=name,
+                wish="fork",
+            )
+    return version

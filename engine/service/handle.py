@@ -1,0 +1,98 @@
+"""How one wish is handled: load, middlewares, decide, append, after commit.
+
+That is done again from the beginning where somebody else appended first.
+"""
+
+from collections.abc import Callable
+
+from ..errors import BusyError, ConflictError
+from ..log.append import check_expected, check_key
+from ..log.envelope import NewEvent, RecordedEvent
+from ..log.event import Event
+from ..log.port import Log
+from ..sprint.events import RequestReturned
+from ..sprint.state.times import normalise
+from .middlewares import Action, Middlewares
+from .port import Acted, Envelope, MovedOnError, Service
+from .streams.catalogue import State, new_event
+from .streams.repository import Reader
+
+TRIES_MAX = 1000
+"""How often an action is decided anew because somebody else was first."""
+
+
+def handle(
+    service: Service,
+    repository: Reader[State],
+    name: str,
+    decide: Callable[[State, str], list[Event]],
+    middlewares: Middlewares[State],
+    envelope: Envelope,
+) -> Acted[State]:
+    """Decide on a state as it is now, and append what follows from that."""
+    at, expect = envelope.get("at"), envelope.get("expect")
+    moment = service.now() if at is None else normalise(at)
+    stream = repository.reading.stream(name)
+    for _ in range(TRIES_MAX):
+        if first := _first_answer(service.log, envelope):
+            return Acted(repository.current(name), first, duplicate=True)
+        state = repository.current(name)
+        if expect is not None:
+            check_expected(stream, expect=expect, actual=state.version)
+        action = Action(service, state, moment, envelope)
+        try:
+            for check in middlewares.before:
+                check(action)
+            events = decide(state, moment)
+            for complete in middlewares.after:
+                events = complete(action, events)
+        except MovedOnError as moved:
+            expect = expect + moved.events if isinstance(expect, int) else expect
+            continue
+        if not events:
+            return Acted(state, [])
+        try:
+            appended = service.log.append(
+                stream,
+                _drafts(events, moment, envelope),
+                expect=state.version,
+                key=envelope.get("key"),
+                key_digest=envelope.get("key_digest"),
+            )
+        except ConflictError:
+            if isinstance(expect, int):
+                raise
+            continue
+        if appended.duplicate:
+            return Acted(repository.current(name), appended.events, duplicate=True)
+        # The state file waits: whoever recorded answers first.
+        service.behind.add(stream)
+        return Acted(repository.take(state, appended.events), appended.events)
+    raise BusyError(
+        f"{repository.reading.name(name)} changed {TRIES_MAX} times while this was decided",
+        hint="nothing was recorded; repeat the command",
+    )
+
+
+def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:
+    """Return what was recorded under the same key before."""
+    key = envelope.get("key")
+    first = log.find_key(key) if key is not None else []
+    if first:
+        check_key(first[0], envelope.get("key_digest"))
+    return first
+
+
+def _drafts(events: list[Event], moment: str, envelope: Envelope) -> list[NewEvent]:
+    observed = envelope.get("observed", False)
+    return [
+        new_event(
+            event,
+            at=moment,
+            actor=envelope.get("actor", "runtime"),
+            observed=observed and not isinstance(event, RequestReturned),
+            correlation_id=envelope.get("correlation_id"),
+            causation_id=envelope.get("causation_id"),
+        )
+        for event in events
+    ]

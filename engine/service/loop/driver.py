@@ -1,0 +1,174 @@
+"""What both loops of `run` stand on: the agent is asked, what came of it is recorded."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from ...adapters.agents.hearing import Hearing, hear
+from ...adapters.processes.agent_command import AgentRun, run_agent
+from ...adapters.processes.signals import Signals
+from ...log.event import Event
+from ...sprint.agent.answers import Verdict, judge
+from ...sprint.events import AgentRan
+from ...sprint.phases import lifecycle
+from ...sprint.state.sprint import Sprint
+from ..port import Outcome
+from ..state_files import Refreshed
+from ..workspace import Workspace
+
+BEAT_SECONDS = 5 * 60
+"""How often a heartbeat is recorded while an agent works."""
+
+
+class Means(NamedTuple):
+    """What a loop works with."""
+
+    command: Sequence[str]
+    """The agent's command; it is given the prompt on its standard input."""
+    environment: Mapping[str, str]
+    timeout_seconds: float
+    """How long the command may take."""
+    actor: str = "runtime"
+    waits: bool = True
+    """Whether it sleeps until a retry is due, or ends there."""
+    masks: bool = True
+    hook_command: str | None = None
+    """What a shell runs for each hook that has no `command` of its own."""
+    keeps_files: bool = False
+    """Whether the work tree's files are kept at the end of each iteration."""
+    rest_seconds: float = 1.0
+    """How long it rests after an iteration towards a goal in which nothing changed."""
+    sleep: Callable[[float], None] = time.sleep
+    """What lets it wait."""
+    stops_on_request: str | None = None
+    """At an undecided request of this priority or a higher one it ends at once."""
+
+
+def agent_of(means: Means) -> str:
+    """Return who the agent is in what it records itself: its command's name."""
+    if means.actor.startswith("agent:"):
+        return means.actor
+    return f"agent:{PurePath(means.command[0]).name or 'command'}"[:128]
+
+
+Tell = Callable[[str], None]
+
+
+class Driver:
+    """Knows one sprint, an agent's command, and how to record."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        sprint_id: str,
+        *,
+        means: Means,
+        signals: Signals,
+        lock: int,
+        tell: Tell,
+    ) -> None:
+        self._workspace = workspace
+        self._id = sprint_id
+        self._means = means
+        self._signals = signals
+        self._lock = lock
+        """Held by every process that is started, so that none outlives its loop unseen."""
+        self._tell = tell
+        self._beaten = time.monotonic()
+
+    def _ask(
+        self,
+        prompt: str,
+        own: Mapping[str, str],
+        *,
+        read: Callable[[str], Verdict] | None = None,
+        told: str = "",
+    ) -> tuple[AgentRun, Verdict]:
+        """Hand a prompt to the agent; return how that ended and what it means."""
+        names = {
+            "SPRINT_ID": self._id,
+            "SPRINTLOG_SPRINT": self._id,
+            "SPRINTLOG_ACTOR": agent_of(self._means),
+        }
+        self._beaten = time.monotonic()
+        hearing = Hearing(told=told)
+        with self._signals.interruptible():
+            run = run_agent(
+                self._means.command,
+                prompt=prompt,
+                folder=self._workspace.location.root,
+                environment={**self._means.environment, **names, **own},
+                timeout_seconds=self._means.timeout_seconds,
+                held=[self._lock],
+                listen=hearing.feed,
+                tick=self._beat,
+            )
+        errors = run.errors.text()
+        verdict = judge(
+            hearing.answer(),
+            # Some agents say there as an object why they failed.
+            errors=hear(errors.encode()).error or errors,
+            exit_code=run.exit_code,
+            timed_out=run.timed_out,
+            read=read,
+        )
+        self._tell(f"       {_said(run, verdict)}")
+        return run, verdict
+
+    def _beat(self) -> None:
+        """Record a heartbeat when none was for a while; called every minute."""
+        if time.monotonic() - self._beaten < BEAT_SECONDS:
+            return
+        self._beaten = time.monotonic()
+        self._act(lambda sprint, at: lifecycle.beat(sprint))
+        self._refresh()
+
+    def _sleep(self, seconds: float) -> None:
+        with self._signals.interruptible():
+            self._means.sleep(max(seconds, 0.0))
+
+    def _act(self, decide: Callable[[Sprint, str], list[Event]]) -> Outcome:
+        return self._workspace.act(
+            self._id, decide, actor=self._means.actor, masks=self._means.masks
+        )
+
+    def _refresh(self) -> Refreshed:
+        refreshed = self._workspace.refresh(self._id)
+        if refreshed.problem:
+            self._tell(f"warning: {refreshed.problem}")
+        return refreshed
+
+
+def ran_as(
+    phase: str,
+    run: AgentRun,
+    verdict: Verdict,
+    *,
+    is_repair: bool = False,
+    iteration: int | None = None,
+) -> AgentRan:
+    """Return what is recorded of an agent's run."""
+    return AgentRan(
+        phase,
+        verdict.status,
+        exit_code=run.exit_code,
+        timed_out=run.timed_out,
+        duration_ms=run.duration_ms,
+        is_repair=is_repair,
+        output=run.output.text(),
+        output_bytes=run.output.bytes,
+        output_sha256=run.output.sha256,
+        errors=run.errors.text(),
+        usage=verdict.usage,
+        iteration=iteration,
+    )
+
+
+def _said(run: AgentRun, verdict: Verdict) -> str:
+    """Return how a run ended, on one line."""
+    words = (
+        (verdict.reason or verdict.error or verdict.summary or "").strip().split("\n")[0]
+    )
+    took = f" in {run.duration_ms / 1000:.1f} s" if run.duration_ms is not None else ""
+    return f"{verdict.status}{took}" + (f": {words}" if words else "")

@@ -1,0 +1,186 @@
+"""Runs a gate: its beginning is on the disk before the script begins, its end after.
+
+No lock is held while the script runs, so it may use sprintlog itself. Whoever is killed in
+between leaves a run whose process is gone, which the next one notices.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from typing import NamedTuple
+
+from ...adapters.processes import process
+from ...errors import SprintlogError
+from ...log.envelope import RecordedEvent
+from ...log.event import Event
+from ...log.port import Expected
+from ...sprint.events import GateStarted
+from ...sprint.gates.checks import check_gate, interrupt_gate, start_gate
+from ...sprint.gates.gate import GateResult
+from ...sprint.gates.policy import gate_of
+from ...sprint.state.sprint import Sprint
+from ..port import Outcome
+from ..state_files import Refreshed
+from ..streams.catalogue import CODEC
+from ..workspace import Workspace
+
+_RUNS: set[str] = set()
+"""The runs of this process: it may live on when one of them was lost."""
+
+
+class GateRun(NamedTuple):
+    """What came of running a gate."""
+
+    outcome: Outcome
+    """The check and what followed from it; no events when the gate had passed before."""
+    started: list[RecordedEvent]
+    """What was recorded before the script began."""
+    refreshed: Refreshed | None = None
+    """What was found in the state file's place then."""
+
+
+def is_alive(started: GateStarted) -> bool:
+    """Tell whether the process that began a run is still at it."""
+    known = process.Process(started.pid, started.process_started, started.boot_id)
+    if started.pid == os.getpid():
+        return started.run in _RUNS
+    return process.is_alive(known)
+
+
+def run_gate(
+    workspace: Workspace,
+    sprint_id: str,
+    *,
+    environment: Mapping[str, str],
+    phase: str | None = None,
+    timeout_seconds: float | None = None,
+    pass_on: Iterable[str] = (),
+    actor: str = "runtime",
+    at: str | None = None,
+    key: str | None = None,
+    key_digest: bytes | None = None,
+    expect: Expected | None = None,
+    correlation_id: str | None = None,
+    causation_id: str | None = None,
+    masks: bool = True,
+    interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> GateRun:
+    """Run the script of a gate in the work tree and record how it ended.
+
+    Of `environment` the script gets what `gate_script.ENVIRONMENT` states, and the names
+    in `pass_on`. A key seen before answers with its check and runs nothing. When the run
+    is cut short it is recorded as interrupted, and what cut it short goes on; signals are
+    to be let in by `interruptible` alone, so that a verdict that was reached is recorded.
+    """
+    act = partial(
+        workspace.act,
+        sprint_id,
+        actor=actor,
+        at=at,
+        correlation_id=correlation_id,
+        causation_id=causation_id,
+        masks=masks,
+    )
+    if key is not None and workspace.log.find_key(key):
+        return GateRun(act(_nothing, key=key, key_digest=key_digest), [])
+    run = os.urandom(8).hex()
+    this = process.process()
+    _RUNS.add(run)
+    try:
+        began = act(_begins(run, this, phase, timeout_seconds), expect=expect)
+        if not began.events:
+            return GateRun(began, [])
+        started = CODEC.decode(began.events[-1])
+        assert isinstance(started, GateStarted)
+        act = partial(
+            act,
+            correlation_id=correlation_id or began.events[-1].correlation_id,
+            causation_id=began.events[-1].id,
+        )
+        try:
+            refreshed = workspace.refresh(sprint_id)
+            with interruptible():
+                result = _run(workspace, began.sprint, started, environment, pass_on)
+            ended = act(_ends(started, result), key=key, key_digest=key_digest)
+        except BaseException as error:
+            _interrupt(act, started, error)
+            with suppress(SprintlogError):
+                workspace.refresh(sprint_id)
+            raise
+        return GateRun(ended, began.events, refreshed)
+    finally:
+        _RUNS.discard(run)
+
+
+def _begins(
+    run: str,
+    this: process.Process,
+    phase: str | None,
+    timeout_seconds: float | None,
+) -> Callable[[Sprint, str], list[Event]]:
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        return start_gate(
+            sprint,
+            run=run,
+            pid=this.pid,
+            process_started=this.started,
+            boot_id=this.boot_id,
+            is_alive=is_alive,
+            phase=phase,
+            timeout_seconds=timeout_seconds,
+        )
+
+    return decide
+
+
+def _ends(started: GateStarted, result: GateResult) -> Callable[[Sprint, str], list[Event]]:
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        return check_gate(sprint, phase=started.phase, run=started.run, result=result)
+
+    return decide
+
+
+def _run(
+    workspace: Workspace,
+    sprint: Sprint,
+    started: GateStarted,
+    environment: Mapping[str, str],
+    pass_on: Iterable[str],
+) -> GateResult:
+    # Imported here: no other recording command needs it.
+    from ...adapters.processes.gate_script import environment_of, run_script
+
+    node = sprint.plan.tree.find(started.phase)
+    script = gate_of(node).script if node is not None else None
+    assert script is not None
+    own = {
+        "SPRINT_ID": sprint.id,
+        "PHASE_ID": started.phase,
+        "ATTEMPT_NUMBER": started.attempt,
+        "SPRINTLOG_ACTOR": "agent:gate",
+    }
+    return run_script(
+        script,
+        folder=workspace.location.root,
+        environment=environment_of(environment, extra=pass_on, **own),
+        timeout_seconds=started.timeout_ms / 1000,
+    )
+
+
+def _interrupt(
+    act: Callable[..., Outcome], started: GateStarted, error: BaseException
+) -> None:
+    """Record that a run was cut short; what cut it short matters more than this."""
+    why = str(error) or type(error).__name__
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        return interrupt_gate(sprint, phase=started.phase, run=started.run, reason=why)
+
+    # Should this fail, the next run finds this one lost all the same.
+    with suppress(SprintlogError):
+        act(decide)
+
+
+def _nothing(sprint: Sprint, at: str) -> list[Event]:
+    return []

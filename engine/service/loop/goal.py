@@ -1,0 +1,155 @@
+"""The loop's half for a goal, and the hooks that are run after any iteration."""
+
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from ...adapters.snapshots.capture import Limits
+from ...errors import RefusedError, SprintlogError
+from ...masking import mask
+from ...sprint.agent.actions import Action, HookRun
+from ...sprint.agent.answers import Verdict
+from ...sprint.goal.answers import Turn, read_turn
+from ...sprint.goal.hook_tasks import tasks_of
+from ...sprint.goal.next import run_of
+from ...sprint.goal.prompt import said_in
+from ...sprint.goal.settings import hooks_of
+from ...sprint.goal.work import end_turn, start_turn
+from ...sprint.iterations.loop import open_iteration
+from ...sprint.iterations.snapshots import current_iteration, has_snapshot
+from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
+from ..port import Envelope
+from ..work_tree.snapshot import store_of, take_and_record
+from .driver import Driver, ran_as
+from .hooks import Hooks, Surroundings
+
+
+class GoalRunner(Driver):
+    """Performs what is next for a goal."""
+
+    _hooks: Hooks | None = None
+
+    def _iterate(self, action: Action) -> None:
+        assert action.prompt is not None
+        # What a loop that was killed did not come to; before the first the baseline.
+        self._keep_files()
+        self._act(lambda sprint, at: start_turn(sprint))
+        self._refresh()
+        plan = self._workspace.sprint(self._id).plan
+        number = plan.turns.number
+        told = said_in(plan, action.prompt)
+        attempt = f", attempt {action.attempt}" if action.attempt != 1 else ""
+        how = ", reflects" if action.reflection else ""
+        self._tell(f"work   iteration {number}{attempt}{how}")
+        own = {
+            "ITERATION_NUMBER": str(number),
+            "ATTEMPT_NUMBER": str(action.attempt),
+            **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
+        }
+        read = partial(self._read, told=told)
+        run, verdict = self._ask(action.prompt, own, read=read, told=told)
+        ran = ran_as("", run, verdict, iteration=number)
+        self._act(lambda sprint, at: end_turn(sprint, ran=ran, verdict=verdict, at=at))
+        self._keep_files()
+        self._rest(number)
+
+    def _rest(self, number: int) -> None:
+        """Rest after an iteration that changed nothing: what answers at once costs, too."""
+        plan = self._workspace.sprint(self._id).plan
+        ended = plan.is_at_goal and plan.turns.ended == number
+        if ended and plan.turns.idle and plan.status == IN_PROGRESS:
+            self._refresh()
+            self._sleep(self._means.rest_seconds)
+
+    def _keep_files(self) -> None:
+        """Keep the files as the last iteration left them, unless that was done.
+
+        A loop does not end because they cannot be kept.
+        """
+        sprint = self._workspace.sprint(self._id)
+        if not self._means.keeps_files or open_iteration(sprint.plan) is not None:
+            return
+        number = current_iteration(sprint)
+        if has_snapshot(sprint, number):
+            return
+        store = store_of(self._workspace, self._means.environment)
+        envelope: Envelope = {"actor": self._means.actor}
+        try:
+            _, taken = take_and_record(
+                self._workspace, self._id, store, limits=Limits(), envelope=envelope
+            )
+        except (SprintlogError, OSError) as error:
+            self._tell(f"warning: the files of iteration {number} are not kept: {error}")
+        else:
+            left = f", {len(taken.left_out)} left out" if taken.left_out else ""
+            self._tell(f"files  {taken.files} kept, {taken.read} read{left}")
+
+    def _read(self, text: str, *, told: str) -> Verdict:
+        """Return the verdict on an answer, its prompts as they will be recorded.
+
+        So a step that is named again is known again.
+        """
+        verdict = read_turn(text, told=told)
+        if not isinstance(verdict, Turn) or not self._means.masks:
+            return verdict
+        pending = (w._replace(prompt=w.prompt and mask(w.prompt)) for w in verdict.pending)
+        return structs.replace(verdict, pending=tuple(pending))
+
+    def _run_hooks(self, action: Action) -> None:
+        assert action.iteration is not None
+        for hook in action.hooks:
+            self._begin_hook(action.iteration, hook)
+
+    def _begin_hook(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
+        chosen = self._with_command(hook)
+        if self._hooks is None:
+            self._hooks = self._make_hooks()
+        self._hooks.begin(iteration, chosen, again=again)
+
+    def _take_up_hooks(self) -> None:
+        """See that every hook can be run; run again what a loop that was killed ran.
+
+        It held the lock that is ours now, and so did all that it started: nothing of it
+        is left.
+        """
+        plan = self._workspace.sprint(self._id).plan
+        hooks = {hook.id: hook for hook in hooks_of(plan.document)}
+        for hook in hooks.values() if plan.status != COMPLETED else ():
+            self._with_command(run_of(hook, 1))
+        if plan.status not in (IN_PROGRESS, INTERRUPTED, COMPLETED):
+            return
+        for (number, hook_id), task in list(tasks_of(plan.document).items()):
+            if hook_id in hooks and task.get("status") in (SPAWNED, RUNNING):
+                self._begin_hook(number, run_of(hooks[hook_id], number), again=True)
+
+    def _with_command(self, hook: HookRun) -> HookRun:
+        """Return a hook with the command it is run by; raise `RefusedError` without any."""
+        command = hook.command or self._means.hook_command
+        if not command:
+            raise RefusedError(
+                f"hook {hook.id} says no command to run",
+                hint="give one with --hook-command, or as `command` of the hook",
+                hook=hook.id,
+            )
+        return structs.replace(hook, command=command)
+
+    def _make_hooks(self) -> Hooks:
+        location = self._workspace.location
+        place = self._workspace.sprint(self._id).plan.place
+        directory: Path | None = None
+        if place is not None and place.worktree == location.worktree:
+            directory = (location.root / place.path).parent
+        names = {
+            "SPRINT_ID": self._id,
+            "SPRINTLOG_SPRINT": self._id,
+            "SPRINTLOG_ACTOR": "agent:hook",
+        }
+        around = Surroundings(
+            location.root,
+            directory,
+            {**self._means.environment, **names},
+            self._means.timeout_seconds,
+            self._lock,
+        )
+        return Hooks(around, signals=self._signals, act=self._act, tell=self._tell)

@@ -1,0 +1,158 @@
+"""Runs the hooks of iterations, some of them beside the loop; records what becomes of each.
+
+Only the loop's own thread records. What runs beside it is ended with the loop at the
+latest, whatever ends that.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from ...adapters.processes.hook_command import run_hook_command
+from ...adapters.processes.signals import Signals
+from ...log.event import Event
+from ...sprint.agent.actions import HookRun
+from ...sprint.goal import hook_tasks
+from ...sprint.state.sprint import Sprint
+
+Act = Callable[[Callable[[Sprint, str], list[Event]]], object]
+
+
+class Surroundings(NamedTuple):
+    """What is the same for every hook of a loop."""
+
+    folder: Path
+    """Where they are run."""
+    directory: Path | None
+    """The sprint's directory; without one no transcript is kept."""
+    environment: Mapping[str, str]
+    timeout_seconds: float
+    lock: int
+    """Held by every process that is started."""
+
+
+class _News(NamedTuple):
+    """What a thread has to say: the process of its hook runs, or has ended."""
+
+    iteration: int
+    hook: HookRun
+    pid: int | None
+    error: str | None = None
+
+
+class Hooks:
+    """The hooks of one loop."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        *,
+        signals: Signals,
+        act: Act,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._around = around
+        self._signals = signals
+        self._act = act
+        self._tell = tell
+        self._news: SimpleQueue[_News] = SimpleQueue()
+        self._beside: dict[str, threading.Thread] = {}
+        self._end, self._ends = os.pipe()
+        """Nothing is written here: the end of it is what tells all hooks to end."""
+
+    def begin(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
+        """Run a hook to its end, or begin to when it may run beside the loop.
+
+        One that is still running for an earlier iteration is waited for.
+        """
+        while hook.id in self._beside:
+            self._take()
+        spawn = partial(hook_tasks.spawn_hook, transcript=hook.transcript, again=again)
+        self._record(spawn, iteration, hook)
+        self._tell(f"hook   {hook.id} of iteration {iteration}")
+        if hook.parallel:
+            thread = threading.Thread(target=self._work, args=(iteration, hook))
+            self._beside[hook.id] = thread
+            thread.start()
+            self._take()
+            return
+        with self._signals.interruptible():
+            error = self._run(iteration, hook, lambda pid: None)
+        self._ended(iteration, hook, error)
+
+    def collect(self) -> None:
+        """Record what became of the hooks that run beside the loop."""
+        while not self._news.empty():
+            self._take()
+
+    def wait(self) -> None:
+        """Wait for all hooks that run beside the loop, and record how they ended."""
+        while self._beside:
+            self._take()
+
+    def stop(self) -> None:
+        """End what still runs; nothing is recorded of it, so that it is run again."""
+        os.close(self._ends)
+        for thread in self._beside.values():
+            thread.join()
+        os.close(self._end)
+
+    def _work(self, iteration: int, hook: HookRun) -> None:
+        def started(pid: int) -> None:
+            self._news.put(_News(iteration, hook, pid))
+
+        error: str | None = "it could not be run"
+        try:
+            error = self._run(iteration, hook, started)
+        finally:
+            # Somebody waits for this, whatever happened.
+            self._news.put(_News(iteration, hook, None, error))
+
+    def _run(
+        self, iteration: int, hook: HookRun, started: Callable[[int], None]
+    ) -> str | None:
+        around = self._around
+        path = around.directory / hook.transcript if around.directory else None
+        own = {
+            "HOOK_ID": hook.id,
+            "HOOK_WORKFLOW": hook.workflow or "",
+            "HOOK_TRANSCRIPT": str(path or ""),
+            "ITERATION_NUMBER": str(iteration),
+        }
+        return run_hook_command(
+            hook.command or "",
+            prompt=hook.prompt or "",
+            folder=around.folder,
+            environment={**around.environment, **own},
+            timeout_seconds=around.timeout_seconds,
+            transcript=path,
+            held=[around.lock],
+            stop=self._end,
+            started=started,
+        )
+
+    def _take(self) -> None:
+        """Wait for what a thread has to say, and record it."""
+        with self._signals.interruptible():
+            iteration, hook, pid, error = self._news.get()
+        if pid is not None:
+            self._record(partial(hook_tasks.run_hook, pid=pid), iteration, hook)
+            return
+        self._beside.pop(hook.id).join()
+        self._ended(iteration, hook, error)
+
+    def _ended(self, iteration: int, hook: HookRun, error: str | None) -> None:
+        if error is None:
+            self._record(hook_tasks.complete_hook, iteration, hook)
+            return
+        self._tell(f"       hook {hook.id} of iteration {iteration} failed: {error}")
+        self._record(partial(hook_tasks.fail_hook, error=error), iteration, hook)
+
+    def _record(
+        self, rule: Callable[..., list[Event]], iteration: int, hook: HookRun
+    ) -> None:
+        self._act(lambda sprint, at: rule(sprint, hook_id=hook.id, iteration=iteration))

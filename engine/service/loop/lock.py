@@ -1,0 +1,97 @@
+"""One loop for each sprint: who runs it holds a lock that ends with its processes."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from ...adapters.processes import process as processes
+from ...errors import BusyError
+
+PATIENCE_SECONDS = 15.0
+"""How long what a dead loop left running may take to end."""
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who runs a sprint."""
+
+    process: processes.Process
+    since: str
+
+
+@contextmanager
+def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holder | None]]:
+    """Be the only one that runs a sprint; give the lock and who was killed holding it.
+
+    The descriptor may be handed to processes that must be gone before the next one
+    runs it. Raise `BusyError` naming a holder that is alive.
+    """
+    lock = os.open(folder / _name(sprint_id), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        _take(lock, sprint_id)
+        before = _read(lock)
+        _write(lock, msgspec.json.encode(Holder(processes.process(), now)))
+        try:
+            yield lock, before
+        finally:
+            _write(lock, b"")
+    finally:
+        os.close(lock)
+
+
+def holder_of(folder: Path, sprint_id: str) -> Holder | None:
+    """Return who runs a sprint now, when that is alive; only looks."""
+    try:
+        content = (folder / _name(sprint_id)).read_bytes()
+        found = msgspec.json.decode(content, type=Holder)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found if processes.is_alive(found.process) else None
+
+
+def _name(sprint_id: str) -> str:
+    return f"run-{sha256(sprint_id.encode()).hexdigest()[:16]}.lock"
+
+
+def _take(lock: int, sprint_id: str) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _read(lock)
+            is_alive = holder is not None and processes.is_alive(holder.process)
+            if is_alive or time.monotonic() > until:
+                raise _busy(sprint_id, holder) from None
+        else:
+            return
+        time.sleep(0.05)
+
+
+def _busy(sprint_id: str, holder: Holder | None) -> BusyError:
+    who = "another process"
+    if holder is not None:
+        who = f"process {holder.process.pid} since {holder.since}"
+    return BusyError(
+        f"sprint {sprint_id} is being run by {who}",
+        hint="wait until it ends, or end it; `sprintlog status` shows how far it is",
+        sprint=sprint_id,
+        pid=holder.process.pid if holder else None,
+    )
+
+
+def _read(lock: int) -> Holder | None:
+    try:
+        return msgspec.json.decode(os.pread(lock, 4096, 0), type=Holder)
+    except msgspec.DecodeError:
+        return None
+
+
+def _write(lock: int, content: bytes) -> None:
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, content, 0)

@@ -1,0 +1,198 @@
+"""The reference loop: it performs what `next_action` answers, one thing at a time.
+
+It keeps nothing in memory that the log does not say. Whoever kills it and starts it
+again goes on where it was; only an agent's run that was cut short is made once more.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from ...adapters.processes.signals import InterruptedBySignal
+from ...errors import RefusedError
+from ...log.event import Event
+from ...sprint.agent import actions
+from ...sprint.agent.answers import Verdict
+from ...sprint.agent.next import next_action
+from ...sprint.agent.runs import end_run, start_run
+from ...sprint.agent.stops import on_request
+from ...sprint.events import AgentRan, GateChecked
+from ...sprint.gates.gate import verdict_of
+from ...sprint.phases import leaves, lifecycle
+from ...sprint.phases.done_work import done_work
+from ...sprint.phases.retry import policy_of
+from ...sprint.state.sprint import Sprint
+from ...sprint.state.times import parse
+from ...sprint.state.words import FAILED, NEEDS_HUMAN, PASSED
+from ..streams.catalogue import CODEC
+from .driver import ran_as
+from .gate import run_gate
+from .goal import GoalRunner
+
+
+class Runner(GoalRunner):
+    """Runs one sprint until it is done or a person is needed."""
+
+    def run(self) -> actions.Action:
+        """Perform what is next, again and again; return the answer that ended it.
+
+        A signal ends what is being run and is recorded as `sprint-interrupted`; it is
+        raised again as `InterruptedBySignal`.
+        """
+        # Who was killed before may have left the state file behind the log.
+        self._refresh()
+        try:
+            self._take_up_hooks()
+            return self._go_on()
+        except InterruptedBySignal as signal:
+            why = f"the loop was ended by {signal}"
+            self._act(lambda sprint, at: _interrupted(sprint, why))
+            self._refresh()
+            raise
+        finally:
+            if self._hooks is not None:
+                self._hooks.stop()
+
+    def _go_on(self) -> actions.Action:
+        performs = self._performs()
+        while True:
+            with self._signals.interruptible():
+                action = self._next()
+            ends = action.do == actions.WAIT and not self._means.waits
+            if ends or action.do not in performs:
+                if self._hooks is not None:
+                    self._hooks.wait()
+                    self._refresh()
+                return action
+            try:
+                performs[action.do](action)
+            except RefusedError:
+                # Somebody else recorded meanwhile: what is to be done now is another thing.
+                if self._next() == action:
+                    raise
+            if self._hooks is not None:
+                self._hooks.collect()
+            self._refresh()
+
+    def _performs(self) -> dict[str, Callable[[actions.Action], None]]:
+        """Return what this loop does itself; anything else ends it."""
+        return {
+            actions.START: self._start,
+            actions.RESUME: self._resume,
+            actions.WORK: self._work,
+            actions.ITERATE: self._iterate,
+            actions.HOOKS: self._run_hooks,
+            actions.GATE: self._gate,
+            actions.END: self._end,
+            actions.RETRY: self._retry,
+            actions.WAIT: self._wait,
+            actions.COMPLETE: self._complete,
+        }
+
+    def _next(self) -> actions.Action:
+        sprint = self._workspace.sprint(self._id)
+        action = next_action(sprint, now=self._workspace.now())
+        priority = self._means.stops_on_request
+        if priority is None or action.do in (actions.STOP, actions.DONE):
+            return action
+        return on_request(sprint, priority=priority) or action
+
+    def _start(self, action: actions.Action) -> None:
+        self._act(lambda sprint, at: lifecycle.start_sprint(sprint))
+
+    def _resume(self, action: actions.Action) -> None:
+        self._act(lambda sprint, at: lifecycle.resume_sprint(sprint))
+
+    def _complete(self, action: actions.Action) -> None:
+        self._act(lambda sprint, at: lifecycle.complete_sprint(sprint))
+
+    def _retry(self, action: actions.Action) -> None:
+        self._act(lambda sprint, at: leaves.retry_phase(sprint, phase=action.phase))
+
+    def _wait(self, action: actions.Action) -> None:
+        assert action.until is not None
+        where = action.phase or f"iteration {action.iteration}"
+        self._tell(f"wait   {where} until {action.until}: {action.why}")
+        left = parse(action.until) - parse(self._workspace.now())
+        self._sleep(left.total_seconds())
+
+    def _end(self, action: actions.Action) -> None:
+        assert action.phase is not None
+        phase = action.phase
+
+        def decide(sprint: Sprint, at: str) -> list[Event]:
+            done = done_work(sprint.plan, phase)
+            summary = done.summary if done else None
+            return leaves.complete_phase(sprint, phase=phase, summary=summary)
+
+        self._act(decide)
+
+    def _work(self, action: actions.Action) -> None:
+        assert action.phase is not None
+        phase = action.phase
+        self._act(lambda sprint, at: start_run(sprint, phase=phase))
+        self._refresh()
+        again = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
+        self._tell(f"work   {phase} ({again})")
+        ran, verdict = self._agent(action, is_repair=False)
+        self._act(lambda sprint, at: end_run(sprint, ran=ran, verdict=verdict, at=at))
+
+    def _gate(self, action: actions.Action) -> None:
+        if action.prompt is not None and not self._repair(action):
+            return
+        self._tell(f"gate   {action.phase} (attempt {action.attempt})")
+        ran = run_gate(
+            self._workspace,
+            self._id,
+            environment=self._means.environment,
+            phase=action.phase,
+            actor=self._means.actor,
+            masks=self._means.masks,
+            interruptible=self._signals.interruptible,
+        )
+        for event in map(CODEC.decode, ran.outcome.events):
+            if isinstance(event, GateChecked):
+                passed = verdict_of(event) == PASSED
+                why = "time limit" if event.timed_out else f"exit code {event.exit_code}"
+                how = "" if passed else f": {why}"
+                self._tell(f"       {'passed' if passed else 'failed'}{how}")
+
+    def _repair(self, action: actions.Action) -> bool:
+        """Let the agent repair what a gate found; tell whether the gate is to be run.
+
+        A failure that is worth another attempt waits as the policy has it.
+        """
+        policy = policy_of(self._workspace.sprint(self._id).document)
+        for tried in range(policy.attempts_max + 1):
+            self._tell(f"repair {action.phase} (before attempt {action.attempt})")
+            ran, verdict = self._agent(action, is_repair=True)
+            needs_human = verdict.status == NEEDS_HUMAN
+            self._act(partial(_repaired, ran=ran, verdict=verdict))
+            if verdict.status != FAILED or verdict.category not in policy.retry_on:
+                return not needs_human
+            self._sleep(policy.wait_ms(tried) / 1000)
+        return True
+
+    def _agent(
+        self, action: actions.Action, *, is_repair: bool
+    ) -> tuple[AgentRan, Verdict]:
+        """Hand a prompt to the agent; return how that ended and what it means."""
+        assert action.phase is not None
+        assert action.prompt is not None
+        own = {
+            "PHASE_ID": action.phase,
+            "ATTEMPT_NUMBER": str(action.attempt),
+            **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
+        }
+        run, verdict = self._ask(action.prompt, own)
+        return ran_as(action.phase, run, verdict, is_repair=is_repair), verdict
+
+
+def _interrupted(sprint: Sprint, why: str) -> list[Event]:
+    return lifecycle.interrupt_sprint(sprint, reason=why) if sprint.is_running else []
+
+
+def _repaired(sprint: Sprint, at: str, *, ran: AgentRan, verdict: Verdict) -> list[Event]:
+    if verdict.status != NEEDS_HUMAN or not sprint.is_running:
+        return [ran]
+    why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"
+    return [ran, *lifecycle.block_sprint(sprint, reason=why)]

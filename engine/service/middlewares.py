@@ -1,0 +1,176 @@
+"""The named steps around every action: what is seen to before, and what follows from it.
+
+Both lists stand at the end, in their order. A step that has itself recorded something in
+the stream raises `MovedOnError`: then all is read and decided anew.
+"""
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Generic, NamedTuple, Self
+
+from msgspec.structs import replace
+
+from ..errors import RefusedError
+from ..iterations.events import REFUSE
+from ..log.event import Event
+from ..sprint.events import GateStarted, SprintStarted
+from ..sprint.queue.returns import with_returns
+from ..sprint.state import moments
+from ..sprint.state.sprint import Sprint
+from .after_commit import edit_policy
+from .holders import take_place
+from .port import Envelope, MovedOnError, Service, Skippable
+from .streams.catalogue import State, masked
+from .take_over import take_over_all
+
+if TYPE_CHECKING:
+    from ..journal.state.journal import Journal
+
+
+class Action(NamedTuple, Generic[State]):
+    """What is being done: to which state, when, under which conditions."""
+
+    service: Service
+    state: State
+    at: str
+    envelope: Envelope
+
+
+Before = Callable[[Action[State]], None]
+After = Callable[[Action[State], list[Event]], list[Event]]
+
+
+class Middlewares(NamedTuple, Generic[State]):
+    """The steps around an action on one kind of stream, in their order."""
+
+    before: tuple[Before[State], ...]
+    """Before anything is decided."""
+    after: tuple[After[State], ...]
+    """From the events that were decided on to those that are appended."""
+
+    def without(self, left_out: Collection[Skippable]) -> Self:
+        """Return the same steps but for some of them."""
+        if not left_out:
+            return self
+        return self._replace(
+            before=tuple(step for step in self.before if step.__name__ not in left_out),
+            after=tuple(step for step in self.after if step.__name__ not in left_out),
+        )
+
+
+def finish_restores(action: Action[Sprint]) -> None:
+    """Finish a restore of files that was cut short.
+
+    What is recorded meanwhile would be about files that it still replaces.
+    """
+    if ended := action.service.finish_restores(action.state):
+        raise MovedOnError(ended)
+
+
+def refuse_edits(action: Action[Sprint]) -> None:
+    """Refuse all while somebody else's version of the state file stands there.
+
+    That is so only where the sprint's policy says it.
+    """
+    if edit_policy(action.state) != REFUSE:
+        return
+    found = action.service.state_files.compare(action.state)
+    if found.state == "edited":
+        raise RefusedError(
+            f"{found.problem}: nothing is recorded while it is so",
+            hint="`sprintlog rebuild` keeps their version and writes ours; "
+            "`sprintlog adopt` then makes events of it",
+            file=found.path,
+            sprint=action.state.id,
+        )
+
+
+def return_requests(action: Action[Sprint], events: list[Event]) -> list[Event]:
+    """Add what the events bring back of the operator queue."""
+    return with_returns(action.state, events, at=action.at)
+
+
+def check_moment(action: Action[Sprint], events: list[Event]) -> list[Event]:
+    """Ask a person again who says that something happened before what came first.
+
+    A clock may go backwards.
+    """
+    if action.envelope.get("at") is not None and not action.envelope.get("observed"):
+        moments.check_moment(action.state, events, action.at)
+    return events
+
+
+def check_worktree(action: Action[Sprint], events: list[Event]) -> list[Event]:
+    """Run no gate in a work tree that is not the one the sprint works in."""
+    sprint, place = action.state, action.state.plan.place
+    if place is None or place.worktree == action.service.location.worktree:
+        return events
+    if any(isinstance(event, GateStarted) for event in events):
+        raise RefusedError(
+            f"sprint {sprint.id} works in the work tree {place.worktree or 'main'}: its "
+            "gate would check other files here",
+            hint="run it there",
+            sprint=sprint.id,
+            wish="gate",
+        )
+    return events
+
+
+def take_over(action: Action[Sprint], events: list[Event]) -> list[Event]:
+    """Let a sprint that starts take over what earlier ones deferred to the next one."""
+    if any(isinstance(event, SprintStarted) for event in events):
+        actor = action.envelope.get("actor", "runtime")
+        service, sprint_id = action.service, action.state.id
+        if taken := take_over_all(service, sprint_id, at=action.at, actor=actor):
+            raise MovedOnError(taken)
+    return events
+
+
+def give_place(action: Action[Sprint], events: list[Event]) -> list[Event]:
+    """See that no other sprint's file is where this one's will be written."""
+    take_place(action.service, action.state, events)
+    return events
+
+
+def mask(action: Action[State], events: list[Event]) -> list[Event]:
+    """Mask tokens in free texts; whole documents never are."""
+    if action.envelope.get("masks", True):
+        return [masked(event) for event in events]
+    return events
+
+
+def open_journal(action: "Action[Journal]", events: list[Event]) -> list[Event]:
+    """Let the first event open the journal, in this work tree."""
+    # Imported here, and below: what is recorded of a sprint does not wait for it.
+    from ..journal import rules
+    from ..journal.events import JournalOpened
+
+    if action.state.exists or not events:
+        return events
+    if not isinstance(events[0], JournalOpened):
+        events = [*rules.open_journal(action.state, at=action.at), *events]
+    first = events[0]
+    assert isinstance(first, JournalOpened)
+    place = action.service.journal_place or first.place
+    worktree = action.service.location.worktree
+    return [replace(first, worktree=worktree, place=place), *events[1:]]
+
+
+def refuse_strangers(action: "Action[Journal]", events: list[Event]) -> list[Event]:
+    """Begin no journal where another tool has a file."""
+    from ..journal.events import JournalMoved, JournalOpened
+    from ..journal.intake.strangers import check_no_stranger
+
+    if events and isinstance(first := events[0], JournalOpened | JournalMoved):
+        theirs = action.service.state_files.foreign(first.place)
+        if theirs is not None:
+            check_no_stranger(theirs, first.place)
+    return events
+
+
+ON_SPRINTS: Middlewares[Sprint] = Middlewares(
+    before=(finish_restores, refuse_edits),
+    after=(check_worktree, return_requests, check_moment, take_over, give_place, mask),
+)
+ON_THE_JOURNAL: "Middlewares[Journal]" = Middlewares(
+    before=(), after=(open_journal, refuse_strangers, mask)
+)

@@ -1,0 +1,1 @@
+"""Where a log and its state files are, and whose they are."""

@@ -1,0 +1,161 @@
+"""Where a log lives: found by walking up, made by `init` (DESIGN.md section 3)."""
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from ...adapters.git.repositories import common_directory, linked_directory
+from ...adapters.replace import replace_file
+from ...errors import NotFoundError, RefusedError
+
+DATABASE = "log.db"
+HIDDEN = ".sprintlog"
+INSIDE_GIT = "sprintlog"
+
+
+class Location(NamedTuple):
+    """The folder of a log, and the work tree in which this process stands."""
+
+    folder: Path
+    """Everything sprintlog keeps: database, head, kept edits."""
+    root: Path
+    """The work tree's root; paths of state files are relative to it."""
+    worktree: str
+    """Name of the linked git work tree; empty for the main one and outside git."""
+
+    @property
+    def url(self) -> str:
+        """Return the address of the log, for its store."""
+        return f"sqlite:{self.database}"
+
+    @property
+    def database(self) -> Path:
+        """Return the log's database file."""
+        return self.folder / DATABASE
+
+
+def find(start: Path, *, folder: str | None = None) -> Location:
+    """Return the nearest log: the first folder upwards that holds one.
+
+    `folder` (SPRINTLOG_DIR) names the log's folder directly. Raise `NotFoundError` when
+    there is none, `RefusedError` when a tree has two.
+    """
+    if folder:
+        return _named(Path(folder).absolute(), start)
+    for root in (start, *start.parents):
+        found = [place for place in _candidates(root) if place.database.exists()]
+        if len(found) > 1:
+            one, other = (place.folder for place in found)
+            raise RefusedError(
+                f"there are two logs for {root}: {one} and {other}",
+                hint="move the one away that is not meant (did a pull bring it?), or name "
+                "the other in SPRINTLOG_DIR",
+                files=[str(one), str(other)],
+            )
+        if found:
+            return found[0]
+    raise NotFoundError(
+        f"there is no log in {start} or above",
+        hint="`sprintlog init` makes one",
+        start=str(start),
+    )
+
+
+def place_for_new(
+    start: Path, *, here: bool = False, folder: str | None = None
+) -> Location:
+    """Return where `init` puts a log: the git common directory, else `.sprintlog`."""
+    if folder:
+        return _named(Path(folder).absolute(), start, must_exist=False)
+    if not here:
+        for root in (start, *start.parents):
+            if (root / ".git").exists():
+                location = _candidates(root)[-1]
+                if _may_write(location.folder.parent):
+                    return location
+                break
+    return Location(start / HIDDEN, start, "")
+
+
+def make_folder(location: Location) -> None:
+    """Make the log's folder, readable by nobody else, whatever the umask.
+
+    One inside a work tree is ignored by git of itself. Raise `RefusedError` when the tree
+    has a log already, or the folder cannot be made or is open to others: one that was
+    there keeps its mode.
+    """
+    places = _candidates(location.root)
+    for place in places if location in places else [location]:
+        if place.database.exists():
+            raise RefusedError(
+                f"there is a log already: {place.database}",
+                hint="`sprintlog status` shows it; nothing was changed",
+                file=str(place.database),
+            )
+    try:
+        _make(location.folder)
+        if location.folder.name == HIDDEN:
+            replace_file(location.folder / ".gitignore", b"*\n", mode=0o600)
+    except OSError as error:
+        raise RefusedError(
+            f"cannot make {location.folder}: {error.strerror}",
+            hint="choose a folder that may be written, or set SPRINTLOG_DIR",
+            file=str(location.folder),
+        ) from error
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+        folder.chmod(0o700)
+    except FileExistsError:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & 0o077:
+            # Imported here: only who is refused needs it.
+            from shlex import quote
+
+            raise RefusedError(
+                f"{folder} is open to others (mode {mode:o}): a log's folder has 700",
+                hint=f"`chmod 700 {quote(str(folder))}`, or name a folder that is not "
+                "there yet",
+                file=str(folder),
+            ) from None
+
+
+def _candidates(root: Path) -> list[Location]:
+    found = [Location(root / HIDDEN, root, "")]
+    git = root / ".git"
+    if git.is_dir() and not git.is_symlink():
+        found.append(Location(git / INSIDE_GIT, root, ""))
+    elif git.is_file() and (directory := linked_directory(git)) is not None:
+        common = common_directory(directory).resolve()
+        name = "" if common == directory else directory.name
+        found.append(Location(common / INSIDE_GIT, root, name))
+    return found
+
+
+def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:
+    for root in (start, *start.parents):
+        for location in _candidates(root):
+            if location.folder.resolve() == folder.resolve():
+                return location._replace(folder=folder)
+    if must_exist and not (folder / DATABASE).exists():
+        raise NotFoundError(
+            f"there is no log in {folder}",
+            hint="SPRINTLOG_DIR names it; `sprintlog init` makes one there",
+            start=str(folder),
+        )
+    is_hidden = folder.name == HIDDEN
+    return Location(folder, folder.parent if is_hidden else start, "")
+
+
+def _may_write(folder: Path) -> bool:
+    """Try it: permission bits say nothing on a read-only mount or to a sandbox."""
+    probe = folder / f".sprintlog-probe-{os.getpid()}"
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        return False
+    return True

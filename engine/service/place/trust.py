@@ -1,0 +1,106 @@
+"""Whose log it is: one that somebody else could have put there is used by nobody unasked.
+
+A log says where files are written and which scripts are run, as a program does. The
+person's own list of safe folders, which no tree can bring along, says what is used all
+the same.
+"""
+
+import os
+from pathlib import Path
+
+from ...adapters.git.repositories import Repository, repository_around
+from ...errors import RefusedError, SprintlogError
+from ...log.stores.descriptors import read_whole
+from .location import DATABASE, Location
+
+ROOT = 0
+"""The user who may do everything anyhow."""
+_LIST_BYTES_MAX = 1 << 20
+_INDEX_SIMPLE = (2, 3)
+"""Versions of git's index in which every path stands whole."""
+
+
+def check_trusted(location: Location, *, safe: Path | None) -> None:
+    """Raise `RefusedError` for a log that belongs to another user, or that git tracks.
+
+    `safe` is the person's list: folders of logs or trees, one a line, `*` for all.
+    """
+    folder = location.folder
+    stranger = owned_by_another(folder.parent, folder, location.database)
+    is_tracked = stranger is None and _is_tracked(folder)
+    if (stranger is None and not is_tracked) or _is_listed(location, safe):
+        return
+    # Imported here: only who is refused needs it.
+    from shlex import quote
+
+    listed = f"write {folder} into {safe or 'the list of safe folders'}"
+    if stranger is not None:
+        raise RefusedError(
+            f"{stranger} belongs to another user, so the log is not used",
+            hint=f"if you trust whoever can write there: {listed}",
+            file=str(stranger),
+        )
+    raise RefusedError(
+        f"git tracks the log in {folder}: it is not used, a pull could bring another",
+        hint=f"if it is yours: `git rm -r --cached {quote(str(folder))}`; if it came with "
+        f"the repository, remove it; to use it as it is: {listed}",
+        file=str(folder),
+    )
+
+
+def owned_by_another(*paths: Path) -> Path | None:
+    """Return the first of these that belongs to somebody whom nobody asked to trust."""
+    user = os.geteuid()
+    known = {user, ROOT}
+    if user == ROOT and (caller := os.environ.get("SUDO_UID", "")).isdigit():
+        known.add(int(caller))
+    for path in paths:
+        try:
+            owner = path.stat().st_uid
+        except FileNotFoundError:
+            continue
+        if owner not in known:
+            return path
+    return None
+
+
+def _is_listed(location: Location, safe: Path | None) -> bool:
+    if safe is None or not safe.is_file():
+        return False
+    lines = read_whole(safe, at_most=_LIST_BYTES_MAX).decode(errors="replace").splitlines()
+    listed = {line.strip() for line in lines}
+    if "*" in listed:
+        return True
+    own = {os.path.realpath(path) for path in (location.folder, location.folder.parent)}
+    return not own.isdisjoint(map(os.path.realpath, filter(os.path.isabs, listed)))
+
+
+def _is_tracked(folder: Path) -> bool:
+    """Tell whether git tracks a log; git itself is asked only where it may be so."""
+    above = Path(os.path.realpath(folder.parent))
+    repository = None if ".git" in above.parts else repository_around(above)
+    if repository is None:
+        return False
+    index = repository.directory / "index"
+    if not index.is_file():
+        return False
+    content = read_whole(index)
+    path = (above / folder.name).relative_to(repository.top).as_posix()
+    version = int.from_bytes(content[4:8])
+    # A list that is split among files says so at its end.
+    if version in _INDEX_SIMPLE and b"link" not in content:
+        return os.fsencode(path) in content and _git_tracks(repository, path)
+    return _git_tracks(repository, path)
+
+
+def _git_tracks(repository: Repository, path: str) -> bool:
+    # Imported here: no recording command needs it where the log is in the git directory.
+    from ...adapters.git.borrowed import borrowed
+
+    try:
+        with borrowed(repository, os.environ) as git:
+            told = git.read_tree("ls-files", "-z", "--", path)
+    except (SprintlogError, OSError):
+        # Where git does not say, the name that was found is what there is.
+        return True
+    return not {path, f"{path}/{DATABASE}"}.isdisjoint(os.fsdecode(told).split("\0"))

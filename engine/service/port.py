@@ -1,0 +1,145 @@
+"""What it means to act on a stream: what is decided, under which conditions, what came."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypedDict, Unpack
+
+from ..log.envelope import RecordedEvent
+from ..log.event import Event
+from ..log.port import Expected, Log
+from ..sprint.events import EditObserved
+from ..sprint.state.sprint import Sprint
+from .place.location import Location
+from .state_files import StateFiles
+from .streams.catalogue import State
+from .streams.repository import Reader
+
+if TYPE_CHECKING:
+    from ..journal.document import Document
+    from ..journal.state.journal import Journal
+
+Decide = Callable[[Sprint, str], list[Event]]
+"""A command with its arguments: from the sprint and the time to the events."""
+
+
+DecideOnJournal = Callable[["Journal", str], list[Event]]
+"""The same for the journal."""
+
+Skippable = Literal["finish_restores", "refuse_edits", "refuse_strangers"]
+"""The middlewares that an action can do without: those that it is itself part of."""
+
+
+class Envelope(TypedDict, total=False):
+    """What an action says about its events, and when it is to be recorded at all."""
+
+    actor: str
+    at: str | None
+    key: str | None
+    key_digest: bytes | None
+    expect: Expected | None
+    correlation_id: str | None
+    causation_id: str | None
+    observed: bool
+    masks: bool
+
+
+class Acted(NamedTuple, Generic[State]):
+    """What an action did."""
+
+    state: State
+    """What it was done to, as it is now."""
+    events: list[RecordedEvent]
+    """Empty when the same wish had been fulfilled before."""
+    duplicate: bool = False
+    """True when a key answered with what was recorded the first time."""
+
+
+class Outcome(Acted[Sprint]):
+    """What an action on a sprint did."""
+
+    __slots__ = ()
+
+    @property
+    def sprint(self) -> Sprint:
+        """Return the sprint as it is now."""
+        return self.state
+
+
+class MovedOnError(Exception):
+    """Deciding has itself moved the stream on, by so many events: decide anew."""
+
+    def __init__(self, events: int) -> None:
+        super().__init__()
+        self.events = events
+
+
+class Service(Protocol):
+    """A workspace, for those that act on sprints and the files around them."""
+
+    location: Location
+    log: Log
+    reader: Reader[Sprint]
+    environment: Mapping[str, str]
+    behind: set[str]
+    journal_place: str | None
+
+    @property
+    def state_files(self) -> StateFiles:
+        """Return the state files."""
+        ...
+
+    @property
+    def journals(self) -> "Reader[Journal]":
+        """Return the reader of the journal's ids and counts."""
+        ...
+
+    @property
+    def documents(self) -> "Reader[Document]":
+        """Return the reader of the journal's texts."""
+        ...
+
+    def act(
+        self,
+        sprint_id: str,
+        decide: Decide,
+        *,
+        without: Collection[Skippable] = (),
+        **envelope: Unpack[Envelope],
+    ) -> Outcome:
+        """Let a sprint decide, and append that."""
+        ...
+
+    def now(self) -> str:
+        """Return the time."""
+        ...
+
+    def sprints(self) -> dict[str, int]:
+        """Return the sprints of the log with their versions."""
+        ...
+
+    def status_of(self, sprint_id: str, version: int) -> str:
+        """Return a sprint's status at its head."""
+        ...
+
+    def sprint(self, sprint_id: str) -> Sprint:
+        """Return a sprint as it is."""
+        ...
+
+    def journal(self) -> "Journal":
+        """Return the journal's ids and counts as they are."""
+        ...
+
+    def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
+        """Yield the events of a sprint."""
+        ...
+
+    def finish_restores(self, sprint: Sprint) -> int:
+        """Finish restores that were cut short; return how many events that recorded."""
+        ...
+
+    def observe(self, sprint_id: str, event: EditObserved, *, key: str) -> None:
+        """Record an edit of a sprint's file, once under this key."""
+        ...
+
+    def observe_journal(self, event: EditObserved, *, key: str) -> None:
+        """Record an edit of the journal's file, once under this key."""
+        ...

@@ -1,0 +1,1 @@
+"""Streams of the log: what lives in which, and their states at any version."""

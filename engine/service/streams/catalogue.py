@@ -1,0 +1,116 @@
+"""Which events live in which stream, and what is read out of them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec import structs
+
+from ...log.codec import Codec, encode
+from ...log.envelope import NewEvent
+from ...log.event import Event
+from ...log.upcast import UPCASTS
+from ...masking import mask_texts
+from ...sprint.events import EVENTS
+from ...sprint.fold import Versioned, fold
+from ...sprint.iterations.rollback import Interval
+from ...sprint.state import sprint as sprints
+from ...sprint.state.sprint import STATE_FORMAT, Sprint
+from ...sprint.state.times import normalise
+
+
+def _of_the_journal() -> tuple[type[Event], ...]:
+    # Imported when one is met: what is recorded of a sprint does not wait for it.
+    from ...journal.events import JOURNAL_EVENTS
+
+    return JOURNAL_EVENTS
+
+
+CODEC = Codec(EVENTS, UPCASTS, more=_of_the_journal)
+
+_SPRINT = "sprint/"
+
+
+def sprint_stream(sprint_id: str) -> str:
+    """Return the name of a sprint's stream."""
+    return _SPRINT + sprint_id
+
+
+def sprint_of(stream: str) -> str | None:
+    """Return the sprint whose stream this is, or None."""
+    return stream.removeprefix(_SPRINT) if stream.startswith(_SPRINT) else None
+
+
+class Folded(Protocol):
+    """What a fold makes of a stream."""
+
+    version: int
+
+    @property
+    def id(self) -> str:
+        """Return what the stream is about: a sprint's id, or the journal."""
+        ...
+
+
+State = TypeVar("State", bound=Folded)
+
+
+class Reading(NamedTuple, Generic[State]):
+    """How one kind of stream is read."""
+
+    name: Callable[[str], str]
+    """What to call what a stream is about."""
+    stream: Callable[[str], str]
+    begin: Callable[[str], State]
+    """Gives the state before the first event."""
+    fold: Callable[[State, Iterable[Versioned], Sequence[Interval] | None], State]
+    rollbacks: Callable[[State], list[tuple[int, int]]]
+    pack: Callable[[State], bytes]
+    unpack: Callable[[bytes], State]
+    format: int
+    """Saved states of another format are not read again."""
+
+
+SPRINTS: Reading[Sprint] = Reading(
+    name=lambda sprint_id: f"sprint {sprint_id}",
+    stream=sprint_stream,
+    begin=Sprint,
+    fold=fold,
+    rollbacks=lambda sprint: sprint.knowledge.rollbacks,
+    pack=sprints.pack,
+    unpack=sprints.unpack,
+    format=STATE_FORMAT,
+)
+
+
+def masked(event: Event) -> Event:
+    """Return an event with known tokens in its free texts masked."""
+    fields = structs.asdict(event)
+    texts = mask_texts(fields)
+    return event if texts == fields else structs.replace(event, **texts)
+
+
+def new_event(
+    event: Event,
+    *,
+    at: str,
+    actor: str,
+    observed: bool = False,
+    correlation_id: str | None = None,
+    causation_id: str | None = None,
+) -> NewEvent:
+    """Return an event as an event that the log can take.
+
+    What came from a journal's file happened when that says, not when it was read.
+    """
+    own = event.own_time()
+    return NewEvent(
+        type=event.type,
+        payload=encode(event),
+        at=normalise(own) if own else at,
+        actor=actor,
+        schema_version=event.schema_version,
+        correlation_id=correlation_id,
+        causation_id=causation_id,
+        observed=observed,
+        payload_bytes_max=event.payload_bytes_max,
+    )

@@ -1,0 +1,43 @@
+"""Saved states of a stream: thrown away at will, never the truth."""
+
+from typing import Generic
+
+import msgspec
+
+from ...log.port import Checkpoints
+from .catalogue import Reading, State
+
+EVERY = 64
+"""A state is saved when its stream has grown by this many events."""
+KEPT = 4
+"""How many saved states of a stream are kept, the newest ones."""
+
+
+class SavedStates(Generic[State]):
+    """The saved states of one kind of stream, in today's format."""
+
+    def __init__(self, kept: Checkpoints, reading: Reading[State]) -> None:
+        self._kept = kept
+        self._reading = reading
+
+    def versions(self, stream: str) -> list[int]:
+        """Return the versions that are saved, newest first."""
+        return self._kept.versions(stream, format_=self._reading.format)
+
+    def load(self, stream: str, version: int) -> State | None:
+        """Return a saved state, or None when it is gone or unreadable."""
+        saved = self._kept.load(stream, version, format_=self._reading.format)
+        try:
+            return None if saved is None else self._reading.unpack(saved)
+        except (msgspec.MsgspecError, ValueError, TypeError):
+            # A cache with a damaged bit is no worse than none.
+            return None
+
+    def save(self, stream: str, state: State) -> None:
+        """Keep a state, and drop the oldest ones and those of another format."""
+        packed, format_ = self._reading.pack(state), self._reading.format
+        self._kept.save(stream, state.version, packed, format_=format_, keep=KEPT)
+
+    def forget(self, stream: str) -> None:
+        """Drop every state of a stream, and its status."""
+        self._kept.forget(stream)

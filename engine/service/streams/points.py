@@ -1,0 +1,128 @@
+"""The forms of `--at` and `--to`: from what a person says to a version of a stream."""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...errors import InvalidInputError, NotFoundError
+from ...log.port import Log
+from ...sprint.iterations.rollback import iteration_end
+from ...sprint.state.sprint import Sprint
+from ...sprint.state.times import from_milliseconds, parse
+
+if TYPE_CHECKING:
+    from ...journal.state.journal import Journal
+
+FORMS = "position:N, version:N, iter:N, best, start, an ISO time, or `2h ago`"
+
+_NUMBERED = re.compile(r"(position|version|iter):(\d{1,18})", re.ASCII)
+_AGO = re.compile(r"(\d{1,6})\s*([smhd])\s+ago", re.ASCII)
+_MILLISECONDS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class Point(NamedTuple):
+    """A point in a log as it was asked for."""
+
+    form: str
+    """`position`, `version`, `iter`, `best` or `time`."""
+    number: int = 0
+    time: str = ""
+
+
+def parse_point(text: str, *, now: int) -> Point:
+    """Return the point that a text names; `now` is in milliseconds since 1970.
+
+    Raise `InvalidInputError` naming the allowed forms.
+    """
+    if text == "start":
+        return Point("version", 1)
+    if text == "best":
+        return Point("best")
+    if match := _NUMBERED.fullmatch(text):
+        return Point(match[1], int(match[2]))
+    if match := _AGO.fullmatch(text):
+        ago = int(match[1]) * _MILLISECONDS[match[2]]
+        return Point("time", time=from_milliseconds(now - ago))
+    try:
+        parse(text)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"{text[:60]!r} is not a point in the log; give {FORMS}"
+        ) from error
+    return Point("time", time=text)
+
+
+def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) -> int:
+    """Return the version of the stream at a point; `head` is its state at the head.
+
+    By time: the last version that happened no later, in the order of the stream. Raise
+    `NotFoundError` when the stream had nothing then.
+    """
+    if not isinstance(head, Sprint):
+        return _version_of_journal(log, stream, head, point)
+    match point.form:
+        case "best":
+            best = target_of(log, head)
+            version = iteration_end(head.knowledge, best, version=head.version)
+        case "version":
+            version = point.number if point.number <= head.version else 0
+        case "iter":
+            version = iteration_end(head.knowledge, point.number, version=head.version)
+        case "position":
+            version = _last(log, stream, position=point.number)
+        case _:
+            version = _last(log, stream, moment=point.time)
+    if version < 1:
+        said = point.time or f"{point.form} {point.number}"
+        raise NotFoundError(
+            f"sprint {head.id} has nothing at {said}; it has versions 1 to {head.version}",
+            sprint=head.id,
+        )
+    return version
+
+
+def _version_of_journal(log: Log, stream: str, head: "Journal", point: Point) -> int:
+    match point.form:
+        case "best" | "iter":
+            raise InvalidInputError("a journal has no loop iterations: another point")
+        case "version":
+            version = point.number if point.number <= head.version else 0
+        case "position":
+            version = _last(log, stream, position=point.number)
+        case _:
+            version = _last(log, stream, moment=point.time)
+    if version < 1:
+        said = point.time or f"{point.form} {point.number}"
+        raise NotFoundError(
+            f"the journal has nothing at {said}; it has versions 1 to {head.version}"
+        )
+    return version
+
+
+def target_of(log: Log, sprint: Sprint) -> int:
+    """Return the iteration that `best` means as a point: where a rollback to it goes.
+
+    Raise `NotFoundError` while there is none.
+    """
+    # Imported here: exact numbers would cost every recording command their import.
+    from .judged import Judged
+
+    target = Judged(log, sprint).target()
+    if target is None:
+        raise NotFoundError(
+            f"no iteration of sprint {sprint.id} is the best one yet",
+            hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+            sprint=sprint.id,
+        )
+    return target
+
+
+def _last(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:
+    version = 0
+    limit = parse(moment) if moment else None
+    for event in log.read_stream(stream):
+        if limit is not None:
+            if parse(event.at) <= limit:
+                version = event.version
+        elif event.position <= position:
+            version = event.version
+    return version

@@ -1,0 +1,218 @@
+"""From the log to the state of a stream at any version, by checkpoint and tail."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from ...errors import NotFoundError
+from ...log.envelope import RecordedEvent
+from ...log.event import Event
+from ...log.port import Checkpoints, EventStore
+from ...sprint.events import RolledBack
+from ...sprint.iterations.rollback import lies_on, path
+from ...sprint.state.sprint import Sprint
+from .catalogue import CODEC, Reading, State
+from .checkpoints import EVERY, SavedStates
+
+if TYPE_CHECKING:
+    from .history import Follower
+
+Kind = TypeVar("Kind", bound=Event)
+
+
+class Stretch(NamedTuple):
+    """A piece of a stream out of which no rollback leads."""
+
+    begin: Sprint
+    """The state before it; it is used up when the stretch is followed."""
+    last: int
+    """The last version in it."""
+    rollbacks: list[tuple[int, int]]
+    """Version and target of those in it."""
+
+
+class Reader(Generic[State]):
+    """Reads one kind of stream from a log, with the help of checkpoints."""
+
+    def __init__(
+        self, log: EventStore, reading: Reading[State], checkpoints: Checkpoints
+    ) -> None:
+        self.reading = reading
+        self.checkpoints = SavedStates(checkpoints, reading)
+        self._log = log
+        self._known: dict[str, State] = {}
+
+    def current(self, name: str) -> State:
+        """Return the state as the log has it now, carried on from the one before.
+
+        It belongs to the reader: read it, do not change it.
+        """
+        known = self._known.pop(name, None)
+        state = self.at_head(name) if known is None else self.catch_up(known)
+        self._known[name] = state
+        return state
+
+    def take(self, state: State, recorded_events: list[RecordedEvent]) -> State:
+        """Return a state carried over events just appended, not reading them again."""
+        if any(event.type == RolledBack.type for event in recorded_events):
+            self._known.pop(state.id, None)
+        else:
+            events = [
+                (event.version, event.at, CODEC.decode(event)) for event in recorded_events
+            ]
+            self._known[state.id] = self.reading.fold(state, events, None)
+        return self.current(state.id)
+
+    def at_head(self, name: str) -> State:
+        """Return the state as the log has it now."""
+        stream = self.reading.stream(name)
+        for version in self.checkpoints.versions(stream):
+            saved = self.checkpoints.load(stream, version)
+            if saved is not None:
+                return self.catch_up(saved)
+        return self.at_version(name, None)
+
+    def at_version(self, name: str, version: int | None) -> State:
+        """Return the state at a version, folded from the newest checkpoint on the path.
+
+        Raise `NotFoundError` for a version the stream does not have.
+        """
+        stream = self.reading.stream(name)
+        head = self._log.version(stream)
+        last = head if version is None else version
+        if not 0 <= last <= head:
+            raise NotFoundError(
+                f"{self.reading.name(name)} has no version {last}; it has 1 to {head}",
+                stream=stream,
+            )
+        live = path(self.rollbacks(name, last), last)
+        state = self._checkpoint(name, last, live)
+        tail = self._log.scan(stream, after=state.version, until=last)
+        return self.reading.fold(state, CODEC.events_of_rows(tail), live)
+
+    def from_nothing(self, name: str) -> State:
+        """Return the state as the log has it now, without any checkpoint."""
+        last = self._log.version(self.reading.stream(name))
+        return next(self.along(name, [last]))
+
+    def along(self, name: str, versions: Sequence[int]) -> Iterator[State]:
+        """Yield the state at some versions, lowest first, without any checkpoint.
+
+        It is one fold, begun again only where a rollback stands in between: each state
+        is used up when the next one is asked for.
+        """
+        stream = self.reading.stream(name)
+        rollbacks = self._scan_rollbacks(stream, 0, max(versions))
+        state = self.reading.begin(name)
+        for version in versions:
+            if any(state.version < at <= version for at, _ in rollbacks):
+                state = self.reading.begin(name)
+            live = path([r for r in rollbacks if r[0] <= version], version)
+            rows = self._log.scan(stream, after=state.version, until=version)
+            yield self.reading.fold(state, CODEC.events_of_rows(rows), live)
+
+    def catch_up(self, state: State) -> State:
+        """Return a state brought to the head; the given one is used up.
+
+        A rollback in the tail sends the fold back to a checkpoint on the new path.
+        """
+        stream = self.reading.stream(state.id)
+        tail = list(self._log.scan(stream, after=state.version))
+        if any(row[2] == RolledBack.type for row in tail):
+            return self.at_version(state.id, None)
+        return self.reading.fold(state, CODEC.events_of_rows(tail), None)
+
+    def version(self, name: str) -> int:
+        """Return the last version of a stream; 0 when it does not exist."""
+        return self._log.version(self.reading.stream(name))
+
+    def versions_of(self, name: str, kind: type[Event]) -> set[int]:
+        """Return the versions of a stream at which a kind of event happened."""
+        rows = self._log.scan(self.reading.stream(name), only=kind.type)
+        return {version for version, *_ in rows}
+
+    def events(self, name: str, kind: type[Kind]) -> list[Kind]:
+        """Return all events of one kind in a stream, in order."""
+        rows = self._log.scan(self.reading.stream(name), only=kind.type)
+        return [
+            event for _, _, event in CODEC.events_of_rows(rows) if isinstance(event, kind)
+        ]
+
+    def rollbacks(self, name: str, until: int) -> list[tuple[int, int]]:
+        """Return version and target of every rollback up to a version, in order."""
+        stream = self.reading.stream(name)
+        known: list[tuple[int, int]] = []
+        since = 0
+        for version in self.checkpoints.versions(stream):
+            saved = self.checkpoints.load(stream, version) if version <= until else None
+            if saved is not None:
+                known, since = self.reading.rollbacks(saved), version
+                break
+        return [*known, *self._scan_rollbacks(stream, since, until)]
+
+    def stretches(
+        self: "Reader[Sprint]", sprint_id: str, until: int, *, near: int = 0
+    ) -> Iterator[Stretch]:
+        """Yield the stretches between checkpoints up to a version, the newest first.
+
+        With `near` the first is no longer than that, even if no checkpoint stands there.
+        """
+        last, rollbacks = until, self.rollbacks(sprint_id, until)
+        versions = self.checkpoints.versions(self.reading.stream(sprint_id))
+        if 0 < near < until and not any(until - near <= v < until for v in versions):
+            versions = sorted({*versions, until - near}, reverse=True)
+        for version in versions:
+            if version >= last or any(to < version < at <= last for at, to in rollbacks):
+                continue
+            saved = self.checkpoints.load(self.reading.stream(sprint_id), version)
+            if saved is None and version == until - near:
+                saved = self.at_version(sprint_id, version)
+            if saved is not None:
+                yield Stretch(saved, last, [r for r in rollbacks if version < r[0] <= last])
+                last = version
+        yield Stretch(Sprint(sprint_id), last, [r for r in rollbacks if r[0] <= last])
+
+    def whole(self: "Reader[Sprint]", sprint_id: str, until: int) -> Stretch:
+        """Return all of a stream up to a version, without any checkpoint."""
+        return Stretch(Sprint(sprint_id), until, self.rollbacks(sprint_id, until))
+
+    def follow(self: "Reader[Sprint]", follower: "Follower", stretch: Stretch) -> None:
+        """Let every version of a stretch be looked at, voided ones included."""
+        begin, last, rollbacks = stretch
+        rows = self._log.scan(
+            self.reading.stream(begin.id), after=begin.version, until=last
+        )
+        events = CODEC.events_of_rows(rows)
+        # Imported here: only who asks about the past follows it.
+        from .history import follow
+
+        follow(follower, begin, events, until=last, rollbacks=rollbacks)
+
+    def save(self, state: State) -> None:
+        """Keep the state when its stream has grown enough since the last one kept."""
+        stream = self.reading.stream(state.id)
+        newest = max(self.checkpoints.versions(stream), default=0)
+        if state.version - newest >= EVERY:
+            self.checkpoints.save(stream, state)
+
+    def renew(self, state: State) -> None:
+        """Keep this state, folded from nothing, and no older one of its stream."""
+        stream = self.reading.stream(state.id)
+        self.checkpoints.forget(stream)
+        self.checkpoints.save(stream, state)
+
+    def _checkpoint(self, name: str, last: int, live: list[tuple[int, int]]) -> State:
+        stream = self.reading.stream(name)
+        for version in self.checkpoints.versions(stream):
+            if version <= last and lies_on(live, version):
+                saved = self.checkpoints.load(stream, version)
+                if saved is not None:
+                    return saved
+        return self.reading.begin(name)
+
+    def _scan_rollbacks(self, stream: str, after: int, until: int) -> list[tuple[int, int]]:
+        rows = self._log.scan(stream, after=after, until=until, only=RolledBack.type)
+        return [
+            (version, event.to)
+            for version, _, event in CODEC.events_of_rows(rows)
+            if isinstance(event, RolledBack)
+        ]

@@ -1,0 +1,56 @@
+"""What earlier sprints deferred to the next one: the sprint that starts takes it over.
+
+Each request is an append of its own under a key of its own, before the start itself. So
+it comes over exactly once, however many sprints start at a time and whoever is killed:
+who starts again finds the key.
+"""
+
+from functools import partial
+from hashlib import sha256
+
+from ..log.event import Event
+from ..sprint.events import ForkCreated, RequestOrigin
+from ..sprint.queue.requests import take_over
+from ..sprint.queue.returns import for_the_next_sprint
+from ..sprint.state.sprint import Sprint
+from ..sprint.state.tree import Data
+from .port import Service
+from .streams.catalogue import CODEC, sprint_of
+
+
+def take_over_all(workspace: Service, sprint_id: str, *, at: str, actor: str) -> int:
+    """Let a sprint take over what waits for the next one; return how much was appended."""
+    taken = 0
+    for other in workspace.sprints():
+        if other == sprint_id:
+            continue
+        for entry in for_the_next_sprint(workspace.sprint(other)):
+            origin = RequestOrigin(other, entry["id"])
+            first = _first(workspace, other, origin.request)
+            digest = sha256(f"{first}\n{origin.request}".encode()).digest()
+            outcome = workspace.act(
+                sprint_id,
+                partial(_taken, entry=entry, origin=origin),
+                actor=actor,
+                at=at,
+                key=f"next-sprint/{digest.hex()}",
+                key_digest=digest,
+            )
+            taken += 0 if outcome.duplicate else len(outcome.events)
+    return taken
+
+
+def _first(workspace: Service, sprint_id: str, request: str) -> str:
+    """Return the sprint that a request was queued in: a fork of it holds a copy."""
+    version, _ = workspace.sprint(sprint_id).knowledge.requests.get(request, (0, None))
+    for recorded in workspace.events(sprint_id):
+        if recorded.type == ForkCreated.type and recorded.version > version:
+            event = CODEC.decode(recorded)
+            assert isinstance(event, ForkCreated)
+            source = sprint_of(event.source)
+            return _first(workspace, source, request) if source else sprint_id
+    return sprint_id
+
+
+def _taken(sprint: Sprint, at: str, *, entry: Data, origin: RequestOrigin) -> list[Event]:
+    return take_over(sprint, entry=entry, origin=origin, at=at)

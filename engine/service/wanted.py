@@ -1,0 +1,196 @@
+"""Which events are wanted: by type, actor, phase and text, from where to where."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from fnmatch import translate
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..errors import InvalidInputError
+from ..log.envelope import RecordedEvent
+from ..log.port import Log
+from ..sprint.events import Injection
+from ..sprint.iterations.rollback import iteration_end
+from ..sprint.plan.injection import addresses
+from ..sprint.state.sprint import Sprint
+from ..sprint.state.times import parse
+from .streams.catalogue import CODEC, sprint_of
+from .streams.points import Point, parse_point, version_at
+from .workspace import Workspace
+
+EVENTS_A_STEP = 512
+
+
+class Range(NamedTuple):
+    """From where to where: places in a stream or in the log, and times."""
+
+    first: int = 1
+    last: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Wanted(NamedTuple):
+    """What an event must be like; what is empty asks for nothing."""
+
+    types: Sequence[str] = ()
+    """Wire tags, `*` and `?` standing for anything; one of them must fit."""
+    actors: Sequence[str] = ()
+    phase: str | None = None
+    """An address: what is about it or anything below it."""
+    text: str | None = None
+    """Stands in one of the event's texts, in capitals or not."""
+    range: Range = Range()
+
+    def fits(self, event: RecordedEvent) -> bool:
+        """Tell whether an event is wanted; raise `UnreadableError` where none can tell."""
+        if self.types and not _any_fits(self.types, event.type):
+            return False
+        if self.actors and not _any_fits(self.actors, event.actor):
+            return False
+        if not self._is_in_time(event):
+            return False
+        if self.phase is None and self.text is None:
+            return True
+        payload = CODEC.today(event)
+        if payload is None:
+            return False
+        data = msgspec.json.decode(payload)
+        return (self.phase is None or self._is_about(event, data, self.phase)) and (
+            self.text is None or _says(data, self.text.casefold())
+        )
+
+    def _is_in_time(self, event: RecordedEvent) -> bool:
+        since, until = self.range.since, self.range.until
+        if since is None and until is None:
+            return True
+        at = parse(event.at)
+        return (since is None or at >= since) and (until is None or at <= until)
+
+    def _is_about(self, recorded: RecordedEvent, data: Any, phase: str) -> bool:
+        about = [data["phase"]] if isinstance(data.get("phase"), str) else []
+        if "nodes" in data:
+            event = CODEC.decode(recorded)
+            about = addresses(event) if isinstance(event, Injection) else []
+        return any(found == phase or found.startswith(f"{phase}/") for found in about)
+
+
+def range_of(
+    workspace: Workspace,
+    stream: str | None,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    iteration: int | None = None,
+) -> Range:
+    """Return from where to where two points or an iteration lead, both included.
+
+    In a stream that is a range of versions, else of positions. By time an event is in
+    it when it happened then, whatever its place. Raise `InvalidInputError` for a point
+    that only a sprint has.
+    """
+    found = Range()
+    points = [("since", since), ("until", until)]
+    if iteration is not None:
+        points += [("since", f"iter:{iteration}"), ("until", f"iter:{iteration}")]
+    for side, text in points:
+        if text is None:
+            continue
+        point = parse_point(text, now=workspace.clock())
+        if point.form == "time":
+            moment = parse(point.time)
+            if side == "since":
+                found = found._replace(since=moment)
+            else:
+                found = found._replace(until=moment)
+            continue
+        place = _place(workspace, stream, point, is_first=side == "since")
+        if side == "since":
+            found = found._replace(first=max(found.first, place))
+        else:
+            last = place if found.last is None else min(found.last, place)
+            found = found._replace(last=last)
+    return found
+
+
+def _place(
+    workspace: Workspace, stream: str | None, point: Point, *, is_first: bool
+) -> int:
+    if stream is None:
+        if point.form != "position":
+            raise InvalidInputError(
+                f"{point.form}:{point.number} is a point in one sprint",
+                hint="among all sprints give position:N or a time, or name a --sprint",
+            )
+        return point.number
+    sprint_id = sprint_of(stream)
+    head = workspace.journal() if sprint_id is None else workspace.sprint(sprint_id)
+    if not is_first:
+        return version_at(workspace.log, stream, head, point)
+    if point.form == "iter" and isinstance(head, Sprint):
+        iteration_end(head.knowledge, point.number, version=head.version)
+        return dict(head.knowledge.iterations).get(point.number, 1)
+    if point.form == "position":
+        before = point._replace(number=point.number - 1)
+        return _versions_until(workspace.log, stream, before.number) + 1
+    return version_at(workspace.log, stream, head, point)
+
+
+def _versions_until(log: Log, stream: str, position: int) -> int:
+    version = 0
+    for event in log.read_stream(stream):
+        if event.position > position:
+            break
+        version = event.version
+    return version
+
+
+def select(
+    log: Log, stream: str | None, wanted: Wanted, *, reverse: bool = False
+) -> Iterator[RecordedEvent]:
+    """Yield the wanted events of a stream, or of the whole log, in order or backwards."""
+    found = _read(log, stream, wanted.range, reverse=reverse)
+    return filter(wanted.fits, found)
+
+
+def _read(
+    log: Log, stream: str | None, range_: Range, *, reverse: bool
+) -> Iterator[RecordedEvent]:
+    end = log.head().position if stream is None else log.version(stream)
+    last = end if range_.last is None else min(range_.last, end)
+    if not reverse:
+        yield from _between(log, stream, range_.first, last)
+        return
+    while last >= range_.first:
+        first = max(range_.first, last - EVENTS_A_STEP + 1)
+        yield from reversed(list(_between(log, stream, first, last)))
+        last = first - 1
+
+
+def _between(
+    log: Log, stream: str | None, first: int, last: int
+) -> Iterator[RecordedEvent]:
+    if stream is None:
+        return log.read(after=first - 1, until=last)
+    return log.read_stream(stream, after=first - 1, until=last)
+
+
+def _any_fits(patterns: Sequence[str], text: str) -> bool:
+    return any(_fitting(pattern)(text) for pattern in patterns)
+
+
+@lru_cache(maxsize=64)
+def _fitting(pattern: str) -> Any:
+    return re.compile(translate(pattern)).match
+
+
+def _says(data: Any, needle: str) -> bool:
+    """Tell whether a text stands in any text of a payload; its depth is bounded."""
+    if isinstance(data, str):
+        return needle in data.casefold()
+    if isinstance(data, dict):
+        return any(_says(value, needle) for value in data.values())
+    return isinstance(data, list) and any(_says(value, needle) for value in data)

@@ -1,0 +1,343 @@
+"""Files brought back: into a new folder, or in place with what stood there kept before.
+
+In place the log is the journal. That a restore began is recorded before the first file is
+touched, with the snapshots it goes from and to; whoever comes after a killed one does the
+same again, and what is done already changes nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from ...adapters.snapshots.branch import make_branch
+from ...adapters.snapshots.capture import Taken
+from ...adapters.snapshots.entries import LeftOut, Snapshot
+from ...adapters.snapshots.extract import extract
+from ...adapters.snapshots.placement import Placed, place
+from ...adapters.snapshots.plan import Plan, needed, plan
+from ...adapters.snapshots.store import SEE, Store
+from ...errors import NotFoundError, RefusedError, SprintlogError
+from ...iterations.events import ArtifactsApplied
+from ...log.event import Event
+from ...sprint.events import BEFORE_RESTORE, FilesRestored, KeptCopy, RestoreStarted
+from ...sprint.iterations.snapshots import (
+    current_iteration,
+    end_restore,
+    give_restore_up,
+    start_restore,
+)
+from ...sprint.state.held import HeldSnapshot, Restore
+from ...sprint.state.sprint import Sprint
+from ..place.state_places import artifacts_path
+from ..port import Envelope, Outcome, Service
+from ..streams.judged import Judged
+from .own_paths import own_paths
+from .restore_plan import NOTHING, Wish, plan_for, plan_of, taken_back, way_back
+from .snapshot import NAMED_MAX, files_left, shown, store_of, take_tree, taken_event
+
+KEPT = "kept"
+
+RollBack = Callable[[Sprint], list[Event]]
+
+
+class Restored(NamedTuple):
+    """What a restore in place came to."""
+
+    outcome: Outcome | None
+    """What was recorded at its beginning; None when nothing was to be done."""
+    plan: Plan
+    placed: Placed | None
+
+
+class GivenUp(NamedTuple):
+    """A restore that was given up: what was recorded, and what was put back."""
+
+    outcome: Outcome
+    placed: Placed
+
+
+def into_folder(
+    workspace: Service,
+    store: Store,
+    commit: str,
+    target: Path,
+    paths: Sequence[str],
+) -> tuple[int, list[LeftOut]]:
+    """Bring a snapshot's files back into a new folder.
+
+    Return how many they are, and what could not be brought back.
+    """
+    snapshot = store.read(commit)
+    wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
+    _check_meant(snapshot, paths)
+    _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
+    with store.blobs() as blob:
+        return extract(snapshot, wanted, target, blob), wanted.skipped
+
+
+def into_branch(
+    workspace: Service, store: Store, held: HeldSnapshot, name: str
+) -> tuple[str, int, list[LeftOut]]:
+    """Make a git branch of a snapshot's files.
+
+    Return its commit, how many files the snapshot has, and what the branch does not hold
+    as the work tree held it.
+    """
+    root = workspace.location.root
+    snapshot = store.read(held.snapshot)
+    said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
+    own = own_paths(workspace)
+    wanted = plan(snapshot, NOTHING, alone=own)
+    _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
+    commit, left = make_branch(store, snapshot, root, name, message=said, own=own)
+    return commit, len(snapshot.files), left
+
+
+def in_place(
+    workspace: Service,
+    sprint_id: str,
+    store: Store,
+    wish: Wish,
+    *,
+    is_agreed: bool,
+    envelope: Envelope,
+    roll_back: RollBack | None = None,
+) -> Restored:
+    """Bring a snapshot's files back into the work tree, and the state with them.
+
+    What stands there is kept in a snapshot before. Without agreement the plan is made and
+    nothing else; with nothing to do for files and state nothing is recorded.
+    """
+    with store.lock():
+        _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
+        _check_meant(store.read(wish.snapshot), wish.paths)
+        sprint = workspace.sprint(sprint_id)
+        taken, made = _prepare(workspace, store, sprint, wish, at=envelope.get("at"))
+        is_recorded = False
+        try:
+            if not is_agreed:
+                return Restored(None, made, None)
+            # That a restore was taken back is to be known, although nothing is left to do.
+            is_worth_it = not made.is_empty or wish.undoes is not None
+            started = RestoreStarted(
+                wish.snapshot,
+                taken.commit,
+                wish.iteration,
+                workspace.location.worktree,
+                wish.paths,
+                wish.into,
+                wish.since,
+                undoes=wish.undoes,
+            )
+
+            def decide(sprint: Sprint, at: str) -> list[Event]:
+                state = roll_back(sprint) if roll_back is not None else []
+                if not is_worth_it:
+                    return state
+                number = current_iteration(sprint)
+                before = taken_event(workspace, taken, number, BEFORE_RESTORE)
+                return start_restore(sprint, before=before, restore=started, rollback=state)
+
+            outcome = workspace.act(
+                sprint_id, decide, without={"finish_restores"}, **envelope
+            )
+            is_recorded = is_worth_it and not outcome.duplicate
+        finally:
+            if not is_recorded:
+                store.drop([taken.commit])
+        if not is_recorded:
+            return Restored(outcome, made, None)
+        ended = _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
+        return Restored(outcome, made, ended[-1].placed if ended else None)
+
+
+def _prepare(
+    workspace: Service, store: Store, sprint: Sprint, wish: Wish, *, at: str | None
+) -> tuple[Taken, Plan]:
+    """Keep what stands there, and make a plan whose bytes are all there, both ways.
+
+    Raise `RefusedError` where those of the snapshot are not.
+    """
+    files = store.read(wish.snapshot).files
+    meant = {f"{wish.into}/{path}" if wish.into else path for path in files}
+    for restore in taken_back(sprint, wish):
+        made = plan_of(workspace, store, sprint, restore)
+        meant |= {*made.writes, *made.removals}
+    for is_last in (False, True):
+        taken = take_tree(workspace, store, also=meant, at=at)
+        made = plan_for(workspace, store, sprint, wish, store.read(taken.commit))
+        damaged = store.damaged(needed(made))
+        if not damaged:
+            return taken, made
+        store.drop([taken.commit])
+        _check_bytes(made, damaged)
+        if not is_last:
+            # What stands there can be read again.
+            store.mend()
+    raise RefusedError("what stands there now cannot be kept: nothing was changed")
+
+
+def _check_bytes(made: Plan, damaged: set[str]) -> None:
+    """Raise `RefusedError` where a plan would write what is damaged."""
+    paths = sorted(path for path, entry in made.writes.items() if entry.oid in damaged)
+    if paths:
+        named = ", ".join(map(shown, paths[:3]))
+        more = f" and {len(paths) - 3} more" if paths[3:] else ""
+        raise RefusedError(
+            f"the bytes of {named}{more} are damaged in the store: nothing was changed",
+            hint=f"name the PATHs to bring others back; {SEE}",
+            files=[shown(path) for path in paths],
+        )
+
+
+def finish_restores(
+    workspace: Service, sprint_id: str, environment: Mapping[str, str]
+) -> tuple[int, str | None]:
+    """Finish what killed restores of a sprint left undone.
+
+    Return how many events that recorded, and a problem, if any.
+    """
+    store = store_of(workspace, environment)
+    try:
+        with store.lock():
+            done = _finish(workspace, sprint_id, store, "runtime")
+    except (SprintlogError, OSError) as error:
+        said = error.message if isinstance(error, SprintlogError) else error.strerror
+        wrong = f"a restore that was cut short cannot be finished: {said}"
+        return 0, f"{wrong}; `sprintlog restore --give-up` puts everything back"
+    events = sum(ended.events for ended in done)
+    lost = [ended.lost for ended in done if ended.lost]
+    problem = f"a restore that was cut short is given up: {lost[0]}" if lost else None
+    return events, problem
+
+
+def give_up(
+    workspace: Service, sprint_id: str, store: Store, *, actor: str
+) -> list[GivenUp]:
+    """End restores that were cut short by putting everything back, the newest first.
+
+    The state that went back with one comes back, too, unless more was recorded since.
+    Raise `NotFoundError` where there is none.
+    """
+    done = []
+    with store.lock():
+        sprint = workspace.sprint(sprint_id)
+        own = [r for r in sprint.knowledge.restoring if _is_here(workspace, r)]
+        if not own:
+            raise NotFoundError(f"sprint {sprint_id} has no restore that was cut short")
+        for restore in reversed(own):
+            placed = _put_back(workspace, store, sprint, restore)
+            ended, _ = _ended(restore, (), placed, "")
+            outcome = workspace.act(
+                sprint_id,
+                partial(_give_up, ended=ended),
+                without={"finish_restores", "refuse_edits"},
+                actor=actor,
+            )
+            done.append(GivenUp(outcome, placed))
+    return done
+
+
+def _give_up(sprint: Sprint, at: str, *, ended: FilesRestored) -> list[Event]:
+    return give_restore_up(sprint, ended=ended)
+
+
+def _put_back(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Placed:
+    """Put back what a restore has touched, as far as its bytes are to be had."""
+    try:
+        back = way_back(workspace, store, sprint, restore)
+    except SprintlogError as error:
+        return Placed(0, 0, [], [LeftOut("", error.message)])
+    root, kept = workspace.location.root, store.folder / KEPT
+    with store.blobs() as blob:
+        return place(root, back, blob, keep_in=kept, leaves_damaged=True)
+
+
+def is_unfinished(workspace: Service, sprint: Sprint) -> bool:
+    """Tell whether a restore into this work tree began and did not end."""
+    return any(_is_here(workspace, restore) for restore in sprint.knowledge.restoring)
+
+
+class _Ended(NamedTuple):
+    """A restore that came to its end."""
+
+    placed: Placed
+    events: int
+    lost: str | None
+    """Why nobody can ever finish it, where that is so."""
+
+
+def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> list[_Ended]:
+    """Do what is left of every restore that began; the lock must be held."""
+    done = []
+    sprint = workspace.sprint(sprint_id)
+    loop_id = Judged(workspace.log, sprint).loop_id
+    for restore in list(sprint.knowledge.restoring):
+        if not _is_here(workspace, restore):
+            continue
+        lost = None
+        try:
+            made = plan_of(workspace, store, sprint, restore)
+        except NotFoundError as error:
+            # The log came from elsewhere, or the store is lost: nobody ever can.
+            lost = error.message
+            placed = Placed(0, 0, [], [LeftOut("", lost)])
+            events = _ended(restore, (), placed, loop_id)
+        else:
+            with store.blobs() as blob:
+                root = workspace.location.root
+                placed = place(root, made, blob, keep_in=store.folder / KEPT)
+            events = _ended(restore, made.meant, placed, loop_id)
+        end = partial(_end, events=events)
+        outcome = workspace.act(sprint_id, end, without={"finish_restores"}, actor=actor)
+        done.append(_Ended(placed, len(outcome.events), lost))
+    return done
+
+
+def _end(
+    sprint: Sprint, at: str, *, events: tuple[FilesRestored, list[Event]]
+) -> list[Event]:
+    return end_restore(sprint, ended=events[0], more=events[1])
+
+
+def _ended(
+    restore: Restore, meant: Sequence[str], placed: Placed, loop_id: str
+) -> tuple[FilesRestored, list[Event]]:
+    """Return what is recorded at the end of a restore."""
+    event = restore.event
+    left = {path for path, _ in placed.skipped}
+    ended = FilesRestored(
+        restore.version,
+        placed.written,
+        placed.removed,
+        tuple(KeptCopy(shown(k.path), k.copy) for k in placed.kept[:NAMED_MAX]),
+        files_left(placed.skipped),
+        len(placed.skipped),
+    )
+    if not meant:
+        return ended, []
+    copied = [path.removeprefix(f"{event.into}/") for path in meant if path not in left]
+    applied = ArtifactsApplied(
+        artifacts_path(loop_id, event.iteration or 0),
+        f"{event.into}/",
+        tuple(shown(path) for path in copied),
+    )
+    return ended, [applied]
+
+
+def _is_here(workspace: Service, restore: Restore) -> bool:
+    return restore.event.worktree == workspace.location.worktree
+
+
+def _check_meant(snapshot: Snapshot, paths: Sequence[str]) -> None:
+    """Raise `RefusedError` for a path of which the snapshot holds nothing."""
+    for path in paths:
+        begin = f"{path}/"
+        known = path in snapshot.files or path in snapshot.folders
+        if not known and not any(name.startswith(begin) for name in snapshot.files):
+            raise RefusedError(
+                f"{shown(path)}: the snapshot holds no such file or folder",
+                hint="`sprintlog show iteration N --files` lists what it holds",
+                file=shown(path),
+            )

@@ -1,0 +1,72 @@
+"""What a restore comes down to: from a wish, and what stands there, to a plan.
+
+The same wish and the same snapshots give the same plan, whoever makes it and when: so a
+restore that was cut short is finished, given up or taken back by its plan.
+"""
+
+from typing import NamedTuple
+
+from ...adapters.folders import may_take_files
+from ...adapters.snapshots.entries import Snapshot
+from ...adapters.snapshots.plan import Plan, against, below, plan, reverse
+from ...adapters.snapshots.store import Store
+from ...errors import RefusedError
+from ...sprint.state.held import Restore
+from ...sprint.state.sprint import Sprint
+from ..port import Service
+from .own_paths import own_paths
+
+NOTHING = Snapshot("", {}, {}, [], 0, [])
+
+
+class Wish(NamedTuple):
+    """What is to be brought back, and where."""
+
+    snapshot: str
+    iteration: int | None = None
+    paths: tuple[str, ...] = ()
+    into: str = ""
+    """A folder of the work tree; empty for in place."""
+    since: str = ""
+    """Only what differs from this snapshot."""
+    undoes: int | None = None
+    """The version of the restore that is taken back: only what it touched."""
+
+
+def plan_for(
+    workspace: Service, store: Store, sprint: Sprint, wish: Wish, present: Snapshot
+) -> Plan:
+    """Return how to get from what stands there to what is wished for."""
+    for restore in taken_back(sprint, wish):
+        return against(way_back(workspace, store, sprint, restore), present)
+    wanted, alone = store.read(wish.snapshot), own_paths(workspace)
+    if not wish.into:
+        return plan(wanted, present, paths=wish.paths, alone=alone)
+    # The folder may be that of a restore in the log, and that may be anybody's.
+    if not may_take_files(wish.into):
+        raise RefusedError(f"{wish.into[:80]!r} is no folder to put files into")
+    base = store.read(wish.since) if wish.since else NOTHING
+    return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
+
+
+def plan_of(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Plan:
+    """Return the plan that a restore was begun with."""
+    before = store.read(restore.event.before)
+    return plan_for(workspace, store, sprint, wish_of(restore), before)
+
+
+def way_back(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Plan:
+    """Return how to get from what a restore made to what stood there before."""
+    made = plan_of(workspace, store, sprint, restore)
+    return reverse(made, store.read(restore.event.before))
+
+
+def taken_back(sprint: Sprint, wish: Wish) -> list[Restore]:
+    """Return the restore that a wish takes back, if it does."""
+    return [r for r in sprint.knowledge.restored if r.version == wish.undoes]
+
+
+def wish_of(restore: Restore) -> Wish:
+    """Return what a restore was begun for."""
+    event = restore.event
+    return Wish(*(getattr(event, name) for name in Wish._fields))

@@ -1,0 +1,278 @@
+"""Snapshots of the work tree: taken by the store, recorded in the log, let go by a rule.
+
+The store goes first: a snapshot that is recorded is there. One that was not recorded,
+because somebody was killed in between, is let go at the next pruning.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+from ...adapters.snapshots.capture import Limits, Taken, take
+from ...adapters.snapshots.entries import LeftOut, Snapshot
+from ...adapters.snapshots.plan import lies_in, meant
+from ...adapters.snapshots.store import FILES, Store
+from ...errors import InvalidInputError, SprintlogError
+from ...log.event import Event
+from ...log.port import Log
+from ...sprint.events import FileLeft, SnapshotsPruned, SnapshotTaken
+from ...sprint.iterations.snapshots import (
+    KEEP_DEFAULT,
+    current_iteration,
+    prune_snapshots,
+    purpose_now,
+    snapshot_named,
+    snapshot_of,
+    take_snapshot,
+)
+from ...sprint.state.held import HeldSnapshot
+from ...sprint.state.sprint import Sprint
+from ...sprint.state.times import parse
+from ..port import Envelope, Outcome, Service
+from ..streams.catalogue import CODEC
+from ..streams.points import target_of
+from .own_paths import kept_out
+
+FOLDER = "snapshots"
+NAMED_MAX = 100
+"""How many paths an event names; the store names the others."""
+
+
+class Difference(NamedTuple):
+    """How a path differs between two snapshots."""
+
+    path: str
+    how: str
+    """`added`, `removed`, `changed`, or `mode`."""
+
+
+def store_of(workspace: Service, environment: Mapping[str, str]) -> Store:
+    """Return the store of a workspace's snapshots."""
+    return Store(workspace.location.folder / FOLDER, environment, workspace.log.locks.wait)
+
+
+def take_and_record(
+    workspace: Service,
+    sprint_id: str,
+    store: Store,
+    *,
+    limits: Limits,
+    patterns: Sequence[str] = (),
+    envelope: Envelope,
+) -> tuple[Outcome, Taken]:
+    """Take a snapshot for the iteration that a sprint is in, and record it."""
+    with kept_files(
+        workspace, sprint_id, store, limits=limits, patterns=patterns, at=envelope.get("at")
+    ) as (taken, event_for):
+        outcome = workspace.act(
+            sprint_id,
+            lambda sprint, at: take_snapshot(sprint, taken=event_for(sprint)),
+            **envelope,
+        )
+        return outcome, taken
+
+
+@contextmanager
+def kept_files(
+    workspace: Service,
+    sprint_id: str,
+    store: Store,
+    *,
+    limits: Limits,
+    patterns: Sequence[str] = (),
+    at: str | None = None,
+) -> Iterator[tuple[Taken, Callable[[Sprint], SnapshotTaken]]]:
+    """Give a snapshot and what makes its event, to record it while this is held.
+
+    One that is not recorded then is let go again.
+    """
+    with store.lock():
+        workspace.finish_restores(workspace.sprint(sprint_id))
+        taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
+
+        def event_for(sprint: Sprint) -> SnapshotTaken:
+            number = current_iteration(sprint)
+            return taken_event(
+                workspace,
+                taken,
+                number,
+                purpose_now(sprint, worktree=workspace.location.worktree),
+            )
+
+        try:
+            yield taken, event_for
+        finally:
+            held = workspace.sprint(sprint_id).knowledge.snapshots
+            if all(one.snapshot != taken.commit for one in held):
+                store.drop([taken.commit])
+
+
+def take_tree(
+    workspace: Service,
+    store: Store,
+    *,
+    limits: Limits | None = None,
+    patterns: Sequence[str] = (),
+    also: Iterable[str] = (),
+    at: str | None = None,
+) -> Taken:
+    """Take a snapshot of the work tree; the lock must be held."""
+    moment = parse(workspace.now() if at is None else at)
+    return take(
+        store,
+        workspace.location.root,
+        at_seconds=max(int(moment.timestamp()), 0),
+        limits=limits or Limits(),
+        patterns=patterns,
+        also=also,
+        without=[workspace.location.folder],
+        own=kept_out(workspace),
+    )
+
+
+def taken_event(
+    workspace: Service, taken: Taken, iteration: int, purpose: str
+) -> SnapshotTaken:
+    """Return the event that a snapshot was taken."""
+    return SnapshotTaken(
+        taken.commit,
+        iteration,
+        taken.tree,
+        taken.files,
+        taken.bytes,
+        purpose,
+        workspace.location.worktree,
+        files_left(taken.left_out),
+        len(taken.left_out),
+        tuple(tuple(map(shown, one)) for one in taken.collisions[:NAMED_MAX]),
+    )
+
+
+def files_left(left: Sequence[LeftOut]) -> tuple[FileLeft, ...]:
+    """Return what was left out as an event says it."""
+    return tuple(FileLeft(shown(path), reason) for path, reason in left[:NAMED_MAX])
+
+
+def shown(path: str) -> str:
+    """Return a path as text; bytes that are not UTF-8 become visible."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapshot:
+    """Return the snapshot that `iter:N`, `best` or `snapshot:ID` names.
+
+    Raise `InvalidInputError` for another form, `NotFoundError` when there is none.
+    """
+    form, _, name = point.partition(":")
+    if point == "best":
+        number = target_of(workspace.log, sprint)
+        return snapshot_of(sprint, number, worktree=workspace.location.worktree)
+    if form == "iter" and name.isascii() and name.isdigit() and len(name) < 19:
+        return snapshot_of(sprint, int(name), worktree=workspace.location.worktree)
+    if form == "snapshot":
+        return snapshot_named(sprint, name)
+    raise InvalidInputError(
+        f"{point[:60]!r} is not a snapshot; give iter:N, best or snapshot:ID"
+    )
+
+
+def compare(
+    one: Snapshot,
+    other: Snapshot,
+    *,
+    paths: Sequence[str] = (),
+    own: Collection[str] = (),
+) -> list[Difference]:
+    """Return how the files of two snapshots differ, in order of their paths.
+
+    What is sprintlog's own is not compared.
+    """
+    found = []
+    is_meant = meant(paths)
+    for path in filter(is_meant, sorted(one.files.keys() | other.files.keys())):
+        if path in own or lies_in(path, own):
+            continue
+        a, b = one.files.get(path), other.files.get(path)
+        if a is None or b is None:
+            found.append(Difference(path, "added" if a is None else "removed"))
+        elif (a.oid, a.is_link) != (b.oid, b.is_link):
+            found.append(Difference(path, "changed"))
+        elif a.mode != b.mode:
+            found.append(Difference(path, "mode"))
+    return found
+
+
+def patch(
+    store: Store, one: str, other: str, paths: Sequence[str], own: Collection[str]
+) -> str:
+    """Return the lines in which two snapshots differ, as text, but for our own files."""
+    lines = store.diff(one, other, paths, without=own).decode(errors="backslashreplace")
+    return lines.replace(f" {FILES}/", " ")
+
+
+def lost_paths(
+    store: Store, held: Sequence[HeldSnapshot]
+) -> Iterator[tuple[HeldSnapshot, str]]:
+    """Yield the snapshots that cannot be brought back whole, and what of them is lost."""
+    read: dict[str, Snapshot] = {}
+    if held:
+        # Where there is no git nobody can tell, and nothing is lost.
+        _ = store.git.program
+    for one in held:
+        try:
+            read[one.snapshot] = store.read(one.snapshot)
+        except SprintlogError as error:
+            yield one, error.message
+    oids = {entry.oid for each in read.values() for entry in each.files.values()}
+    damaged = store.damaged(oids) if oids else set()
+    for one in held:
+        files = read[one.snapshot].files if one.snapshot in read else {}
+        paths = sorted(shown(p) for p, entry in files.items() if entry.oid in damaged)
+        if paths:
+            more = f" and {len(paths) - 3} more" if paths[3:] else ""
+            yield one, ", ".join(paths[:3]) + more
+
+
+def prune(
+    workspace: Service,
+    sprint_id: str,
+    store: Store,
+    *,
+    keep: int = KEEP_DEFAULT,
+    envelope: Envelope,
+) -> tuple[Outcome, int]:
+    """Let go of old snapshots; return what was recorded and how many bytes came back.
+
+    What the store holds and no sprint knows of goes too.
+    """
+    with store.lock():
+        decide = partial(_prune, workspace.log, keep=keep)
+        outcome = workspace.act(sprint_id, decide, **envelope)
+        if not store.exists:
+            return outcome, 0
+        before = store.bytes_used()
+        known = {
+            held.snapshot
+            for name in workspace.sprints()
+            for held in workspace.sprint(name).knowledge.snapshots
+        }
+        store.hold(known)
+        store.drop([commit for commit in store.snapshots() if commit not in known])
+        store.tidy()
+        return outcome, before - store.bytes_used()
+
+
+def _prune(log: Log, sprint: Sprint, at: str, *, keep: int) -> list[Event]:
+    # Imported here: exact numbers are needed by no other snapshot.
+    from ..streams.judged import Judged
+
+    target = Judged(log, sprint).target()
+    return prune_snapshots(sprint, keep=keep, target=target)
+
+
+def pruned(outcome: Outcome) -> tuple[str, ...]:
+    """Return the snapshots that an outcome let go."""
+    events = map(CODEC.decode, outcome.events)
+    return tuple(x for f in events if isinstance(f, SnapshotsPruned) for x in f.snapshots)

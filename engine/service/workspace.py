@@ -1,0 +1,343 @@
+"""The workspace: everything that changes a log, and the states of its streams.
+
+Whatever was recorded through it is in the state files once it is left, however it is left.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from os import urandom
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Self, Unpack
+
+from ..errors import NotFoundError, RefusedError
+from ..log.envelope import RecordedEvent
+from ..log.port import WAIT, Clock, Entropy, Log, Wait
+from ..log.stores import create_log, open_log
+from ..sprint.events import EditObserved
+from ..sprint.state.sprint import Sprint
+from ..sprint.state.times import from_milliseconds
+from ..sprint.state.words import SPRINT_STATUSES
+from . import after_commit
+from .handle import handle
+from .holders import choose
+from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
+from .place import location as locations
+from .place.location import Location
+from .place.trust import check_trusted
+from .port import Acted, Decide, DecideOnJournal, Envelope, Outcome, Skippable
+from .state_files import NoStateFiles, Refreshed, StateFiles
+from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
+from .streams.points import parse_point, version_at
+from .streams.repository import Reader
+
+if TYPE_CHECKING:
+    from ..journal.document import Document
+    from ..journal.state.journal import Journal
+
+JOURNAL = "journal"
+"""The name of the journal's stream."""
+
+
+def wall_clock() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def refuse(problem: str) -> None:
+    """Let nothing go on beside a problem: this is what is done where nobody is told."""
+    raise RefusedError(problem)
+
+
+class Workspace:
+    """One log, the work tree it belongs to, and everything one does with them."""
+
+    environment: Mapping[str, str] = MappingProxyType({})
+    """Where git is, and what the person ignores everywhere; for snapshots."""
+    journal_place: str | None = None
+    """Where the file of a journal goes that begins; None for the usual place."""
+    stands_in: Path | None = None
+    """The folder that the person or the program stands in, where that is known."""
+    state_files: StateFiles = NoStateFiles()
+    """What is written for others; handed in by whoever puts a workspace together."""
+    tell: Callable[[str], None] = staticmethod(refuse)
+    """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
+
+    def __init__(self, location: Location, log: Log, *, clock: Clock) -> None:
+        self.location = location
+        self.log = log
+        self.clock = clock
+        self.reader = Reader(log, SPRINTS, log.checkpoints)
+        self.behind: set[str] = set()
+        """The streams with events of ours that their state files do not say yet."""
+
+    @classmethod
+    def init(
+        cls,
+        start: Path,
+        *,
+        here: bool = False,
+        folder: str | None = None,
+        safe: Path | None = None,
+        clock: Clock = wall_clock,
+        entropy: Entropy = urandom,
+        wait: Wait = WAIT,
+    ) -> Self:
+        """Make an empty log and open it; raise `RefusedError` over an existing one."""
+        location = locations.place_for_new(start, here=here, folder=folder)
+        check_trusted(location, safe=safe)
+        locations.make_folder(location)
+        log = create_log(location.url, clock=clock, entropy=entropy, wait=wait)
+        return cls(location, log, clock=clock)
+
+    @classmethod
+    def open(
+        cls,
+        start: Path,
+        *,
+        folder: str | None = None,
+        safe: Path | None = None,
+        clock: Clock = wall_clock,
+        entropy: Entropy = urandom,
+        check_head: bool = True,
+        wait: Wait = WAIT,
+    ) -> Self:
+        """Open the nearest log upwards; raise `NotFoundError` when there is none.
+
+        One that another user or a pull may have put there is refused, unless the file
+        `safe` lists it. `check_head=False` opens one whose end is lost, to look into the
+        damage. `wait` says how long others may hold the log, and who hears of it.
+        """
+        location = locations.find(start, folder=folder)
+        check_trusted(location, safe=safe)
+        log = open_log(
+            location.url,
+            clock=clock, entropy=entropy, check_head=check_head, wait=wait,
+        )  # fmt: skip
+        workspace = cls(location, log, clock=clock)
+        workspace.stands_in = start
+        return workspace
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            for problem in after_commit.catch_up(self, is_failing=error is not None):
+                with suppress(RefusedError):
+                    self.tell(problem)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Give back the log."""
+        self.log.close()
+
+    # The journal's modules are imported when they are needed: what is recorded of a
+    # sprint does not wait for them.
+    @cached_property
+    def journals(self) -> "Reader[Journal]":
+        """Return the reader of the journal's ids and counts."""
+        from .streams.journal import read_journals
+
+        return read_journals(self.log)
+
+    @cached_property
+    def documents(self) -> "Reader[Document]":
+        """Return the reader of the journal's texts."""
+        from .streams.journal import read_documents
+
+        return read_documents(self.log)
+
+    def act(
+        self,
+        sprint_id: str,
+        decide: Decide,
+        *,
+        without: Collection[Skippable] = (),
+        **envelope: Unpack[Envelope],
+    ) -> Outcome:
+        """Read the sprint, decide, append; decide anew when somebody else was first.
+
+        Around that come the steps of `middlewares.ON_SPRINTS`, `without` some of them.
+
+        With `expect` the caller decides on what it knows: a sprint that is elsewhere is
+        a `ConflictError`. A key seen before answers with the first result. Tokens in
+        free texts are masked unless `masks` is off; whole documents never are.
+        """
+        steps = ON_SPRINTS.without(without)
+        return Outcome(*handle(self, self.reader, sprint_id, decide, steps, envelope))
+
+    def act_on_journal(
+        self,
+        decide: DecideOnJournal,
+        *,
+        without: Collection[Skippable] = (),
+        **envelope: Unpack[Envelope],
+    ) -> "Acted[Journal]":
+        """Do the same with the journal; its first event opens it, in this work tree."""
+        steps = ON_THE_JOURNAL.without(without)
+        return handle(self, self.journals, JOURNAL, decide, steps, envelope)
+
+    def finish_restores(self, sprint: Sprint) -> int:
+        """Finish restores that were cut short; return how many events that recorded.
+
+        Where one cannot be finished who is to be told is told.
+        """
+        if not sprint.knowledge.restoring:
+            return 0
+        # Imported here: almost never is there one.
+        from .work_tree.restore import finish_restores, is_unfinished
+
+        if not is_unfinished(self, sprint):
+            return 0
+        events, problem = finish_restores(self, sprint.id, self.environment)
+        if problem is not None:
+            self.tell(problem)
+        return events
+
+    def observe(self, sprint_id: str, event: EditObserved, *, key: str) -> None:
+        """Record an edit that somebody else made, once under this key."""
+        self.act(
+            sprint_id,
+            lambda sprint, at: [event],
+            key=key,
+            key_digest=bytes.fromhex(event.digest),
+            # The lock of state files is held here, which who restores files takes last.
+            without={"finish_restores", "refuse_edits"},
+        )
+
+    def observe_journal(self, event: EditObserved, *, key: str) -> None:
+        """Record an edit of the journal's file, once under this key."""
+        digest = bytes.fromhex(event.digest)
+        self.act_on_journal(lambda journal, at: [event], key=key, key_digest=digest)
+
+    def refresh(self, sprint_id: str) -> Refreshed:
+        """Bring a sprint's state files up to date, and keep what somebody else put there.
+
+        Where edits are adopted, what somebody else put there becomes events at once.
+        """
+        return after_commit.refresh(self, sprint_stream(sprint_id))
+
+    def refresh_journal(self) -> Refreshed:
+        """Bring the journal's state file up to date in the same way."""
+        return after_commit.refresh(self, JOURNAL)
+
+    def now(self) -> str:
+        """Return the clock's time as the log writes times."""
+        return from_milliseconds(self.clock())
+
+    def choose(self, sprint_id: str | None) -> str:
+        """Return the sprint a command means: the named one, else the only unfinished one.
+
+        Of several the folder that one stands in chooses: the one whose file is there, or
+        nearest above. Raise `NotFoundError` when there is none, `RefusedError` listing
+        them when nothing chooses.
+        """
+        here, root = self.stands_in, self.location.root
+        is_inside = here is not None and here.is_relative_to(root)
+        parts = here.relative_to(root).parts if here is not None and is_inside else None
+        return choose(self, sprint_id, parts)
+
+    def sprints(self) -> dict[str, int]:
+        """Return the sprints of this log with their versions, in order of name."""
+        return {
+            sprint: version
+            for stream, version in self.log.streams().items()
+            if (sprint := sprint_of(stream)) is not None
+        }
+
+    def status_of(self, sprint_id: str, version: int) -> str:
+        """Return a sprint's status at its head, from a cache where it is kept."""
+        stream = sprint_stream(sprint_id)
+        status = self.log.checkpoints.status(stream, version)
+        if status not in SPRINT_STATUSES:
+            status = self.sprint(sprint_id).plan.status
+            self.log.checkpoints.keep_status(stream, version, status)
+        return status
+
+    def sprint(self, sprint_id: str, *, at: str | None = None) -> Sprint:
+        """Return a sprint as it is, or as it was at a point (see `as_of.FORMS`).
+
+        The state belongs to the workspace: read it, do not change it.
+        """
+        head = self.reader.current(sprint_id)
+        if at is None:
+            return head
+        if not head.exists:
+            raise NotFoundError(f"there is no sprint {sprint_id}", sprint=sprint_id)
+        return self.reader.at_version(sprint_id, self.version_at(sprint_id, at))
+
+    def journal(self) -> "Journal":
+        """Return the journal's ids and counts as they are; read them only."""
+        return self.journals.current(JOURNAL)
+
+    def document(self, *, at: str | None = None) -> "Document":
+        """Return the journal with its texts, as it is or as it was at a point.
+
+        Raise `NotFoundError` when nothing was recorded in it.
+        """
+        head = self.documents.current(JOURNAL)
+        if not head.version:
+            raise NotFoundError(
+                "there is no journal in this log yet",
+                hint="`sprintlog entry record PRD --status WORD` or "
+                "`sprintlog import journal FILE` begins one",
+            )
+        if at is None:
+            return head
+        return self.documents.at_version(JOURNAL, self.journal_version_at(at))
+
+    def journal_version_at(self, at: str) -> int:
+        """Return the version of the journal's stream at a point."""
+        point = parse_point(at, now=self.clock())
+        return version_at(self.log, JOURNAL, self.journal(), point)
+
+    def version_at(self, sprint_id: str, at: str) -> int:
+        """Return the version of a sprint's stream at a point."""
+        point = parse_point(at, now=self.clock())
+        return version_at(self.log, sprint_stream(sprint_id), self.sprint(sprint_id), point)
+
+    def moment(self, sprint: Sprint, at: str | None) -> str:
+        """Return the time of a point: now, the one named, or that of its last event."""
+        if at is None:
+            return self.now()
+        point = parse_point(at, now=self.clock())
+        if point.time:
+            return point.time
+        stream, last = sprint_stream(sprint.id), sprint.version
+        return next(self.log.read_stream(stream, after=last - 1, until=last)).at
+
+    def moved_back(self, sprint: Sprint) -> str | None:
+        """Return when a sprint was rolled back last, None when it never was."""
+        if not sprint.knowledge.rollbacks:
+            return None
+        stream, (last, _) = sprint_stream(sprint.id), sprint.knowledge.rollbacks[-1]
+        return next(self.log.read_stream(stream, after=last - 1, until=last)).at
+
+    def standing(self, at: str | None) -> dict[str, Sprint]:
+        """Return the sprints that there were at a point, as they were then."""
+        found = {}
+        for name in self.sprints():
+            with suppress(NotFoundError):
+                found[name] = self.sprint(name, at=at)
+        return found
+
+    def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
+        """Yield the events of one sprint, or of the whole log."""
+        if sprint_id is None:
+            return self.log.read()
+        return self.log.read_stream(sprint_stream(sprint_id))
+
+    def is_inside_append(self, sprint_id: str, version: int) -> bool:
+        """Tell whether events of the same append follow this version."""
+        stream = sprint_stream(sprint_id)
+        found = self.log.read_stream(stream, after=version - 1, until=version)
+        return any(event.remaining for event in found)
