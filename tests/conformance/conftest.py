@@ -1,4 +1,4 @@
-"""Every store under one suite: a further store joins by one line in `STORES`."""
+"""Every store under one suite: whoever is named in `STORES` is tried by all of it."""
 
 from collections.abc import Callable, Iterator
 from hashlib import shake_128
@@ -7,18 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.log.port import Clock, Entropy, Log
-from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-
-Open = Callable[[Path, Clock, Entropy], Log]
-
-STORES: dict[str, Open] = {
-    "memory": lambda _folder, clock, entropy: MemoryLog(clock, entropy),
-    "sqlite": lambda folder, clock, entropy: SqliteLog.create(
-        folder / "log.db", clock=clock, entropy=entropy
-    ),
-}
+from sprintlog.engine.log.port import Clock, Entropy, Log, Wait
+from sprintlog.engine.log.stores import STORES, create_log
 
 
 def ticking() -> Clock:
@@ -37,10 +27,31 @@ def seeded(seed: bytes = b"seed") -> Entropy:
     return entropy
 
 
+def new_log(store: str, folder: Path) -> Log:
+    """Return a new, empty log that does not wait for others."""
+    url = f"{store}:{folder / 'log.db'}"
+    return create_log(url, clock=ticking(), entropy=seeded(), wait=Wait(0))
+
+
 @pytest.fixture(params=STORES)
-def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
+def store(request: pytest.FixtureRequest) -> str:
+    """Give the name of every store."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def log(store: str, tmp_path: Path) -> Iterator[Log]:
     """Give a new, empty log of every store."""
-    log = STORES[request.param](tmp_path, ticking(), seeded())
+    log = new_log(store, tmp_path)
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def other(store: str, tmp_path: Path) -> Iterator[Log]:
+    """Give a second log of the same store."""
+    log = new_log(store, tmp_path / "other")
     yield log
     log.close()
 
@@ -48,6 +59,4 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
 @pytest.fixture(scope="session")
 def open_all() -> Callable[[Path], dict[str, Log]]:
     """Give a function that makes one log of every store, all with the same chance."""
-    return lambda folder: {
-        name: make(folder, ticking(), seeded()) for name, make in STORES.items()
-    }
+    return lambda folder: {name: new_log(name, folder) for name in STORES}

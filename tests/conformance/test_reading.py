@@ -7,9 +7,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from sprintlog.engine.errors import RefusedError, SprintlogError
-from sprintlog.engine.log.chain import check_chain
+from sprintlog.engine.log.chain import check_chain, recorded
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Log
 
@@ -136,3 +137,45 @@ def test_stores_agree(
             log.close()
         first, *others = answers.values()
         assert all(other == first for other in others)
+
+
+def test_events_are_found_by_id(log: Log) -> None:
+    """An id leads to its event, and one that nobody has to none."""
+    events = log.append("a", [DRAFT] * 3, expect=0).events
+    assert log.find_id(events[1].id) == events[1]
+    assert log.find_id("01890000-0000-7000-8000-000000000000") is None
+
+
+@pytest.mark.parametrize(("after", "until", "expected"), BOUNDS)
+def test_pages_are_the_rows_of_reading(
+    log: Log, after: int, until: int | None, expected: list[int]
+) -> None:
+    """Rows in bulk are what reading gives, with the same bounds."""
+    log.append("a", [DRAFT] * 4, expect=0)
+    rows = [row for page in log.pages(after=after, until=until) for row in page]
+    assert [row[0] for row in rows] == expected
+    assert list(map(recorded, rows)) == list(log.read(after=after, until=until))
+
+
+def test_many_pages_are_one_after_another(log: Log) -> None:
+    """No page is empty, none holds the whole of a long log, and nothing is missing."""
+    log.append("a", [DRAFT] * 1500, expect=0)
+    pages = list(log.pages())
+    assert len(pages) > 1
+    assert [row[0] for page in pages for row in page] == list(range(1, 1501))
+
+
+def test_a_scan_gives_what_a_fold_needs(log: Log) -> None:
+    """Version, time, type, schema version, payload and position, of one type or of all."""
+    log.append("other", [DRAFT], expect=0)
+    log.append("a", [DRAFT, structs.replace(DRAFT, type="rolled-back")], expect=0)
+    noted, rolled = log.read_stream("a")
+    rows = [(e.version, e.at, e.type, 1, "{}", e.position) for e in (noted, rolled)]
+    for only, expected in ((None, rows), ("rolled-back", rows[1:]), ("x-none", [])):
+        found = list(log.scan("a", only=only))
+        assert [(*r[:4], _text(r[4]), r[5]) for r in found] == expected
+    assert [row[0] for row in log.scan("a", after=1, until=9)] == [2]
+
+
+def _text(payload: str | bytes | None) -> str | None:
+    return payload.decode() if isinstance(payload, bytes) else payload

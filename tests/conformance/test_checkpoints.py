@@ -1,0 +1,70 @@
+"""What every store promises about saved states."""
+
+import pytest
+
+from sprintlog.engine.log.port import Checkpoints, Log
+
+
+@pytest.fixture
+def kept(log: Log) -> Checkpoints:
+    """Give the saved states of a new log."""
+    return log.checkpoints
+
+
+def test_a_state_is_loaded_as_it_was_saved(kept: Checkpoints) -> None:
+    """Bytes come back by stream, version and format, and by nothing less."""
+    kept.save("a", 64, b"\0state", format_=2, keep=4)
+    assert kept.load("a", 64, format_=2) == b"\0state"
+    assert kept.load("a", 64, format_=1) is None
+    assert kept.load("a", 63, format_=2) is None
+    assert kept.load("b", 64, format_=2) is None
+
+
+def test_a_version_has_one_state(kept: Checkpoints) -> None:
+    """What is saved again takes the place of what was saved before."""
+    kept.save("a", 64, b"one", format_=1, keep=4)
+    kept.save("a", 64, b"two", format_=1, keep=4)
+    assert kept.versions("a", format_=1) == [64]
+    assert kept.load("a", 64, format_=1) == b"two"
+
+
+def test_the_newest_are_kept(kept: Checkpoints) -> None:
+    """Of more than are wanted the oldest go; each stream has its own."""
+    kept.save("b", 1, b"b", format_=1, keep=2)
+    for version in (10, 30, 20):
+        kept.save("a", version, b"a", format_=1, keep=2)
+    assert kept.versions("a", format_=1) == [30, 20]
+    assert kept.versions("b", format_=1) == [1]
+
+
+def test_states_of_another_format_go(kept: Checkpoints) -> None:
+    """A state in a new format drops those that nobody reads any more."""
+    kept.save("a", 90, b"old", format_=1, keep=4)
+    kept.save("a", 64, b"new", format_=2, keep=4)
+    assert kept.versions("a", format_=1) == []
+    assert kept.load("a", 90, format_=1) is None
+    assert kept.versions("a", format_=2) == [64]
+
+
+def test_a_status_is_that_of_one_version(kept: Checkpoints) -> None:
+    """A status answers for its own version, and only the last one is kept."""
+    assert kept.status("a", 1) is None
+    kept.keep_status("a", 1, "in-progress")
+    kept.keep_status("b", 1, "blocked")
+    assert kept.status("a", 1) == "in-progress"
+    kept.keep_status("a", 3, "completed")
+    assert kept.status("a", 1) is None
+    assert kept.status("a", 3) == "completed"
+
+
+def test_a_stream_is_forgotten_whole(kept: Checkpoints) -> None:
+    """States and status of one stream go together, and no other's."""
+    for stream in ("a", "b"):
+        kept.save(stream, 64, b"state", format_=1, keep=4)
+        kept.keep_status(stream, 64, "paused")
+    kept.forget("a")
+    kept.forget("never there")
+    assert kept.versions("a", format_=1) == []
+    assert kept.status("a", 64) is None
+    assert kept.versions("b", format_=1) == [64]
+    assert kept.status("b", 64) == "paused"

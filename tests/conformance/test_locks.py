@@ -1,0 +1,32 @@
+"""What every store promises about its locks."""
+
+import pytest
+
+from sprintlog.engine.errors import BusyError
+from sprintlog.engine.log.port import Log
+
+
+def test_a_name_is_held_once(log: Log) -> None:
+    """While one holds it every other is refused, with the name and who holds it."""
+    with log.locks.hold("files.lock"):
+        with pytest.raises(BusyError, match=r"files\.lock is held by ") as caught:
+            log.locks.hold("files.lock").__enter__()
+        assert isinstance(caught.value.fields["holders"], list)
+
+
+def test_names_do_not_know_one_another(log: Log) -> None:
+    """Two names are held together."""
+    with log.locks.hold("files.lock"), log.locks.hold("query.lock"):
+        pass
+
+
+def test_a_lock_ends_however_it_ends(log: Log) -> None:
+    """What fails under a lock gives it back, too."""
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), log.locks.hold("files.lock"):
+            raise ZeroDivisionError
+
+
+def test_locks_say_how_long_they_wait(log: Log) -> None:
+    """What is locked elsewhere waits as long as the log does."""
+    assert log.locks.wait.seconds == 0
