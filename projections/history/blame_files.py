@@ -35,9 +35,6 @@ def _says_of_iterations(event: type[Event]) -> bool:
     return event in TAKE or is_about
 
 
-_TELLING = frozenset(event.type for event in f.EVENTS if _says_of_iterations(event))
-
-
 def blame_journal(
     workspace: Workspace, fields: Sequence[str], *, at: str | None = None
 ) -> Iterator[Blame]:
@@ -173,7 +170,8 @@ def _item(document: Document, key: Any, step: Any) -> Shape | None:
 def _telling(workspace: Workspace, sprint_id: str, until: int) -> list[int]:
     """Return the versions that can say something of an iteration."""
     events = workspace.log.read_stream(sprint_stream(sprint_id), until=until)
-    return [event.version for event in events if event.type in _TELLING]
+    telling = {event.type for event in f.EVENTS if _says_of_iterations(event)}
+    return [recorded.version for recorded in events if recorded.type in telling]
 
 
 def _last_change(told: _Told, versions: Sequence[int], path: Path) -> int:
