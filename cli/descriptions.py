@@ -22,7 +22,7 @@ def named(recorded: RecordedEvent) -> dict[str, Any]:
     event = _event(recorded)
     if isinstance(event, Injection):
         # What has no id, or no status, cannot be called at all.
-        return {event.subject.word: came} if (came := addresses(event)) else {}
+        return {"addresses": came} if (came := addresses(event)) else {}
     return event.told() if event is not None else {}
 
 

@@ -6,6 +6,7 @@ A test compares the pages with what this module returns, so nobody has to rememb
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,14 +19,8 @@ from sprintlog.engine.iterations import events as iterations
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.events import (
-    gates,
-    goal,
-    history,
-    loop,
-    phases,
     queue,
     snapshots,
-    sprint,
 )
 
 from . import journal
@@ -128,7 +123,9 @@ the same as JSON Schema. What the log keeps around a payload is in
 [envelope.md](envelope.md).
 
 The kind says what a rollback does: *execution* events after its target no longer count,
-*knowledge* and *control* events always do.
+*knowledge* and *control* events always do. What an event reaches is what it can change of
+its stream's document: *nothing*; *top*, all but its nodes (phases, steps, entries …);
+*node*, besides the one it is about and all above; or the *whole*.
 """
 
 
@@ -215,7 +212,8 @@ def events_page() -> str:
         limit = event.payload_bytes_max // MIB
         parts.append(f"## `{event.type}`\n\n{_said(event)}")
         parts.append(
-            f"{event.kind.value}, shape {event.schema_version}, at most {limit} MiB."
+            f"{event.kind.value}, about: {event.subject.word}, reaches: "
+            f"{event.reach.value}, shape {event.schema_version}, at most {limit} MiB."
         )
         parts.append(_field_table(event, _with_bases(event, fields)))
     for name, struct in STRUCTS.items():
@@ -278,8 +276,9 @@ def _typed(annotation: str) -> str:
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     """Return type and docstring of every field as the modules of the events have them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    modules = [sprint, phases, gates, loop, goal, queue, snapshots, history, iterations]
-    modules += journal.MODULES
+    structs = (*events.EVENTS, *journal.EVENTS, *STRUCTS.values())
+    homes = {kind.__module__ for struct in structs for kind in struct.__mro__[:-2]}
+    modules = [sys.modules[name] for name in homes if name.startswith("sprintlog.")]
     for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:
         if not isinstance(node, ast.ClassDef):
             continue

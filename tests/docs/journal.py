@@ -5,7 +5,6 @@ import msgspec
 from sprintlog.engine.journal import events
 from sprintlog.engine.journal.state import shapes
 
-MODULES = (events, shapes)
 EVENTS = events.JOURNAL_EVENTS
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "entry": shapes.Entry,

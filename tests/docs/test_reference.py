@@ -29,7 +29,7 @@ def page(name: str) -> str:
 @pytest.mark.parametrize(("name", "generated"), PAGES.items())
 def test_generated_pages_are_up_to_date(name: str, generated: Callable[[], str]) -> None:
     """A page that follows from the code is the one that `tests.docs.generate` writes."""
-    assert page(name) == generated()
+    assert page(name) == generated(), "run `python -m tests.docs.generate`"
 
 
 def test_every_command_is_described() -> None:

@@ -151,7 +151,7 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
 class Injection(Event, frozen=True):
     """What both injections say: what came into the plan, and where."""
 
-    subject: ClassVar[Subject] = Subject("addresses", address="into")
+    subject: ClassVar[Subject] = Subject("phase", address="into")
     reach: ClassVar[Reach] = Reach.WHOLE
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "injection", ("nodes", "into", "after", "before"), ("sources",)
