@@ -19,7 +19,7 @@ from sprintlog.engine.sprint.state.words import PRIORITIES
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..named_sprint import told
 from ..output import print_json, print_text, progress
-from ..record import check_actor, settle
+from ..record import check_actor
 from ..stops import run_ends_with
 
 TIMEOUT_SECONDS = 60 * 60
@@ -129,7 +129,6 @@ def command(
                 progress(
                     f"process {before.process.pid}, which ran it before, is gone: going on"
                 )
-            settle(workspace, chosen)
             runner = Runner(
                 workspace, chosen, means=means, signals=signals, lock=lock, tell=progress
             )

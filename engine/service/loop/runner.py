@@ -23,6 +23,7 @@ from ...sprint.phases.retry import policy_of
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ...sprint.state.words import FAILED, NEEDS_HUMAN, PASSED
+from ..middlewares import Action, refuse_edits
 from ..streams.catalogue import CODEC
 from .driver import ran_as
 from .gate import run_gate
@@ -38,6 +39,11 @@ class Runner(GoalRunner):
         A signal ends what is being run and is recorded as `sprint-interrupted`; it is
         raised again as `InterruptedBySignal`.
         """
+        workspace = self._workspace
+        workspace.finish_restores(workspace.sprint(self._id))
+        # What is refused is not written over either.
+        sprint = workspace.sprint(self._id)
+        refuse_edits(Action(workspace, sprint, workspace.now(), {}))
         # Who was killed before may have left the state file behind the log.
         self._refresh()
         try:
