@@ -187,6 +187,7 @@ class RecommendationGiven(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = ITERATION
     reach: ClassVar[Reach] = Reach.NOTHING
+    only_caused: ClassVar[str] = "`sprintlog decide` records what it answers"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "recommendation",
         ("number", "action", "reason", "target"),
@@ -213,6 +214,7 @@ class BestSelected(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = ITERATION
     reach: ClassVar[Reach] = Reach.NOTHING
+    only_caused: ClassVar[str] = "`sprintlog iteration select` records what it selects"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "selection",
         ("number", "final", "is_verified"),

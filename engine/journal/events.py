@@ -47,6 +47,7 @@ class JournalMoved(JournalEvent, frozen=True):
     type: ClassVar[str] = "journal-moved"
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.NOTHING
+    only_caused: ClassVar[str] = "`sprintlog journal open --place PATH` causes it"
     place: str
     """Where its file is, below the work tree's root."""
     worktree: str = ""
@@ -59,6 +60,9 @@ class JournalRaised(JournalEvent, frozen=True):
     type: ClassVar[str] = "journal-raised"
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.TOP
+    only_caused: ClassVar[str] = (
+        "`sprintlog import journal FILE` causes it by a later version"
+    )
     version: str
     """The version of the schema that its file is written by."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -71,6 +75,9 @@ class JournalCorrected(JournalEvent, frozen=True):
     type: ClassVar[str] = "journal-corrected"
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.WHOLE
+    only_caused: ClassVar[str] = (
+        "`sprintlog adopt --journal` causes it by an edit of the file"
+    )
     entries: tuple[Entry, ...] = ()
     """Entries, each in the place of that of its id."""
     learnings: tuple[Learning, ...] = ()
@@ -115,6 +122,7 @@ class LearningReferenced(JournalEvent, frozen=True):
     type: ClassVar[str] = "learning-referenced"
     subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
     reach: ClassVar[Reach] = Reach.NODE
+    only_caused: ClassVar[str] = "with an entry_id `sprintlog prepare PRD` causes it"
     learning_id: str
     """The learning."""
     prd_id: str = ""

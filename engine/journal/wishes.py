@@ -20,12 +20,7 @@ _PARTS: dict[type[Event], tuple[str, type[Shape]]] = {
     f.PatternDiscovered: ("pattern", Pattern),
 }
 
-_ONLY_CAUSED = {
-    f.LearningReferenced.type: "with an entry_id `sprintlog prepare PRD` causes it",
-    f.JournalMoved.type: "`sprintlog journal open --place PATH` causes it",
-    f.JournalCorrected.type: "`sprintlog adopt --journal` causes it by an edit of the file",
-    f.JournalRaised.type: "`sprintlog import journal FILE` causes it by a later version",
-}
+_ONLY_CAUSED = {event.type: why for event in f.JOURNAL_EVENTS if (why := event.only_caused)}
 
 
 def to_event(tag: str, data: object) -> Event:

@@ -81,6 +81,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     subject: ClassVar[Subject]
     reach: ClassVar[Reach]
     kind: ClassVar[Kind] = Kind.EXECUTION
+    only_caused: ClassVar[str] = ""
+    """What causes it, where no command is there to record just this."""
     as_decision: ClassVar[AsDecision | None] = None
     """How it is read as a decision; None where it is none."""
     as_evidence: ClassVar[tuple[str, ...] | None] = None

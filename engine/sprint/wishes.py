@@ -50,26 +50,7 @@ _STRUCTURAL: tuple[type[Event], ...] = (
 
 BY_TAG = {event.type: event for event in f.EVENTS}
 
-_ONLY_CAUSED = {
-    f.BreakpointReached.type: "a phase with `break: true` causes it when it completes",
-    f.RetryScheduled.type: "`phase-failed` causes it by the retry policy",
-    f.GateStarted.type: "`sprintlog gate run` records it before it runs the script",
-    f.GateInterrupted.type: "`sprintlog gate run` records it when it finds a lost run",
-    f.GateBlocked.type: "a gate that failed as often as it may causes it",
-    f.EditObserved.type: "sprintlog records it when it finds a state file edited",
-    f.RolledBack.type: "`sprintlog undo` takes back a rollback",
-    r.ReflectionStarted.type: "`iteration-started` causes it after idle iterations",
-    a.ForkCreated.type: "`sprintlog fork NAME --from POINT` makes one of an earlier point",
-    a.EditAdopted.type: "`sprintlog adopt` makes events of an edit",
-    r.GoalClaimed.type: "`goal-completed` causes it where that cannot count yet",
-    s.SnapshotTaken.type: "`sprintlog iteration snapshot` takes one and records it",
-    s.RestoreStarted.type: "`sprintlog restore POINT` records it before it writes a file",
-    s.FilesRestored.type: "`sprintlog restore POINT` records it when all is written",
-    s.SnapshotsPruned.type: "`sprintlog iteration prune` lets them go and records it",
-    q.RequestReturned.type: "the end of what a request was deferred to causes it",
-    i.RecommendationGiven.type: "`sprintlog decide` records what it answers",
-    i.BestSelected.type: "`sprintlog iteration select` records what it selects",
-}
+_ONLY_CAUSED = {event.type: why for event in f.EVENTS if (why := event.only_caused)}
 
 
 def to_event(tag: str, data: object) -> Event:

@@ -12,6 +12,7 @@ class GateStarted(Event, frozen=True):
     type: ClassVar[str] = "gate-started"
     subject: ClassVar[Subject] = PHASE
     reach: ClassVar[Reach] = Reach.NODE
+    only_caused: ClassVar[str] = "`sprintlog gate run` records it before it runs the script"
     is_quiet: ClassVar[bool] = True
     phase: str
     attempt: int
@@ -60,6 +61,7 @@ class GateInterrupted(Event, frozen=True):
     type: ClassVar[str] = "gate-interrupted"
     subject: ClassVar[Subject] = PHASE
     reach: ClassVar[Reach] = Reach.NODE
+    only_caused: ClassVar[str] = "`sprintlog gate run` records it when it finds a lost run"
     phase: str
     reason: str | None = None
 
@@ -70,6 +72,7 @@ class GateBlocked(Event, frozen=True):
     type: ClassVar[str] = "gate-blocked"
     subject: ClassVar[Subject] = PHASE
     reach: ClassVar[Reach] = Reach.NODE
+    only_caused: ClassVar[str] = "a gate that failed as often as it may causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("gate", ("error",), stops=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
     phase: str

@@ -54,6 +54,7 @@ class ReflectionStarted(Event, frozen=True):
     type: ClassVar[str] = "reflection-started"
     subject: ClassVar[Subject] = Subject("iteration")
     reach: ClassVar[Reach] = Reach.TOP
+    only_caused: ClassVar[str] = "`iteration-started` causes it after idle iterations"
     iteration: int
     """The iteration that begins to reflect."""
     idle: int
@@ -79,6 +80,7 @@ class GoalClaimed(Event, frozen=True):
     type: ClassVar[str] = "goal-claimed"
     subject: ClassVar[Subject] = GOAL
     reach: ClassVar[Reach] = Reach.TOP
+    only_caused: ClassVar[str] = "`goal-completed` causes it where that cannot count yet"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "goal", ("reason", "summary"), ("iteration",)
     )

@@ -15,6 +15,7 @@ class RolledBack(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.CONTROL
     subject: ClassVar[Subject] = Subject("sprint", ("to",))
     reach: ClassVar[Reach] = Reach.WHOLE
+    only_caused: ClassVar[str] = "`sprintlog undo` takes back a rollback"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "rollback", ("to", "undoes", "reason"), looks_back=True, judges=IN_FORCE
     )
@@ -32,6 +33,7 @@ class EditObserved(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = EDIT
     reach: ClassVar[Reach] = Reach.NOTHING
+    only_caused: ClassVar[str] = "sprintlog records it when it finds a state file edited"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "edit", ("path", "problem"), ("since", "digest")
     )
@@ -54,6 +56,9 @@ class ForkCreated(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.NOTHING
+    only_caused: ClassVar[str] = (
+        "`sprintlog fork NAME --from POINT` makes one of an earlier point"
+    )
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "plan", ("source", "reason"), ("version", "hash")
     )
@@ -73,6 +78,7 @@ class EditAdopted(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = EDIT
     reach: ClassVar[Reach] = Reach.NOTHING
+    only_caused: ClassVar[str] = "`sprintlog adopt` makes events of an edit"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "edit", ("path", "adopted", "left"), ("edit", "digest")
     )

@@ -50,6 +50,7 @@ class RetryScheduled(Event, frozen=True):
     type: ClassVar[str] = "retry-scheduled"
     subject: ClassVar[Subject] = PHASE
     reach: ClassVar[Reach] = Reach.NODE
+    only_caused: ClassVar[str] = "`phase-failed` causes it by the retry policy"
     phase: str
     next_retry_at: str
 
@@ -124,6 +125,7 @@ class BreakpointReached(Event, frozen=True):
     type: ClassVar[str] = "breakpoint-reached"
     subject: ClassVar[Subject] = PHASE
     reach: ClassVar[Reach] = Reach.TOP
+    only_caused: ClassVar[str] = "a phase with `break: true` causes it when it completes"
     as_decision: ClassVar[AsDecision | None] = AsDecision("breakpoint", (), stops=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ()
     phase: str

@@ -94,6 +94,7 @@ class RequestReturned(Event, frozen=True):
     type: ClassVar[str] = "request-returned"
     subject: ClassVar[Subject] = REQUEST
     reach: ClassVar[Reach] = Reach.TOP
+    only_caused: ClassVar[str] = "the end of what a request was deferred to causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "until"))
     request: str
     until: str
