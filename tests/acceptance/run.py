@@ -30,6 +30,7 @@ from . import (
     loops,
     power_cuts,
     snapshots,
+    source_faults,
     time_travel,
 )
 from .criterion import Skip, Verdict
@@ -51,6 +52,7 @@ CRITERIA: dict[str, Criterion] = {
     "no rollback takes an iteration that is as good": lives.go_back,
     "state files follow however commands end": lives.settle,
     "the laws find planted defects": lives.planted_defects,
+    "the tests find faults in the sources": source_faults.are_found,
     "the demo plays": laws.demo,
     "10,000 kills lose, double and block nothing": kills.survive,
     "races leave no gap and tell no lie": concurrency.race,

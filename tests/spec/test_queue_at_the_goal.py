@@ -70,6 +70,13 @@ def test_the_goal_is_not_reached_over_urgent_requests(until: str | None) -> None
     assert scenario.do(complete_goal).status == "completed"
 
 
+def test_what_is_for_the_next_sprint_holds_up_no_goal() -> None:
+    """Urgent or not, nobody decides on it here: the goal is reached over it."""
+    scenario = queue(begun(), BUG).do(start_iteration)
+    scenario.do(d.defer_request, request="r", reasoning="So", until="next-sprint")
+    assert scenario.do(complete_goal).status == "completed"
+
+
 def test_a_claim_that_came_too_early_asks_nobody() -> None:
     """Before `min-iterations` the loop goes on, whatever is undecided."""
     scenario = queue(begun(goal(min_iterations=3)), BUG).do(start_iteration)
