@@ -93,6 +93,20 @@ class Workspace:
         return cls(location, log, clock=clock)
 
     @classmethod
+    def in_memory(
+        cls, root: Path, *, clock: Clock = wall_clock, entropy: Entropy = urandom
+    ) -> Self:
+        """Make a workspace whose log goes with the process, for tests and notebooks.
+
+        State files are written below `root`, and what is kept of others' edits in the
+        folder of a log in it. Raise `RefusedError` where a log is there already.
+        """
+        location = Location(root / locations.HIDDEN, root, "")
+        locations.make_folder(location)
+        log = create_log("memory:", clock=clock, entropy=entropy)
+        return cls(location, log, clock=clock)
+
+    @classmethod
     def open(
         cls,
         start: Path,

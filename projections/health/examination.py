@@ -22,7 +22,7 @@ from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.lock_holder import lock_holders
-from sprintlog.engine.log.stores.sqlite.database import head_path
+from sprintlog.engine.log.stores.sqlite.database import check_is_sqlite, head_path
 from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
 from sprintlog.engine.log.stores.sqlite.salvage.page_images import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
@@ -65,6 +65,7 @@ def examine(location: Location) -> Findings:
     The process must not have the log open.
     """
     database, folder = location.database, location.folder
+    check_is_sqlite(database, "doctor")
     for _ in range(LOOKS_MAX):
         before = files_now(database)
         known = HeadFile(head_path(database)).read()

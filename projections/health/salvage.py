@@ -15,6 +15,7 @@ from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableErro
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Clock
 from sprintlog.engine.log.stores.descriptors import give_back, read_whole
+from sprintlog.engine.log.stores.sqlite.database import check_is_sqlite
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import Salvaged
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage_log
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
@@ -59,6 +60,7 @@ def salvage(
     Raise `RefusedError` over anything that exists, `UnreadableError` when no event at
     all is found. The process must not have the old log open.
     """
+    check_is_sqlite(location.database, "salvage")
     target = folder.absolute().parent.resolve() / folder.name
     _check_target(location, target)
     draft = target.with_name(f".{target.name}.{os.getpid()}.new")

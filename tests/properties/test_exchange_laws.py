@@ -25,7 +25,7 @@ laws = settings(
 
 def recorded(folder: Path, *named: World) -> Workspace:
     """Return a log of several histories, their appends one by one in turns."""
-    workspace = Workspace.init(folder, here=True)
+    workspace = Workspace.in_memory(folder)
     ends = {f"s{n}": list(pairwise(world.ends)) for n, world in enumerate(named)}
     for turn in range(max(map(len, ends.values()))):
         for world, (name, steps) in zip(named, ends.items(), strict=True):

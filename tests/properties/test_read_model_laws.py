@@ -36,7 +36,10 @@ def contents(path: Path) -> dict[str, list[Any]]:
 @given(worlds("import", "inject", "back", "undo", "iterate"), st.data())
 def test_catches_up_to_what_is_made_anew(world: World, data: st.DataObject) -> None:
     """Tables that were brought up to date at any points are those made from nothing."""
-    with tempfile.TemporaryDirectory() as name, Workspace.init(Path(name)) as workspace:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Workspace.in_memory(Path(name)) as workspace,
+    ):
         for first, last in pairwise(world.ends):
             told = [
                 new_event(event, at=at, actor="runtime")

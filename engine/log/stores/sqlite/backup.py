@@ -33,7 +33,7 @@ def back_up(
     """
     if not isinstance(log, SqliteLog):
         raise RefusedError(
-            "a backup is a copy of a log in SQLite, and this log is kept elsewhere",
+            "a backup is for logs in SQLite, and this one is kept elsewhere",
             hint="`sprintlog export` writes any log as lines",
         )
     if os.path.lexists(target):

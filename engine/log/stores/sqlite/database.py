@@ -26,6 +26,16 @@ def wal_path(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
+def check_is_sqlite(path: Path, what: str) -> None:
+    """Raise `RefusedError` where no file of SQLite is: other stores have no such thing."""
+    if not path.exists():
+        raise RefusedError(
+            f"{what} is for logs in SQLite, and there is none at {path}",
+            hint="`sprintlog export` writes any log as lines",
+            path=str(path),
+        )
+
+
 def create_database(path: Path, *, wait: Wait) -> None:
     """Make an empty log; it appears under its name only when it is complete."""
     try:

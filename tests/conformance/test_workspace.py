@@ -1,0 +1,161 @@
+"""A whole workspace works the same on every store."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.port import Wait
+from sprintlog.engine.log.stores import STORES, create_log
+from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.streams.checkpoints import EVERY
+from sprintlog.engine.service.streams.soundness import back_up
+from sprintlog.engine.sprint.events import (
+    NoteAdded,
+    Place,
+    RolledBack,
+    SprintCompiled,
+    SprintStarted,
+)
+from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, Sprint
+from sprintlog.projections.health.examination import examine
+from sprintlog.projections.health.exchange import export_log, import_log
+from sprintlog.projections.health.salvage import salvage
+from sprintlog.projections.health.verify import verify
+from sprintlog.projections.sql.query import ask
+from sprintlog.projections.workspace import Workspace
+
+from .conftest import seeded, ticking
+
+DOCUMENT = {"sprint-id": "auth", "phases": [{"id": "a", "prompt": "x"}]}
+
+
+def make(store: str, root: Path) -> Workspace:
+    """Return a workspace on a new log of a store."""
+    folder = root / ".sprintlog"
+    folder.mkdir(parents=True, mode=0o700)
+    url = f"{store}:{folder / 'log.db'}"
+    log = create_log(url, clock=ticking(), entropy=seeded(), wait=Wait(0))
+    return Workspace(Location(folder, root, ""), log, clock=ticking())
+
+
+def note(sprint: Sprint, at: str, *, text: str) -> list[Event]:
+    """Return a note."""
+    return [NoteAdded(text)]
+
+
+def live(workspace: Workspace) -> None:
+    """Let a sprint go on, be saved, be edited by somebody and be rolled back."""
+    place = Place("PROGRESS.yaml")
+    workspace.act("auth", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
+    workspace.act("auth", lambda sprint, at: [SprintStarted()], key="once")
+    for number in range(EVERY):
+        workspace.act("auth", partial(note, text=f"note {number}"))
+    workspace.reader.save(workspace.sprint("auth"))
+    workspace.refresh("auth")
+    (workspace.location.root / place.path).write_text("status: completed\n")
+    workspace.refresh("auth")
+    workspace.act("auth", lambda sprint, at: [RolledBack(1, "begun too early")])
+    workspace.refresh("auth")
+
+
+@pytest.fixture
+def workspace(store: str, tmp_path: Path) -> Iterator[Workspace]:
+    """Give a workspace of every store, with a past."""
+    with make(store, tmp_path) as workspace:
+        live(workspace)
+        yield workspace
+
+
+@pytest.fixture
+def all_of_them(tmp_path: Path) -> Iterator[dict[str, Workspace]]:
+    """Give a workspace of each store, all with the same past."""
+    with ExitStack() as stack:
+        made = {name: stack.enter_context(make(name, tmp_path / name)) for name in STORES}
+        for workspace in made.values():
+            live(workspace)
+        yield made
+
+
+def test_every_store_says_the_same(all_of_them: dict[str, Workspace]) -> None:
+    """Events, state files, saved states, digests and kept edits are equal."""
+    seen = []
+    for workspace in all_of_them.values():
+        stream = "sprint/auth"
+        log = workspace.log
+        kept = workspace.reader.checkpoints.versions(stream)
+        seen.append(
+            (
+                list(log.read()),
+                _file(workspace),
+                {path.name for path in (workspace.location.folder / "edits").iterdir()},
+                [(n, log.checkpoints.load(stream, n, format_=STATE_FORMAT)) for n in kept],
+                log.digests.written("PROGRESS.yaml"),
+                workspace.sprint("auth", at="version:9").plan.status,
+            )
+        )
+    first, *others = seen
+    assert first[3]
+    assert others
+    assert all(other == first for other in others)
+
+
+def test_a_workspace_is_sound_and_can_be_asked(workspace: Workspace) -> None:
+    """The chain, the saved states and the state file are checked, and tables are asked."""
+    report = verify(workspace)
+    assert not [one for one in report.findings if one.severity in ("damage", "drift")]
+    with ask(workspace, "SELECT count(*) FROM v_events", seconds_max=60) as found:
+        rows = [row for page in found.pages for row in page]
+    assert rows == [(workspace.log.last_position(),)]
+
+
+def _file(workspace: Workspace) -> bytes:
+    return (workspace.location.root / "PROGRESS.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("other", STORES)
+def test_an_export_goes_into_any_store(
+    workspace: Workspace, other: str, tmp_path: Path
+) -> None:
+    """What one store gives every other one takes: events, state and state file."""
+    lines: list[bytes] = []
+    export_log(workspace, lines.append)
+    given = b"".join(lines).splitlines(keepends=True)
+    with make(other, tmp_path / "other") as again:
+        import_log(again, given, file="x")
+        assert list(again.log.read()) == list(workspace.log.read())
+        assert _file(again) == _file(workspace)
+
+
+def test_a_workspace_in_memory_needs_only_a_folder(tmp_path: Path) -> None:
+    """State files are written below it, and no database is in it."""
+    with Workspace.in_memory(tmp_path) as workspace:
+        live(workspace)
+    assert (tmp_path / "PROGRESS.yaml").exists()
+    assert not list(tmp_path.rglob("*.db*"))
+    Workspace.init(tmp_path, here=True).close()
+    with pytest.raises(RefusedError, match="there is a log already"):
+        Workspace.in_memory(tmp_path)
+
+
+SQLITES_OWN: dict[str, Callable[[Workspace], object]] = {
+    "backup": lambda workspace: back_up(
+        workspace.log, workspace.location.root / "copy.db", clock=workspace.clock
+    ),
+    "doctor": lambda workspace: examine(workspace.location),
+    "salvage": lambda workspace: salvage(workspace.location, Path("new")),
+}
+
+
+@pytest.mark.parametrize("name", SQLITES_OWN)
+def test_what_is_sqlites_own_says_so(tmp_path: Path, name: str) -> None:
+    """Where a log is not in SQLite they refuse, and name what is there for any log."""
+    with Workspace.in_memory(tmp_path) as workspace:
+        live(workspace)
+        with pytest.raises(RefusedError, match=f"{name} is for logs in SQLite") as caught:
+            SQLITES_OWN[name](workspace)
+    assert caught.value.hint == "`sprintlog export` writes any log as lines"
