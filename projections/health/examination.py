@@ -2,7 +2,6 @@
 
 import os
 import platform
-import sqlite3
 import stat
 import time
 from contextlib import closing
@@ -22,7 +21,11 @@ from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.lock_holder import lock_holders
-from sprintlog.engine.log.stores.sqlite.database import check_is_sqlite, head_path
+from sprintlog.engine.log.stores.sqlite.database import (
+    SQLITE_VERSION,
+    check_is_sqlite,
+    head_path,
+)
 from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
 from sprintlog.engine.log.stores.sqlite.salvage.page_images import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
@@ -86,7 +89,7 @@ def examine(location: Location) -> Findings:
         tracked=tracked,
         chosen=choose_journal_mode(folder),
         wal=inside.wal,
-        sqlite=sqlite3.sqlite_version_info,
+        sqlite=SQLITE_VERSION,
         versions=_versions(),
         schema=inside.schema,
         schema_known=len(MIGRATIONS),

@@ -1,9 +1,7 @@
 """The kinds of places that keep text: how it is found there, and what can be let go."""
 
 import os
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +14,6 @@ from sprintlog.engine.adapters.snapshots.object_search import inflated, objects_
 from sprintlog.engine.adapters.snapshots.store import STORE
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
-from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
 from sprintlog.engine.service.place.location import HIDDEN
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT, kept_out, transcripts
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
@@ -166,16 +163,7 @@ class Copy(NamedTuple):
         """Return the files, and the rows, that hold the text."""
         folder = workspace.location.folder
         found = Files(self.name, self.files).scan(workspace, needle)
-        path = folder / self.database
-        if path.is_file():
-            uri = f"{path.absolute().as_uri()}?mode=ro"
-            # One that is damaged is read as bytes alone, and nobody asks it anything.
-            with (
-                suppress(sqlite3.Error),
-                closing(sqlite3.connect(uri, uri=True)) as connection,
-            ):
-                ask = connection.execute
-                found += rows_holding(ask, needle.forms, tables_of(ask))
+        found += proof.rows_with(folder / self.database, needle.forms)
         return found
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:

@@ -6,14 +6,16 @@ a copy without one, or with another one, is made anew.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from hashlib import file_digest
 from io import BufferedReader
 from pathlib import Path
 from stat import S_ISREG
 
 from sprintlog.engine.log.stores.descriptors import give_back
+from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
 
 BUSY_SECONDS = 0.25
 """Whoever reads a copy for longer keeps what he has, and we make a new one."""
@@ -44,6 +46,17 @@ def remove(copy: Path) -> None:
     """Throw a copy away, with its digest and whatever SQLite has beside it."""
     for path in (_proof(copy), *map(copy.with_name, _names(copy))):
         path.unlink(missing_ok=True)
+
+
+def rows_with(copy: Path, forms: Sequence[bytes]) -> list[str]:
+    """Return the rows of a copy that hold some bytes; none of one that is damaged."""
+    if not copy.is_file():
+        return []
+    uri = f"{copy.absolute().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True)) as connection:
+        ask = connection.execute
+        return [*rows_holding(ask, forms, tables_of(ask))]
+    return []
 
 
 def _names(copy: Path) -> list[str]:

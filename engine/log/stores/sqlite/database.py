@@ -12,6 +12,7 @@ from .errors import Patience, explained, is_busy
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, check_schema, migrate
 
+SQLITE_VERSION = sqlite3.sqlite_version_info
 BUSY_MILLISECONDS = 250
 """How long SQLite itself waits; longer waits are ours, so that they can be interrupted."""
 
