@@ -8,13 +8,22 @@ from os.path import basename, dirname
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import errors, events
+    from . import errors, events, history, stores
     from .projections.workspace import Workspace
     from .workspaces import init, open
 
     __version__: str
 
-__all__ = ["Workspace", "__version__", "errors", "events", "init", "open"]
+__all__ = [
+    "Workspace",
+    "__version__",
+    "errors",
+    "events",
+    "history",
+    "init",
+    "open",
+    "stores",
+]
 
 _HERE = dirname(__file__)
 if basename(dirname(_HERE)) == ".package":

@@ -3,7 +3,9 @@
 from os import PathLike
 from pathlib import Path
 
-from .projections.workspace import Workspace
+from .engine.log.port import Log
+from .engine.service.place.location import HIDDEN, Location, make_folder
+from .projections.workspace import Workspace, wall_clock
 
 
 def open(
@@ -11,13 +13,20 @@ def open(
     *,
     log: str | PathLike[str] | None = None,
     safe: str | PathLike[str] | None = None,
+    store: Log | None = None,
 ) -> Workspace:
     """Open the nearest log, in a folder or above it.
 
     `log` names the log's own folder where that is elsewhere, `safe` a file that lists the
     folders in which a log of somebody else's is used. Raise `NotFoundError` where there is
-    no log, `RefusedError` for one that is not safe.
+    no log, `RefusedError` for one that is not safe. With a `store` its log is the one, and
+    what is kept beside a log is in `.sprintlog` of the folder.
     """
+    if store is not None:
+        root = Path(folder).absolute()
+        location = Location(root / HIDDEN, root, "")
+        make_folder(location)
+        return Workspace(location, store, clock=wall_clock)
     return Workspace.open(
         Path(folder).absolute(),
         folder=None if log is None else str(log),

@@ -1,0 +1,15 @@
+"""Questions about the past: what happened, what is different, who set a field."""
+
+from .engine.service.streams.subscription import follow as follow
+from .projections.history.blame import Blame as Blame, blame as blame
+from .projections.history.blame_files import (
+    blame_best as blame_best,
+    blame_journal as blame_journal,
+)
+from .projections.history.blame_lines import blame_lines as blame_lines
+from .projections.history.differences import (
+    Difference as Difference,
+    difference as difference,
+)
+from .projections.history.happened import Happened as Happened, happened as happened
+from .projections.history.timeline import Step as Step, replay as replay

@@ -1,0 +1,18 @@
+"""What a store of a log can do, the stores there are, and what one of your own needs."""
+
+from .engine.log.envelope import Appended as Appended, Head as Head, NewEvent as NewEvent
+from .engine.log.port import (
+    Acknowledged as Acknowledged,
+    Checkpoints as Checkpoints,
+    Clock as Clock,
+    Digests as Digests,
+    Entropy as Entropy,
+    EventStore as EventStore,
+    Expect as Expect,
+    Expected as Expected,
+    Locks as Locks,
+    Log as Log,
+    Maintenance as Maintenance,
+)
+from .engine.log.stores.memory import MemoryLog as MemoryLog
+from .engine.log.stores.sqlite.store import SqliteLog as SqliteLog
