@@ -63,8 +63,6 @@ class Codec:
     def _learn(self, events: Iterable[type[Event]]) -> None:
         for event in events:
             self._known[event.type] = event
-            decode = msgspec.json.Decoder(event).decode
-            self._decoders[event.type] = (event.schema_version, decode)
         today = {tag: event.schema_version for tag, event in self._known.items()}
         ours = {step: upcast for step, upcast in self._upcasts.items() if step[0] in today}
         check_upcasts(today, ours)
@@ -115,7 +113,7 @@ class Codec:
             for version, at, tag, schema_version, payload, _ in rows:
                 if type(at) is not str or type(schema_version) is not int:
                     raise TypeError("what stands around it is, too")
-                today = decoders.get(tag)
+                today = decoders.get(tag) or self._decoder(tag)
                 if today is not None and today[0] == schema_version:
                     events.append((version, at, today[1](payload)))
                 else:
@@ -137,6 +135,14 @@ class Codec:
                 hint="the log was written by a newer sprintlog: upgrade this one",
             ) from error
         return events
+
+    def _decoder(self, tag: str) -> tuple[int, Callable[[Any], Any]] | None:
+        """Make a decoder when an event is first met: most commands meet few of them."""
+        if (event := self._known.get(tag)) is None:
+            return None
+        made = event.schema_version, msgspec.json.Decoder(event).decode
+        self._decoders[tag] = made
+        return made
 
     def _decode_old(
         self, tag: str, schema_version: int, payload: str | bytes | None

@@ -20,7 +20,6 @@ from .after_commit import edit_policy
 from .holders import take_place
 from .port import Envelope, MovedOnError, Service, Skippable
 from .streams.catalogue import State, masked
-from .take_over import take_over_all
 
 if TYPE_CHECKING:
     from ..journal.state.journal import Journal
@@ -118,6 +117,9 @@ def check_worktree(action: Action[Sprint], events: list[Event]) -> list[Event]:
 def take_over(action: Action[Sprint], events: list[Event]) -> list[Event]:
     """Let a sprint that starts take over what earlier ones deferred to the next one."""
     if any(isinstance(event, SprintStarted) for event in events):
+        # Imported here: a sprint starts once.
+        from .take_over import take_over_all
+
         actor = action.envelope.get("actor", "runtime")
         service, sprint_id = action.service, action.state.id
         if taken := take_over_all(service, sprint_id, at=action.at, actor=actor):

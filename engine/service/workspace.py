@@ -30,7 +30,6 @@ from .place.trust import check_trusted
 from .port import Acted, Decide, DecideOnJournal, Envelope, Outcome, Skippable
 from .state_files import NoStateFiles, Refreshed, StateFiles
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
-from .streams.points import parse_point, version_at
 from .streams.repository import Reader
 
 if TYPE_CHECKING:
@@ -311,21 +310,26 @@ class Workspace:
 
     def journal_version_at(self, at: str) -> int:
         """Return the version of the journal's stream at a point."""
-        point = parse_point(at, now=self.clock())
-        return version_at(self.log, JOURNAL, self.journal(), point)
+        return self._version_at(JOURNAL, self.journal(), at)
 
     def version_at(self, sprint_id: str, at: str) -> int:
         """Return the version of a sprint's stream at a point."""
-        point = parse_point(at, now=self.clock())
-        return version_at(self.log, sprint_stream(sprint_id), self.sprint(sprint_id), point)
+        return self._version_at(sprint_stream(sprint_id), self.sprint(sprint_id), at)
+
+    def _version_at(self, stream: str, head: "Sprint | Journal", at: str) -> int:
+        # Imported here, and below: nothing that is recorded is about a point.
+        from .streams.points import parse_point, version_at
+
+        return version_at(self.log, stream, head, parse_point(at, now=self.clock()))
 
     def moment(self, sprint: Sprint, at: str | None) -> str:
         """Return the time of a point: now, the one named, or that of its last event."""
         if at is None:
             return self.now()
-        point = parse_point(at, now=self.clock())
-        if point.time:
-            return point.time
+        from .streams.points import parse_point
+
+        if time := parse_point(at, now=self.clock()).time:
+            return time
         stream, last = sprint_stream(sprint.id), sprint.version
         return next(self.log.read_stream(stream, after=last - 1, until=last)).at
 
