@@ -287,25 +287,3 @@ class Log(EventStore, Acknowledged, Maintenance, Protocol):
     def close(self) -> None:
         """Give back what the store holds; further calls are errors."""
         ...
-
-
-class Opener(Protocol):
-    """What makes and opens the logs of one kind of store."""
-
-    def create(self, path: str, /, *, clock: Clock, entropy: Entropy, wait: Wait) -> Log:
-        """Make an empty log and return it open; raise `RefusedError` where one exists."""
-        ...
-
-    def open(
-        self,
-        path: str,
-        /,
-        *,
-        clock: Clock,
-        entropy: Entropy,
-        readonly: bool,
-        check_head: bool,
-        wait: Wait,
-    ) -> Log:
-        """Return an existing log, as `stores.open_log` says."""
-        ...

@@ -138,9 +138,7 @@ def _look_inside(location: Location, known: Head | None) -> Inside:
 
 
 def _read(location: Location, known: Head | None, found: Inside) -> Inside:
-    log = SqliteLog.open(
-        location.database, clock=wall_clock, entropy=urandom, check_head=False
-    )
+    log = SqliteLog(location.database, clock=wall_clock, entropy=urandom, check_head=False)
     with Workspace(location, log, clock=wall_clock) as workspace:
         found = found._replace(litestream=(*log.tables_of_litestream(),))
         report = verify(workspace, quick=True)

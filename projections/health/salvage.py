@@ -190,7 +190,7 @@ def _copy_edits(source: Path, target: Path) -> int:
 def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
     """Return what was salvaged, with what is wrong when the new log is opened and read."""
     try:
-        log = SqliteLog.open(database, clock=clock, entropy=urandom, readonly=True)
+        log = SqliteLog(database, clock=clock, entropy=urandom, readonly=True)
         with closing(log):
             fold_all(log)
     except UnreadableError as error:
@@ -200,7 +200,7 @@ def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
 
 def _know_state_files(location: Location, clock: Clock) -> None:
     """Take state files that are what the new log says as ours; it has no memory of them."""
-    log = SqliteLog.open(location.database, clock=clock, entropy=urandom)
+    log = SqliteLog(location.database, clock=clock, entropy=urandom)
     with Workspace(location, log, clock=clock) as workspace:
         for name in workspace.sprints():
             with suppress(SprintlogError):

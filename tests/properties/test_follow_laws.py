@@ -33,7 +33,7 @@ def test_following_is_reading(steps: list[tuple[int, bool]], there: int) -> None
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, "log", "log.db")
         log = SqliteLog.create(path, clock=lambda: 0, entropy=urandom)
-        other = SqliteLog.open(path, clock=lambda: 0, entropy=urandom)
+        other = SqliteLog(path, clock=lambda: 0, entropy=urandom)
         if there:
             other.append("sprint/s", [DRAFT] * there, expect=Expect.ANY)
 

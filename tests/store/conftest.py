@@ -46,7 +46,7 @@ def reopen(path: Path) -> Iterator[Callable[..., SqliteLog]]:
 
     def reopen(**options: bool | float) -> SqliteLog:
         entropy = entropy_of(f"reopened {len(logs)}")
-        log = SqliteLog.open(path, clock=lambda: 0, entropy=entropy, **options)  # type: ignore[arg-type]
+        log = SqliteLog(path, clock=lambda: 0, entropy=entropy, **options)  # type: ignore[arg-type]
         logs.append(log)
         return log
 

@@ -90,7 +90,7 @@ def test_lost_tail_of_the_journal_is_noticed(
     assert raw.execute("SELECT max(position) FROM events").fetchone() == (4,)
     raw.close()
     with pytest.raises(UnreadableError, match="its end is lost"):
-        SqliteLog.open(copy / "log.db", clock=lambda: 0, entropy=os.urandom)
+        SqliteLog(copy / "log.db", clock=lambda: 0, entropy=os.urandom)
 
 
 @pytest.mark.parametrize("content", [b"", b"short", bytes(48), b"slh1" + bytes(60)])

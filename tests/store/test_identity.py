@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 
 def opened(path: Path) -> SqliteLog:
     """Return the log, open."""
-    return SqliteLog.open(path, clock=lambda: 0, entropy=os.urandom)
+    return SqliteLog(path, clock=lambda: 0, entropy=os.urandom)
 
 
 def remove(path: Path) -> None:

@@ -26,7 +26,7 @@ def test_names_who_holds_the_log(tmp_path: Path) -> None:
     """A writer that waited in vain is told which process holds the log."""
     path = tmp_path / "log" / "log.db"
     SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom).close()
-    log = SqliteLog.open(path, clock=lambda: 0, entropy=os.urandom, wait=Wait(0.1))
+    log = SqliteLog(path, clock=lambda: 0, entropy=os.urandom, wait=Wait(0.1))
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], **pipes) as holder:  # type: ignore[call-overload]
         assert holder.stdout.readline() == b"held\n"

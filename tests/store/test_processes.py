@@ -17,7 +17,7 @@ from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 draft = NewEvent(type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="a")
-log = SqliteLog.open(Path(sys.argv[1]), clock=lambda: 0, entropy=os.urandom)
+log = SqliteLog(Path(sys.argv[1]), clock=lambda: 0, entropy=os.urandom)
 """
 APPEND_200 = """
 for number in range(100):

@@ -51,7 +51,7 @@ def save(path: Path, tmp_path: Path) -> Save:
             progress=lambda count: None,
         )
         assert target.stat().st_mode & 0o777 == 0o600
-        new = SqliteLog.open(target, clock=lambda: 0, entropy=entropy_of("read"))
+        new = SqliteLog(target, clock=lambda: 0, entropy=entropy_of("read"))
         events = list(new.read())
         assert new.acknowledged() == new.head() == salvaged.head
         new.close()

@@ -1,22 +1,26 @@
 """Where a log is kept: a further store is its folder, and one line in `STORES`."""
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 from ...errors import InvalidInputError
-from ..port import WAIT, Clock, Entropy, Log, Opener, Wait
+from ..port import WAIT, Clock, Entropy, Log, Wait
 
 STORES: Final = {
     "memory": ("memory", "MemoryLog"),
     "sqlite": ("sqlite.store", "SqliteLog"),
 }
-"""Module and class by the scheme of an address; only the one that is wanted is imported."""
+"""Module and class by the scheme of an address; only the one that is wanted is imported.
+
+The class opens a log, its `create` makes one.
+"""
 
 
 def create_log(url: str, *, clock: Clock, entropy: Entropy, wait: Wait = WAIT) -> Log:
     """Make an empty log at an address; raise `RefusedError` where one exists."""
-    opener, place = _opener(url)
-    return opener.create(place, clock=clock, entropy=entropy, wait=wait)
+    store, place = _store(url)
+    log: Log = store.create(place, clock=clock, entropy=entropy, wait=wait)
+    return log
 
 
 def open_log(
@@ -33,19 +37,16 @@ def open_log(
     One in memory is empty. `check_head=False` opens one whose end is lost, too. Raise
     `NotFoundError` where there is none, `UnreadableError` for what is no log of ours.
     """
-    opener, place = _opener(url)
-    return opener.open(
+    store, place = _store(url)
+    log: Log = store(
         place,
-        clock=clock,
-        entropy=entropy,
-        readonly=readonly,
-        check_head=check_head,
-        wait=wait,
-    )
+        clock=clock, entropy=entropy, readonly=readonly, check_head=check_head, wait=wait,
+    )  # fmt: skip
+    return log
 
 
-def _opener(url: str) -> tuple[Opener, str]:
-    """Return what opens an address, and where in that store."""
+def _store(url: str) -> tuple[Any, str]:
+    """Return the class of an address, and where in that store."""
     scheme, colon, place = url.partition(":")
     if not colon or "/" in scheme:
         scheme, place = "sqlite", url
@@ -56,5 +57,4 @@ def _opener(url: str) -> tuple[Opener, str]:
             field="url",
         )
     module, name = STORES[scheme]
-    opener: Opener = getattr(import_module(f".{module}", __name__), name)
-    return opener, place
+    return getattr(import_module(f".{module}", __name__), name), place

@@ -1,8 +1,9 @@
 """A log that lives as long as its process: for tests, dry runs and what-if."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
+from operator import itemgetter
+from typing import Any, Self
 
 import msgspec
 
@@ -19,7 +20,15 @@ ROWS_PER_PAGE = 512
 class MemoryLog:
     """A log in a list, with everything beside it in memory, too."""
 
-    def __init__(self, clock: Clock, entropy: Entropy, *, wait: Wait = WAIT) -> None:
+    def __init__(
+        self,
+        place: str = "",
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        wait: Wait = WAIT,
+        **unused: object,
+    ) -> None:
         self._clock = clock
         self._entropy = entropy
         self._events: list[RecordedEvent] = []
@@ -31,25 +40,9 @@ class MemoryLog:
         self.locks = MemoryLocks(wait)
 
     @classmethod
-    def create(
-        cls, path: str = "", *, clock: Clock, entropy: Entropy, wait: Wait = WAIT
-    ) -> Self:
-        """Make a new log."""
-        return cls(clock, entropy, wait=wait)
-
-    @classmethod
-    def open(
-        cls,
-        path: str = "",
-        *,
-        clock: Clock,
-        entropy: Entropy,
-        readonly: bool = False,
-        check_head: bool = True,
-        wait: Wait = WAIT,
-    ) -> Self:
-        """Make a new log: no other is there."""
-        return cls(clock, entropy, wait=wait)
+    def create(cls, place: str = "", **options: Any) -> Self:
+        """Make a log: no other is there."""
+        return cls(place, **options)
 
     def append(
         self,
@@ -204,16 +197,18 @@ class MemoryLog:
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
         """Yield where some of the parts hold bytes that are one of the forms."""
+        states, statuses = self.checkpoints.states, self.checkpoints.statuses
+        kept: dict[str, Iterable[StoredRow]] = {
+            "checkpoints": ((*key, *value) for key, value in states.items()),
+            "events": map(msgspec.structs.astuple, self._events),
+            "statuses": ((*key, *value) for key, value in statuses.items()),
+            "written": ((*key, version) for key, version in self.digests.known.items()),
+        }
         for part in parts:
-            for row in self._rows(part):
+            for row in kept[part]:
                 fields = [f if isinstance(f, bytes) else str(f).encode() for f in row]
                 if any(form in field for form in forms for field in fields):
                     yield f"{part} {row[0]} {row[1]}"
-
-    def _rows(self, part: str) -> Iterator[StoredRow]:
-        if part == "events":
-            return map(msgspec.structs.astuple, self._events)
-        return self.digests.rows() if part == "written" else self.checkpoints.rows(part)
 
     def described(self) -> dict[str, str]:
         """Return how the log is kept, and why so."""
@@ -228,124 +223,81 @@ class MemoryLog:
             raise RefusedError("the log is closed")
 
 
-class NoCheckpoints:
-    """Keeps nothing: what is asked for is read from the log."""
-
-    def versions(self, stream: str, *, format_: int) -> list[int]:
-        """Return the versions that are saved: none."""
-        return []
-
-    def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
-        """Return nothing."""
-        return None
-
-    def save(
-        self, stream: str, version: int, state: bytes, *, format_: int, keep: int
-    ) -> None:
-        """Let it go."""
-
-    def forget(self, stream: str) -> None:
-        """Have nothing to drop."""
-
-    def status(self, stream: str, version: int) -> str | None:
-        """Return nothing."""
-        return None
-
-    def keep_status(self, stream: str, version: int, status: str) -> None:
-        """Let it go."""
-
-
 class MemoryCheckpoints:
     """Saved states that go with the process."""
 
     def __init__(self) -> None:
-        self._saved: dict[str, dict[int, tuple[int, bytes]]] = {}
-        self._statuses: dict[str, tuple[int, str]] = {}
+        self.states: dict[tuple[str, int], tuple[int, bytes]] = {}
+        self.statuses: dict[tuple[str], tuple[int, str]] = {}
 
     def versions(self, stream: str, *, format_: int) -> list[int]:
         """Return the versions that are saved in a format, newest first."""
-        saved = self._saved.get(stream, {})
-        return sorted(
-            (n for n, (kind, _) in saved.items() if kind == format_), reverse=True
-        )
+        saved = self.states.items()
+        found = (n for (name, n), (of, _) in saved if (name, of) == (stream, format_))
+        return sorted(found, reverse=True)
 
     def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
         """Return a saved state, or None when there is none in this format."""
-        kind, state = self._saved.get(stream, {}).get(version, (None, None))
-        return state if kind == format_ else None
+        of, state = self.states.get((stream, version), (None, None))
+        return state if of == format_ else None
 
     def save(
         self, stream: str, version: int, state: bytes, *, format_: int, keep: int
     ) -> None:
         """Keep a state, and drop the oldest ones and those of another format."""
-        saved = self._saved.get(stream, {}) | {version: (format_, state)}
-        ours = sorted(n for n, (kind, _) in saved.items() if kind == format_)
-        self._saved[stream] = {n: saved[n] for n in ours[-keep:]}
+        self.states[stream, version] = format_, state
+        newest = self.versions(stream, format_=format_)[:keep]
+        for name, n in [*self.states]:
+            if name == stream and n not in newest:
+                del self.states[name, n]
 
     def forget(self, stream: str) -> None:
         """Drop every state of a stream, and its status."""
-        self._saved.pop(stream, None)
-        self._statuses.pop(stream, None)
-
-    def rows(self, part: str) -> Iterator[StoredRow]:
-        """Yield what is kept of one part."""
-        if part == "statuses":
-            return ((stream, *kept) for stream, kept in self._statuses.items())
-        return (
-            (stream, version, *kept)
-            for stream, saved in self._saved.items()
-            for version, kept in saved.items()
-        )
+        self.states = {key: kept for key, kept in self.states.items() if key[0] != stream}
+        self.statuses.pop((stream,), None)
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the status kept for exactly this version of a stream."""
-        known, status = self._statuses.get(stream, (None, None))
+        known, status = self.statuses.get((stream,), (None, None))
         return status if known == version else None
 
     def keep_status(self, stream: str, version: int, status: str) -> None:
         """Keep the status of a stream at a version."""
-        self._statuses[stream] = version, status
+        self.statuses[stream,] = version, status
 
 
 class MemoryDigests:
     """The digests of what was written while the process lives."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[bytes, int]] = {}
+        self.known: dict[tuple[str, bytes], int] = {}
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
         """Keep a digest."""
-        self._known.setdefault(path, {})[digest] = version
+        self.known[path, digest] = version
 
     def since(self, path: str, digest: bytes) -> int | None:
         """Return the version that these bytes were written for, None if never."""
-        return self._known.get(path, {}).get(digest)
+        return self.known.get((path, digest))
 
     def written(self, path: str) -> list[tuple[bytes, int]]:
         """Return digest and version of all that was written to a path, newest first."""
-        known = sorted(self._known.get(path, {}).items())
-        return sorted(known, key=lambda item: item[1], reverse=True)
+        known = sorted(self.known.items())
+        found = [(digest, n) for (name, digest), n in known if name == path]
+        return sorted(found, key=itemgetter(1), reverse=True)
 
     def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
         """Return the newest version written to a path up to one; 0 when there is none."""
-        known = self._known.get(path, {}).items()
-        return max(
-            (n for digest, n in known if n <= until and digest != without), default=0
-        )
+        known = self.written(path)
+        return next((n for digest, n in known if n <= until and digest != without), 0)
 
     def below(self, folder: str) -> set[str]:
         """Return the paths below a folder that were ever written to."""
-        return {path for path in self._known if path.startswith(f"{folder}/")}
-
-    def rows(self) -> Iterator[StoredRow]:
-        """Yield everything that is kept."""
-        for path, known in self._known.items():
-            for digest, version in known.items():
-                yield path, digest, version
+        return {path for path, _ in self.known if path.startswith(f"{folder}/")}
 
     def forget(self, path: str) -> None:
         """Drop all digests of a path."""
-        self._known.pop(path, None)
+        self.known = {key: n for key, n in self.known.items() if key[0] != path}
 
 
 class MemoryLocks:

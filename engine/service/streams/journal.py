@@ -5,7 +5,7 @@ from ...journal.fold import fold
 from ...journal.state import journal
 from ...journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
 from ...log.port import Log
-from ...log.stores.memory import NoCheckpoints
+from ...log.stores.memory import MemoryCheckpoints
 from .catalogue import Reading
 from .repository import Reader
 
@@ -44,4 +44,4 @@ def read_journals(log: Log) -> Reader[Journal]:
 
 def read_documents(log: Log) -> Reader[Document]:
     """Return the reader of all texts, which are read from the log."""
-    return Reader(log, DOCUMENTS, NoCheckpoints())
+    return Reader(log, DOCUMENTS, MemoryCheckpoints())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ...log.envelope import Head
 from ...log.port import Clock, EventStore, Log
-from ...log.stores.memory import NoCheckpoints
+from ...log.stores.memory import MemoryCheckpoints
 from ...log.stores.sqlite import backup
 from .catalogue import SPRINTS, sprint_of
 from .journal import DOCUMENTS, JOURNALS
@@ -19,10 +19,10 @@ def fold_all(log: EventStore) -> None:
     """
     for stream in log.streams():
         if (sprint := sprint_of(stream)) is not None:
-            Reader(log, SPRINTS, NoCheckpoints()).from_nothing(sprint)
+            Reader(log, SPRINTS, MemoryCheckpoints()).from_nothing(sprint)
         else:
-            Reader(log, JOURNALS, NoCheckpoints()).from_nothing(stream)
-            Reader(log, DOCUMENTS, NoCheckpoints()).from_nothing(stream)
+            Reader(log, JOURNALS, MemoryCheckpoints()).from_nothing(stream)
+            Reader(log, DOCUMENTS, MemoryCheckpoints()).from_nothing(stream)
 
 
 def back_up(log: Log, target: Path, *, clock: Clock) -> Head:

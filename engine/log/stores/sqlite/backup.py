@@ -65,7 +65,7 @@ def check_copy(
     check: Callable[[SqliteLog], None] = lambda log: None,
 ) -> Head:
     """Return the head of a log whose whole chain was read; raise at its first problem."""
-    copy = SqliteLog.open(path, clock=clock, entropy=entropy, readonly=True)
+    copy = SqliteLog(path, clock=clock, entropy=entropy, readonly=True)
     try:
         rows = chain.from_iterable(copy.pages())
         for problem in check_rows(rows, after=START):

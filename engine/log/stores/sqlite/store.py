@@ -30,19 +30,23 @@ _APPEND_BYTES, _EVENT_BYTES = 1024, 400
 
 
 class SqliteLog:
-    """A log in a SQLite database; belongs to the thread and process that opened it."""
+    """A log in a SQLite database; belongs to the thread and process that opened it.
+
+    Raise `UnreadableError` for a database that is not ours, or whose end is lost;
+    `check_head=False` opens the latter too, for those who look into the damage.
+    """
 
     def __init__(
         self,
-        path: Path,
+        path: str | Path,
         *,
         clock: Clock,
         entropy: Entropy,
-        readonly: bool,
-        check_head: bool,
-        wait: Wait,
+        readonly: bool = False,
+        check_head: bool = True,
+        wait: Wait = WAIT,
     ) -> None:
-        self.path = path
+        self.path = path = Path(path)
         self._clock = clock
         self._entropy = entropy
         self._head_file = HeadFile(head_path(path))
@@ -80,34 +84,9 @@ class SqliteLog:
     ) -> Self:
         """Make a new log and return it open; raise `RefusedError` where one exists."""
         create_database(Path(path), wait=wait)
-        log = cls.open(path, clock=clock, entropy=entropy, wait=wait)
+        log = cls(path, clock=clock, entropy=entropy, wait=wait)
         log._head_file.write(START)
         return log
-
-    @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        clock: Clock,
-        entropy: Entropy,
-        readonly: bool = False,
-        check_head: bool = True,
-        wait: Wait = WAIT,
-    ) -> Self:
-        """Return an existing log.
-
-        Raise `UnreadableError` for a database that is not ours, or whose end is lost;
-        `check_head=False` opens the latter too, for those who look into the damage.
-        """
-        return cls(
-            Path(path),
-            clock=clock,
-            entropy=entropy,
-            readonly=readonly,
-            check_head=check_head,
-            wait=wait,
-        )
 
     def append(
         self,
