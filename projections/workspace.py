@@ -17,7 +17,7 @@ from sprintlog.engine.service.workspace import wall_clock as wall_clock
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .state_files.files import FilesService
-from .state_files.files import StateFiles as Files
+from .state_files.files import WrittenFiles as Files
 from .state_files.sprint_file import sprint_files
 
 

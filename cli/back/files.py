@@ -7,8 +7,8 @@ from typing import Any
 
 from sprintlog.engine.adapters.folders import may_take_files
 from sprintlog.engine.adapters.snapshots.entries import LeftOut
-from sprintlog.engine.adapters.snapshots.placement import Placed
-from sprintlog.engine.adapters.snapshots.plan import Plan
+from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
+from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
@@ -135,7 +135,7 @@ def into_output(
     return wish._replace(into=folder, since=since)
 
 
-def warn_of_kept(store: Store, placed: Placed | None) -> None:
+def warn_of_kept(store: Store, placed: PlacedFiles | None) -> None:
     """Say what changed while files were brought back, and where it is kept."""
     for path, copy in placed.kept if placed else ():
         folder = store.folder / KEPT
@@ -149,7 +149,7 @@ def _normal(path: Path) -> str:
     return os.path.normpath(path)
 
 
-def _show(plan: Plan, *, as_json: bool) -> None:
+def _show(plan: PlacementPlan, *, as_json: bool) -> None:
     """Show what would be done to the work tree."""
     if as_json:
         print_json({"done": False, **_as_data(plan)})
@@ -166,7 +166,7 @@ def _show(plan: Plan, *, as_json: bool) -> None:
         print_text("every file is as it was then")
 
 
-def _as_data(plan: Plan) -> dict[str, Any]:
+def _as_data(plan: PlacementPlan) -> dict[str, Any]:
     return {
         "write": [shown(path) for path in plan.writes],
         "remove": [shown(path) for path in plan.removals],

@@ -11,7 +11,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.projections.state_files.journal_file import journal_file
 from sprintlog.projections.workspace import Workspace
 
-from ..intake.journal import Read, read_journal
+from ..intake.journal import ReadJournal, read_journal
 from ..output import counted, print_json, print_text, warn
 from ..places import place_of
 from ..record import UNNAMED, Options, act_on_journal, refresh_stream
@@ -34,7 +34,7 @@ def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) 
 
 
 def _record(
-    workspace: Workspace, file: Path, read: Read, options: Options
+    workspace: Workspace, file: Path, read: ReadJournal, options: Options
 ) -> tuple[int, list[str]]:
     """Record all that is new, as many events at a time as an append may hold."""
     recorded = 0

@@ -11,7 +11,7 @@ from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
-from sprintlog.engine.service.wanted import Wanted, range_of, select
+from sprintlog.engine.service.wanted import EventFilter, range_of, select
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_point, with_sprint
@@ -103,7 +103,7 @@ def command(
                 else workspace.version_at(workspace.choose(sprint_id), at)
             )
             range_ = range_._replace(last=min(range_.last or end, end))
-        wanted = Wanted(types, actors, phase, text, range_)
+        wanted = EventFilter(types, actors, phase, text, range_)
         printing = print_events if as_json else _Lines(oneline=oneline).print_events
         head = workspace.log.head().position
         found = _found(workspace, stream, wanted, last=last, reverse=reverse, until=head)
@@ -122,7 +122,7 @@ def command(
 def _found(
     workspace: Workspace,
     stream: str | None,
-    wanted: Wanted,
+    wanted: EventFilter,
     *,
     last: int | None,
     reverse: bool,
@@ -140,7 +140,7 @@ def _found(
 def _follow(
     workspace: Workspace,
     stream: str | None,
-    wanted: Wanted,
+    wanted: EventFilter,
     printing: Print,
     *,
     after: int,

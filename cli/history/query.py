@@ -7,7 +7,7 @@ from itertools import chain
 import click
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
-from sprintlog.projections.sql.query import SQL_CHARS_MAX, Answer, Value, ask
+from sprintlog.projections.sql.query import SQL_CHARS_MAX, QueryAnswer, Value, ask
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 
@@ -92,7 +92,7 @@ def _read(sql: str) -> str:
 
 
 def _print_cut(
-    error: SprintlogError, found: Answer, *, as_json: bool, as_csv: bool
+    error: SprintlogError, found: QueryAnswer, *, as_json: bool, as_csv: bool
 ) -> None:
     """End an answer that is not whole with a line that is none of its rows.
 
@@ -108,7 +108,7 @@ def _print_cut(
         print_text(text)
 
 
-def _print_json(found: Answer) -> None:
+def _print_json(found: QueryAnswer) -> None:
     names = _told_apart(found.columns)
     for row in chain.from_iterable(found.pages):
         shown = (value.hex() if isinstance(value, bytes) else value for value in row)
@@ -127,13 +127,13 @@ def _told_apart(columns: Sequence[str]) -> list[str]:
     return names
 
 
-def _print_csv(found: Answer) -> None:
+def _print_csv(found: QueryAnswer) -> None:
     print_bytes(csv_lines([found.columns]).encode())
     for rows in found.pages:
         print_bytes(csv_lines(rows).encode())
 
 
-def _print_table(found: Answer) -> None:
+def _print_table(found: QueryAnswer) -> None:
     widths: list[int] = []
     before: list[Sequence[Value]] = [found.columns]
     right: frozenset[int] | None = None

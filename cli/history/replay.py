@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sprintlog.projections.history.differences import cut, told
-from sprintlog.projections.history.timeline import Step, replay
+from sprintlog.projections.history.timeline import ReplayStep, replay
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_json, print_text, progress
@@ -69,9 +69,9 @@ def command(
                 print_text(*_lines(step))
 
 
-def _walk(steps: Iterator[Step]) -> None:
+def _walk(steps: Iterator[ReplayStep]) -> None:
     """Show one event after another, each when somebody asks for it."""
-    seen: list[Step] = []
+    seen: list[ReplayStep] = []
     index = 0
     while True:
         if index == len(seen):
@@ -98,7 +98,7 @@ def _asked() -> str:
             return word
 
 
-def _answer(step: Step) -> dict[str, Any]:
+def _answer(step: ReplayStep) -> dict[str, Any]:
     event = step.event
     return {
         "version": event.version,
@@ -112,7 +112,7 @@ def _answer(step: Step) -> dict[str, Any]:
     }
 
 
-def _lines(step: Step) -> Iterator[str]:
+def _lines(step: ReplayStep) -> Iterator[str]:
     event = step.event
     why = f"  {cut(step.reason)}" if step.reason else ""
     yield f"{event.version:>4}  {event.at}  {event.actor}  {event.type}{why}"

@@ -22,10 +22,10 @@ from sprintlog.engine.sprint.compile.workflows import (
     sprint_references,
     workflow_references,
 )
-from sprintlog.projections.state_files.yaml.places import Placed
+from sprintlog.projections.state_files.yaml.places import PlacedDocument
 from sprintlog.projections.state_files.yaml.writer import field_path
 
-from .definition_models import Sprint, Workflow
+from .definition_models import SprintDefinition, Workflow
 from .progress import read_bytes
 from .shapes import shape_problems, unknown_fields
 
@@ -37,7 +37,7 @@ ENDINGS = (".yaml", ".yml")
 _BARE_TEMPLATE = re.compile(rb"(?:^|[:-]) *\{\{")
 
 
-class Read(NamedTuple):
+class ReadFile(NamedTuple):
     """A file that was used, and its bytes."""
 
     file: Path
@@ -51,7 +51,7 @@ class CompiledFiles(NamedTuple):
     plan: dict[str, Any]
     file: Path
     """The SPRINT.yaml."""
-    read: list[Read]
+    read: list[ReadFile]
     """Every file that was used, the SPRINT.yaml first."""
     warnings: list[Problem]
 
@@ -101,7 +101,7 @@ def compile_files(
     """
     file = _in_folder(given) if given.is_dir() else given
     return _compiled(
-        Read(file, read_bytes(file)), workflows, sprint_id, is_strict=is_strict
+        ReadFile(file, read_bytes(file)), workflows, sprint_id, is_strict=is_strict
     )
 
 
@@ -120,7 +120,7 @@ def compile_workflow(
     Workflows are looked for as in `compile_files`, from the current folder upwards. There
     are no items, so none of its phases may iterate.
     """
-    definition = Read(Path(ALONE), msgspec.json.encode({"workflow": name}))
+    definition = ReadFile(Path(ALONE), msgspec.json.encode({"workflow": name}))
     try:
         compiled = _compiled(definition, workflows, sprint_id)
     except DefinitionError as error:
@@ -139,7 +139,7 @@ def _without_items(workflow: str, problem: Problem) -> Problem:
 
 
 def _compiled(
-    definition: Read,
+    definition: ReadFile,
     workflows: Path | None,
     sprint_id: str | None,
     *,
@@ -150,7 +150,7 @@ def _compiled(
     if workflows is not None and not workflows.is_dir():
         raise NotFoundError(f"{workflows}: there is no such folder", file=str(workflows))
     files = _Files(folder, is_strict=is_strict)
-    sprint = files.take(file, content, Sprint)
+    sprint = files.take(file, content, SprintDefinition)
     if sprint is None:
         raise DefinitionError(files.located([]))
     files.follow(sprint)
@@ -189,8 +189,8 @@ class _Files:
         self._is_strict = is_strict
         self._taken: list[tuple[type[BaseModel], Definition]] = []
         self.workflows: dict[str, Definition | None] = {}
-        self.read: list[Read] = []
-        self._placed: dict[str, Placed] = {}
+        self.read: list[ReadFile] = []
+        self._placed: dict[str, PlacedDocument] = {}
         self._order: dict[str, int] = {}
         self._problems: list[Problem] = []
 
@@ -198,9 +198,9 @@ class _Files:
         """Read a file and check its shape; None when it cannot be read at all."""
         name = str(file)
         self._order[name] = len(self._order)
-        self.read.append(Read(file, content))
+        self.read.append(ReadFile(file, content))
         try:
-            placed = Placed(content, file=name)
+            placed = PlacedDocument(content, file=name)
         except InvalidInputError as error:
             self._refuse(name, error, content)
             return None

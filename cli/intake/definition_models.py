@@ -50,7 +50,7 @@ Iterations = Annotated[
 ]
 
 
-class Item(Open):
+class ItemDefinition(Open):
     """One thing to be done; `prompt` and every other key can be named in templates."""
 
     takes_any: ClassVar[bool] = True
@@ -72,14 +72,14 @@ class Retry(BaseModel):
     retryOn: list[Category] | None = None  # noqa: N815
 
 
-class Ralph(Open):
+class RalphDefinition(Open):
     """Settings of Ralph mode."""
 
     idle_threshold: Positive | None = None
     min_iterations: Count | None = None
 
 
-class Hook(Open):
+class HookDefinition(Open):
     """What runs after each iteration."""
 
     id: Identity
@@ -104,7 +104,7 @@ class Config(Open):
     max_iterations: Iterations | None = None
 
 
-class Around(Open):
+class KeptForTools(Open):
     """What is kept for the tools around, as it is written."""
 
     known_beside: ClassVar[tuple[str, ...]] = (
@@ -120,18 +120,18 @@ class Around(Open):
     config: Config | None = None
 
 
-class Sprint(Around):
+class SprintDefinition(KeptForTools):
     """SPRINT.yaml: `steps` in the first generation, `collections` in the second."""
 
     workflow: Text
-    steps: list[Item] = Field(default_factory=list)
-    collections: dict[str, list[Item]] = Field(default_factory=dict)
+    steps: list[ItemDefinition] = Field(default_factory=list)
+    collections: dict[str, list[ItemDefinition]] = Field(default_factory=dict)
     sprint_id: Identity | None = None
     name: Text | None = None
     model: Model | None = None
     mode: Mode | None = None
     goal: Prompt | None = None
-    ralph: Ralph = Ralph()
+    ralph: RalphDefinition = RalphDefinition()
     per_iteration_hooks: dict[str, HookSwitch] = Field(default_factory=dict)
     retry: Retry = Retry()
     max_iterations: Iterations | None = None
@@ -144,7 +144,7 @@ class OnFail(Open):
     max_retries: Count | None = None
 
 
-class Gate(Open):
+class GateDefinition(Open):
     """A check that must pass before its phase is finished."""
 
     script: Annotated[Prompt, AfterValidator(_without_nul)]
@@ -166,12 +166,12 @@ class Phase(Open):
     workflow: Text | None = None
     model: Model | None = None
     break_: Flag | None = None
-    gate: Gate | None = None
+    gate: GateDefinition | None = None
     parallel: Flag | None = None
     wait_for_parallel: Flag | None = None
 
 
-class Workflow(Around):
+class Workflow(KeptForTools):
     """A workflow: phases in order, or what a Ralph loop needs."""
 
     name: Text | None = None
@@ -181,5 +181,5 @@ class Workflow(Around):
     phases: list[Phase] = Field(default_factory=list)
     goal_prompt: Prompt | None = None
     reflection_prompt: Prompt | None = None
-    per_iteration_hooks: list[Hook] = Field(default_factory=list)
-    ralph: Ralph = Ralph()
+    per_iteration_hooks: list[HookDefinition] = Field(default_factory=list)
+    ralph: RalphDefinition = RalphDefinition()

@@ -9,7 +9,7 @@ from sprintlog.engine.journal.intake.foreign import FIRST_SCHEMA, schema_version
 from sprintlog.engine.journal.intake.strangers import ELSEWHERE, stranger
 from sprintlog.engine.journal.state.checks import REQUIRED
 
-from .journal_models import Journal
+from .journal_models import JournalModel
 from .json_reader import load
 from .progress import field_path
 
@@ -24,7 +24,7 @@ _NEEDED = {
 }
 
 
-class Read(NamedTuple):
+class ReadJournal(NamedTuple):
     """A progress.json that was read."""
 
     document: dict[str, Any]
@@ -32,7 +32,7 @@ class Read(NamedTuple):
     """Fields that only a later version of the schema knows."""
 
 
-def read_journal(content: bytes, *, file: str) -> Read:
+def read_journal(content: bytes, *, file: str) -> ReadJournal:
     """Return a progress.json as data; raise `InvalidInputError` naming the field.
 
     The version is looked at before anything else. Fields that version 1.0 does not have
@@ -49,14 +49,14 @@ def read_journal(content: bytes, *, file: str) -> Read:
     schema = _schema(document, file)
     unknown: list[str] = []
     try:
-        Journal.model_validate(document)
+        JournalModel.model_validate(document)
     except ValidationError as error:
         for found in error.errors(include_url=False):
             if found["type"] == UNKNOWN and schema > FIRST_SCHEMA:
                 unknown.append(field_path(found["loc"]))
                 continue
             raise _invalid(found, file) from error
-    return Read(document, unknown)
+    return ReadJournal(document, unknown)
 
 
 def _schema(document: dict[str, Any], file: str) -> tuple[int, int]:

@@ -46,7 +46,7 @@ class Closed(BaseModel):
     )
 
 
-class Observation(Closed):
+class ObservationModel(Closed):
     """A finding captured during execution."""
 
     type: ObservationType
@@ -81,13 +81,13 @@ class ProgressEntry(Closed):
     status: Status
     duration_seconds: Count = 0
     summary: Text = ""
-    observations: list[Observation]
+    observations: list[ObservationModel]
     files_modified: list[Text] = []
     git_commits: list[Text] = []
     context: IterationContext = IterationContext()
 
 
-class Learning(Closed):
+class LearningModel(Closed):
     """A persistent learning that applies across iterations."""
 
     id: Annotated[str, _pattern(ids.LEARNING_ID)]
@@ -101,7 +101,7 @@ class Learning(Closed):
     still_valid: Annotated[bool, Field(strict=True)] = True
 
 
-class Pattern(Closed):
+class PatternModel(Closed):
     """A codebase pattern discovered during execution."""
 
     id: Annotated[str, _pattern(ids.PATTERN_ID)]
@@ -114,7 +114,7 @@ class Pattern(Closed):
     confidence: Confidence = ""
 
 
-class Journal(Closed):
+class JournalModel(Closed):
     """Structured progress tracking for Ralph CLI execution history."""
 
     model_config = ConfigDict(
@@ -126,5 +126,5 @@ class Journal(Closed):
     created_at: Moment
     project_name: Text = ""
     entries: list[ProgressEntry]
-    learnings: list[Learning] = []
-    patterns: list[Pattern] = []
+    learnings: list[LearningModel] = []
+    patterns: list[PatternModel] = []

@@ -18,7 +18,7 @@ Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 BuildStatus = Annotated[str, OneOf(BUILD_STATUSES)] | None
 
 
-class Metrics(BaseModel):
+class MetricsModel(BaseModel):
     """What was measured; null and a missing key both mean: not measured."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -52,11 +52,13 @@ def check_metrics_file(content: bytes, *, file: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InvalidInputError("must be a JSON object of metrics", file=file)
     try:
-        return Metrics.model_validate(given).model_dump(exclude_none=True)
+        return MetricsModel.model_validate(given).model_dump(exclude_none=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(map(str, first["loc"]))
         message = str(first["msg"])
         if first["type"] == "extra_forbidden":
-            message = f"there is no such metric; known: {', '.join(Metrics.model_fields)}"
+            message = (
+                f"there is no such metric; known: {', '.join(MetricsModel.model_fields)}"
+            )
         raise InvalidInputError(message, file=file, field=field) from error

@@ -21,21 +21,23 @@ from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 
 from .fields import Open
 from .files import read_bytes as read_bytes
-from .progress_models import Phases, Plan, Progress, Steps
+from .progress_models import CompiledPlan, Phases, Progress, Steps
 from .shapes import UNKNOWN_MAX
 from .unknown import Unknown, unknown_keys
 
 Document = dict[str, Any]
 
 
-class Taken(NamedTuple):
+class CheckedDocument(NamedTuple):
     """A document that was read and checked, and what is to be told of how it was read."""
 
     document: Document
     remarks: list[str]
 
 
-def read_progress(content: bytes, *, file: str, sprint_id: str | None = None) -> Taken:
+def read_progress(
+    content: bytes, *, file: str, sprint_id: str | None = None
+) -> CheckedDocument:
     """Return a PROGRESS.yaml as data, exactly as it stands there.
 
     It must say which sprint it is of, unless that is known. One of the first generation
@@ -50,20 +52,20 @@ def read_progress(content: bytes, *, file: str, sprint_id: str | None = None) ->
         remarks.append(f"tasks in a queue are read as phases: {counts}")
         document = phases
     check_progress({**known, **document}, file=file)
-    return Taken(document, remarks)
+    return CheckedDocument(document, remarks)
 
 
-def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> Taken:
+def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedDocument:
     """Return a compiled plan as data; a key that no field has is told, or refused."""
     document, remarks = _mapping(content, file)
     check_plan(document, file=file)
-    unknown = list(islice(unknown_keys(Plan, document), UNKNOWN_MAX))
+    unknown = list(islice(unknown_keys(CompiledPlan, document), UNKNOWN_MAX))
     if is_strict and unknown:
         field = field_path(unknown[0].path)
         hint = unknown[0].hint
         raise InvalidInputError(unknown[0].message, file=file, field=field, hint=hint)
     remarks += [_unknown(one) for one in unknown]
-    return Taken(document, remarks)
+    return CheckedDocument(document, remarks)
 
 
 def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], list[str]]:
@@ -125,18 +127,18 @@ def check_progress(document: Document, *, file: str) -> None:
 
 def check_plan(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
-    check_shape(Plan, document, file)
+    check_shape(CompiledPlan, document, file)
     _check_ids(document, file)
     with _naming(file):
         check_gates(document.get("phases"), "phases")
 
 
-def _mapping(content: bytes, file: str) -> Taken:
+def _mapping(content: bytes, file: str) -> CheckedDocument:
     builder = AsWritten()
     document = load(content, file=file, builder=builder)
     if not isinstance(document, dict):
         raise InvalidInputError("is not a mapping of fields at the top", file=file, line=1)
-    return Taken(document, [kept_as_text(*kept) for kept in builder.kept])
+    return CheckedDocument(document, [kept_as_text(*kept) for kept in builder.kept])
 
 
 def kept_as_text(path: tuple[str | int, ...], text: str) -> str:

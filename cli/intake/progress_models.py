@@ -23,10 +23,17 @@ from .fields import (
     SprintStatus,
     Text,
 )
-from .queue_and_ralph_models import DynamicStep, Hook, HookTask, Ralph, RalphExit, Request
+from .queue_and_ralph_models import (
+    DynamicStep,
+    HookTask,
+    QueuedRequest,
+    Ralph,
+    RalphExit,
+    RalphHook,
+)
 
 
-class Gate(Open):
+class CompiledGate(Open):
     """CompiledGate (R35-R38); as authored, the prompt stands under `on-fail` (P45)."""
 
     script: Text
@@ -46,14 +53,14 @@ class GateTracking(Open):
     error: Text | None = None
 
 
-class HumanNeeded(Open):
+class HumanNeededReason(Open):
     """What a person has to resolve (R140)."""
 
     reason: Text
     details: Text | None = None
 
 
-class Node(Open):
+class CompiledNode(Open):
     """What phases, steps and sub-phases share (R96-R111).
 
     `id` and `status` may be missing in documents other tools left behind: such a node
@@ -78,29 +85,29 @@ class Node(Open):
     next_retry_at: Moment = None
     injected: Flag | None = None
     injected_at: Moment = None
-    human_needed: HumanNeeded | None = None
-    gate: Gate | None = None
+    human_needed: HumanNeededReason | None = None
+    gate: CompiledGate | None = None
     gate_tracking: GateTracking | None = None
 
 
-class SubPhase(Node):
+class SubPhase(CompiledNode):
     """CompiledPhase."""
 
 
-class Step(Node):
+class CompiledStep(CompiledNode):
     """CompiledStep."""
 
     phases: list[SubPhase] | None = None
 
 
-class TopPhase(Node):
+class CompiledTopPhase(CompiledNode):
     """CompiledTopPhase: simple with a prompt, or for-each with steps."""
 
-    steps: list[Step] | None = None
+    steps: list[CompiledStep] | None = None
     break_: Flag | None = None
 
 
-class Pointer(Open):
+class CurrentPointer(Open):
     """CurrentPointer (R26-R28)."""
 
     phase: Count
@@ -108,7 +115,7 @@ class Pointer(Open):
     sub_phase: Count | None = None
 
 
-class Stats(Open):
+class SprintStats(Open):
     """SprintStats (R29-R34, R112-R115)."""
 
     started_at: Moment = None
@@ -125,16 +132,16 @@ class Stats(Open):
 class Phases(Open):
     """Top phases by themselves."""
 
-    phases: list[TopPhase]
+    phases: list[CompiledTopPhase]
 
 
 class Steps(Open):
     """Steps by themselves."""
 
-    steps: list[Step]
+    steps: list[CompiledStep]
 
 
-class Plan(Open):
+class CompiledPlan(Open):
     """A compiled plan: a PROGRESS.yaml in which nothing has happened yet."""
 
     known_beside: ClassVar[tuple[str, ...]] = (
@@ -147,19 +154,19 @@ class Plan(Open):
     status: SprintStatus | None = None
     mode: Mode | None = None
     goal: Text | None = None
-    phases: list[TopPhase] | None = None
-    current: Pointer | None = None
-    stats: Stats | None = None
-    operator_queue: list[Request] | None = None
+    phases: list[CompiledTopPhase] | None = None
+    current: CurrentPointer | None = None
+    stats: SprintStats | None = None
+    operator_queue: list[QueuedRequest] | None = None
     last_activity: Moment = None
     ralph: Ralph | None = None
-    per_iteration_hooks: list[Hook] | None = None
+    per_iteration_hooks: list[RalphHook] | None = None
     dynamic_steps: list[DynamicStep] | None = None
     hook_tasks: list[HookTask] | None = None
     ralph_exit: RalphExit | None = None
 
 
-class Progress(Plan):
+class Progress(CompiledPlan):
     """PROGRESS.yaml."""
 
     sprint_id: Identity

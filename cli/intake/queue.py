@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.plan.spots import parse_position
-from sprintlog.engine.sprint.queue.requests import Asked
+from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 from sprintlog.engine.sprint.queue.rules import Rule
 from sprintlog.engine.sprint.queue.view import QUEUE
 from sprintlog.projections.state_files.yaml.reader import load as load_yaml
@@ -20,7 +20,7 @@ Data = dict[str, Any]
 class Handed(NamedTuple):
     """Requests that were handed in."""
 
-    requests: list[Asked]
+    requests: list[SubmittedRequest]
     lines: list[int] | None
     """The line of each; None when they stand in one list."""
 
@@ -75,8 +75,8 @@ def _load(text: str, *, file: str, line: int | None) -> Any:
     return value
 
 
-def _asked(said: Data) -> Asked:
-    return Asked(
+def _asked(said: Data) -> SubmittedRequest:
+    return SubmittedRequest(
         said["title"],
         said["priority"],
         said["type"],

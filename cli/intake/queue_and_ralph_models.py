@@ -23,7 +23,7 @@ from .fields import (
 )
 
 
-class Decision(BaseModel):
+class OperatorDecision(BaseModel):
     """OperatorDecision (R129-R132); its keys are camel case in the document."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -35,7 +35,7 @@ class Decision(BaseModel):
     rejectionReason: Text | None = None  # noqa: N815
 
 
-class Request(Open):
+class QueuedRequest(Open):
     """QueuedRequest (R117-R128)."""
 
     id: Identity
@@ -47,7 +47,7 @@ class Request(Open):
     created_at: Moment = None
     discovered_in: Text | None = None
     decided_at: Moment = None
-    decision: Decision | None = None
+    decision: OperatorDecision | None = None
     rejection_reason: Text | None = None
     deferred_until: Deferral | None = None
     context: dict[str, Any] | None = None
@@ -133,7 +133,7 @@ class Ralph(Open):
     min_iterations: Count | None = None
 
 
-class Hook(Open):
+class RalphHook(Open):
     """A per-iteration hook (R70)."""
 
     id: Identity

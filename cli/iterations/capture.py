@@ -102,11 +102,11 @@ class Capturer:
     def __init__(self, workspace: Workspace, asked: Capturing, *, sprint_id: str) -> None:
         # Imported here: no other recording command needs it.
         from sprintlog.engine.adapters.processes.gate_script import environment_of
-        from sprintlog.engine.adapters.reports.capture import Asked, Capture
+        from sprintlog.engine.adapters.reports.capture import Capture, MeasurementOrder
 
         extra = asked.pass_on
         self._capture = Capture(
-            Asked(
+            MeasurementOrder(
                 asked.reports,
                 asked.sources,
                 asked.runs,

@@ -26,7 +26,7 @@ from ..output import counted, print_json, print_text, progress, reference
 from ..record import Options, Rule, answer, envelope_of, refresh
 
 if TYPE_CHECKING:
-    from sprintlog.engine.adapters.snapshots.capture import Taken
+    from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
 
 # What starts processes is imported in the commands: the others of this group need none.
 MEBIBYTE = 1024 * 1024
@@ -131,7 +131,7 @@ def keeping_files(
             progress(f"{counted(taken.files, 'file')} kept{left}")
 
 
-def _answer(outcome: Outcome, taken: "Taken", *, as_json: bool) -> None:
+def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
     from sprintlog.engine.service.work_tree.snapshot import shown
 
     left = [{"path": shown(path), "reason": reason} for path, reason in taken.left_out]

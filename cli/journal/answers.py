@@ -5,20 +5,20 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.journal.state.shapes import Shape
+from sprintlog.engine.journal.state.shapes import ClosedObject
 from sprintlog.projections.state_files.progress_json import written
 
 from ..output import print_json, print_text, table
 
 
-def shown(part: Shape) -> dict[str, Any]:
+def shown(part: ClosedObject) -> dict[str, Any]:
     """Return the fields of a part that say something, as JSON has them."""
     data: dict[str, Any] = msgspec.to_builtins(written(part))
     return data
 
 
 def print_parts(
-    parts: Sequence[Shape],
+    parts: Sequence[ClosedObject],
     rows: Sequence[Sequence[str]],
     *,
     nothing: str,

@@ -10,7 +10,7 @@ import click
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import Head
-from sprintlog.projections.health.verify import Finding, Report, verify
+from sprintlog.projections.health.verify import Finding, Verification, verify
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.progress_yaml import render
 from sprintlog.projections.workspace import Workspace
@@ -92,7 +92,7 @@ def command(
         sys.exit(INTEGRITY)
 
 
-def _lines(report: Report) -> list[str]:
+def _lines(report: Verification) -> list[str]:
     lines = [
         f"{coloured(f.severity, COLOURS[f.severity])}  {visible(f'{f.where}: {f.what}')}"
         for f in report.findings

@@ -100,7 +100,7 @@ def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, An
         for line in _lines(sys.stdin.fileno()):
             number += line is not None
             if line is not None and line.strip():
-                wish = _Line(number, line, defaults)
+                wish = _InputLine(number, line, defaults)
                 all_recorded &= _append_line(workspace, wish, options, stale)
             elif stale and time.monotonic() - refreshed >= REFRESH_SECONDS:
                 _refresh_what_can(workspace, stale)
@@ -115,7 +115,7 @@ def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, An
 
 
 def _append_line(
-    workspace: Workspace, line: "_Line", options: Options, stale: set[str]
+    workspace: Workspace, line: "_InputLine", options: Options, stale: set[str]
 ) -> bool:
     """Record one line and answer it; its stream's state file is stale from then on."""
     try:
@@ -244,7 +244,7 @@ def _merged(options: Options, line: dict[str, Any]) -> Options:
         raise RefusedError(error.message) from error
 
 
-class _Line(NamedTuple):
+class _InputLine(NamedTuple):
     """One line of standard input, and what holds where it says nothing."""
 
     number: int

@@ -6,7 +6,7 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import GateBlocked, GateChecked
 from sprintlog.engine.sprint.gates.gate import failure_text, repair_prompt, verdict_of
-from sprintlog.engine.sprint.gates.policy import Gate, gate_of
+from sprintlog.engine.sprint.gates.policy import GatePolicy, gate_of
 from sprintlog.engine.sprint.state.words import BLOCKED, PASSED
 from sprintlog.projections.workspace import Outcome, Workspace
 
@@ -78,7 +78,7 @@ def _print(outcome: Outcome, checked: GateChecked, answer: dict[str, Any]) -> No
         how = "it ran into its time limit"
     node = outcome.sprint.plan.tree.find(checked.phase)
     told = answer["repair_prompt"] or failure_text(
-        gate_of(node) if node else Gate(None, None),
+        gate_of(node) if node else GatePolicy(None, None),
         phase=checked.phase,
         attempt=checked.attempt,
         exit_code=checked.exit_code,

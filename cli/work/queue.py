@@ -10,7 +10,11 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.queue import decisions
-from sprintlog.engine.sprint.queue.requests import Asked, find_request, queue_requests
+from sprintlog.engine.sprint.queue.requests import (
+    SubmittedRequest,
+    find_request,
+    queue_requests,
+)
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, Ruling, decide_by_rules
 from sprintlog.engine.sprint.queue.view import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -82,7 +86,7 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
     """
     requests, where = read_asked(title, file=file, context=context, given=given)
 
-    def rule(sprint: Sprint, *, requests: list[Asked], at: str) -> list[Event]:
+    def rule(sprint: Sprint, *, requests: list[SubmittedRequest], at: str) -> list[Event]:
         try:
             return queue_requests(sprint, requests=requests, at=at)
         except RefusedError as error:

@@ -7,14 +7,14 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.sprint.queue.requests import Asked
+from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 
 OF_ONE = ("description", "priority", "type", "identity", "discovered_in")
 
 
 def read_asked(
     title: str | None, *, file: str | None, context: str | None, given: Mapping[str, Any]
-) -> tuple[list[Asked], list[int] | None]:
+) -> tuple[list[SubmittedRequest], list[int] | None]:
     """Return the requests that are meant, and the lines of a file that they stand on."""
     if file is None:
         return [_asked(title, context, given)], None
@@ -27,10 +27,12 @@ def read_asked(
     return read_requests(read_text(file), file=file)
 
 
-def _asked(title: str | None, context: str | None, given: Mapping[str, Any]) -> Asked:
+def _asked(
+    title: str | None, context: str | None, given: Mapping[str, Any]
+) -> SubmittedRequest:
     if not title or given["priority"] is None or given["type"] is None:
         raise click.UsageError("give TITLE, --priority and --type, or a --file")
-    asked = Asked(
+    asked = SubmittedRequest(
         title,
         given["priority"],
         given["type"],

@@ -32,23 +32,23 @@ _RENAME_EXCHANGE = 2
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
-class Spot(NamedTuple):
+class FilePlace(NamedTuple):
     """Where a file is, or may be."""
 
     folder: int
     """The descriptor of its folder."""
     name: str
 
-    def beside(self, name: str) -> "Spot":
+    def beside(self, name: str) -> "FilePlace":
         """Return the place of another name in the same folder."""
-        return Spot(self.folder, name)
+        return FilePlace(self.folder, name)
 
 
 class NotPlainError(OSError):
     """Something that is no plain file has a file's name."""
 
 
-def read_file(spot: Spot, *, at_most: int | None = None) -> bytes:
+def read_file(spot: FilePlace, *, at_most: int | None = None) -> bytes:
     """Return a plain file's bytes, or the first of them where no more is wanted.
 
     Raise `NotPlainError` for a link, a pipe, a folder.
@@ -57,7 +57,7 @@ def read_file(spot: Spot, *, at_most: int | None = None) -> bytes:
         return _whole(descriptor, at_most=at_most)
 
 
-def mode_of(spot: Spot) -> int | None:
+def mode_of(spot: FilePlace) -> int | None:
     """Return the mode of a plain file; None where there is none."""
     try:
         status = os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
@@ -69,10 +69,10 @@ def mode_of(spot: Spot) -> int | None:
 def replace_file(target: Path, content: bytes, *, mode: int) -> None:
     """Put a file in place in a folder of ours, with exactly this mode."""
     with opened(target.parent) as folder:
-        replace_in(Spot(folder, target.name), content, mode=mode)
+        replace_in(FilePlace(folder, target.name), content, mode=mode)
 
 
-def replace_in(spot: Spot, content: bytes, *, mode: int | None = None) -> None:
+def replace_in(spot: FilePlace, content: bytes, *, mode: int | None = None) -> None:
     """Put a file in place: temp file, fsync, rename, fsync of the folder.
 
     Without a mode it keeps that of the file it replaces; a new one follows the umask.
@@ -86,7 +86,7 @@ def replace_in(spot: Spot, content: bytes, *, mode: int | None = None) -> None:
     os.fsync(spot.folder)
 
 
-def swap_file(spot: Spot, content: bytes) -> bytes | None:
+def swap_file(spot: FilePlace, content: bytes) -> bytes | None:
     """Put a file in place and return the bytes that stood there until then.
 
     The two are exchanged in one step, so what somebody else put there a moment before
@@ -112,7 +112,7 @@ def swap_file(spot: Spot, content: bytes) -> bytes | None:
     return before
 
 
-def left_behind(spot: Spot) -> bytes | None:
+def left_behind(spot: FilePlace) -> bytes | None:
     """Return what a process killed in the middle of a swap left aside, if anything.
 
     It is a whole file: the new one before the exchange, the old one after it. A link or
@@ -124,14 +124,14 @@ def left_behind(spot: Spot) -> bytes | None:
     return None
 
 
-def forget_left_behind(spot: Spot) -> None:
+def forget_left_behind(spot: FilePlace) -> None:
     """Remove what was left aside, once it is known or kept."""
     _remove(_aside(spot))
 
 
 def unfinished(target: AnyPath) -> tuple[AnyPath, AnyPath]:
     """Return where a killed process leaves the new file, and where what it displaced."""
-    spot = Spot(-1, target.name)
+    spot = FilePlace(-1, target.name)
     return (
         target.with_name(_draft(spot).name),
         target.with_name(_aside(spot).name),
@@ -144,25 +144,25 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
 
 
-def _draft(spot: Spot) -> Spot:
+def _draft(spot: FilePlace) -> FilePlace:
     return spot.beside(f".{spot.name}.sprintlog-new")
 
 
-def _aside(spot: Spot) -> Spot:
+def _aside(spot: FilePlace) -> FilePlace:
     return spot.beside(f".{spot.name}.sprintlog-old")
 
 
-def _rename(source: Spot, target: Spot) -> None:
+def _rename(source: FilePlace, target: FilePlace) -> None:
     os.replace(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
-def _remove(spot: Spot) -> None:
+def _remove(spot: FilePlace) -> None:
     with suppress(FileNotFoundError):
         os.unlink(spot.name, dir_fd=spot.folder)
 
 
 @contextmanager
-def _reading(spot: Spot) -> Iterator[int]:
+def _reading(spot: FilePlace) -> Iterator[int]:
     try:
         descriptor = os.open(spot.name, _READ, dir_fd=spot.folder)
     except OSError as error:
@@ -185,7 +185,7 @@ def _whole(descriptor: int, *, at_most: int | None = None) -> bytes:
     return content
 
 
-def _write_beside(spot: Spot, content: bytes, *, mode: int | None) -> Spot:
+def _write_beside(spot: FilePlace, content: bytes, *, mode: int | None) -> FilePlace:
     """Write the draft of a file; without a mode the umask says its own."""
     draft = _draft(spot)
     _remove(draft)
@@ -208,7 +208,7 @@ def _write_beside(spot: Spot, content: bytes, *, mode: int | None) -> Spot:
     return draft
 
 
-def _exchange(one: Spot, other: Spot) -> None:
+def _exchange(one: FilePlace, other: FilePlace) -> None:
     """Exchange two files; where the system cannot, put `one` in the place of `other`."""
     rename = _renameat2()
     if rename is not None:
@@ -223,7 +223,7 @@ def _exchange(one: Spot, other: Spot) -> None:
     _rename(one, other)
 
 
-def _read_when_closed(displaced: Spot) -> bytes | None:
+def _read_when_closed(displaced: FilePlace) -> bytes | None:
     """Return a displaced file's bytes, once nobody has it open for writing any more.
 
     An editor that opened it under its old name still saves into it. The wait is bounded;

@@ -15,7 +15,7 @@ from .events import BaselineCaptured, IterationMeasured, Metrics
 from .loops import WINDOW, Loop, find_loop, signature
 from .metrics import Figures, figures
 from .score import Score, score
-from .tracker import BASELINE_NUMBER, Entry, Tracker
+from .tracker import BASELINE_NUMBER, TrackedIteration, Tracker
 
 Fetch = Callable[[int], tuple[str, Event]]
 """Answers when the event at a version happened, and its event."""
@@ -64,7 +64,7 @@ class BestScored(NamedTuple):
 class _Measured(NamedTuple):
     """A measurement with what follows from it alone."""
 
-    entry: Entry
+    entry: TrackedIteration
     at: str
     metrics: Metrics
     figures: Figures
@@ -79,7 +79,7 @@ class Judge:
         self._tracker = tracker
         self._fetch = fetch
         self._known: dict[int, _Measured] = {}
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, TrackedIteration] = {}
 
     def all(self) -> list[Judgement]:
         """Return the judgement of every measured iteration, by number."""
@@ -111,7 +111,7 @@ class Judge:
         best = self._tracker.best
         if best is None:
             return None
-        entry = Entry(best.number, best.version, None, is_incomplete=False)
+        entry = TrackedIteration(best.number, best.version, None, is_incomplete=False)
         return BestScored(best.number, self._of_entry(entry).score)
 
     def judge(self, number: int) -> Judgement:
@@ -181,7 +181,7 @@ class Judge:
             return self._tracker.baseline is not None
         return self._entry(number) is not None
 
-    def _entry(self, number: int) -> Entry | None:
+    def _entry(self, number: int) -> TrackedIteration | None:
         return self._entries.get(number) or self._tracker.entry(number)
 
     def _measured(self, number: int) -> _Measured:
@@ -191,7 +191,7 @@ class Judge:
 
     def _read(self, number: int) -> _Measured:
         if number == BASELINE_NUMBER and self._tracker.baseline is not None:
-            entry = Entry(number, self._tracker.baseline_version, None, False)
+            entry = TrackedIteration(number, self._tracker.baseline_version, None, False)
         else:
             found = self._entry(number)
             if found is None:
@@ -201,7 +201,7 @@ class Judge:
             entry = found
         return self._of_entry(entry)
 
-    def _of_entry(self, entry: Entry) -> _Measured:
+    def _of_entry(self, entry: TrackedIteration) -> _Measured:
         at, event = self._fetch(entry.version)
         assert isinstance(event, BaselineCaptured | IterationMeasured)
         given, tree = None, None

@@ -36,7 +36,7 @@ _ENTRY = Struct("<IQIB")
 _INCOMPLETE, _VERIFIED = 1, 2
 
 
-class Entry(NamedTuple):
+class TrackedIteration(NamedTuple):
     """A measured iteration, and where its event stands."""
 
     number: int
@@ -103,15 +103,15 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return self.baseline is None and not self.ledger
 
     @property
-    def measured(self) -> list[Entry]:
+    def measured(self) -> list[TrackedIteration]:
         """Return every measured iteration, in the order of the events."""
         return list(self.newest_first())[::-1]
 
-    def newest_first(self) -> Iterator[Entry]:
+    def newest_first(self) -> Iterator[TrackedIteration]:
         """Yield every measured iteration, beginning with the last one."""
         for place in range(len(self.ledger) - _ENTRY.size, -1, -_ENTRY.size):
             number, version, built_on, flags = _ENTRY.unpack_from(self.ledger, place)
-            yield Entry(
+            yield TrackedIteration(
                 number,
                 version,
                 built_on - 1 if built_on else None,
@@ -125,13 +125,13 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         entries = _ENTRY.iter_unpack(self.ledger)
         return [number for number, _, _, flags in entries if flags & wanted == wanted]
 
-    def keep(self, entry: Entry) -> None:
+    def keep(self, entry: TrackedIteration) -> None:
         """Add a measured iteration."""
         built_on = 0 if entry.previous is None else entry.previous + 1
         flags = _INCOMPLETE * entry.is_incomplete | _VERIFIED * entry.is_verified
         self.ledger += _ENTRY.pack(entry.number, entry.version, built_on, flags)
 
-    def entry(self, number: int) -> Entry | None:
+    def entry(self, number: int) -> TrackedIteration | None:
         """Return the measurement of an iteration, None where there is none."""
         if number > self.highest:
             return None
@@ -176,7 +176,9 @@ def _take_measured(tracker: Tracker, event: IterationMeasured, version: int) -> 
     if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
         built_on = None
     is_verified = not_verified(now) is None
-    tracker.keep(Entry(event.number, version, built_on, is_incomplete, is_verified))
+    tracker.keep(
+        TrackedIteration(event.number, version, built_on, is_incomplete, is_verified)
+    )
     if found.value is not None and not is_incomplete and _replaces(found, best):
         components = tuple(sorted(found.components))
         tracker.best = Best(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..log.event import Event
 from . import events as f
-from .document import Document
+from .document import JournalDocument
 from .intake.foreign import shape_of, take_document
 from .state.shapes import Entry, Learning, Pattern
 
@@ -27,7 +27,9 @@ class Correction(NamedTuple):
     """What is not, each with the reason."""
 
 
-def correct(ours: Document, base: Document, theirs: dict[str, Any]) -> Correction:
+def correct(
+    ours: JournalDocument, base: JournalDocument, theirs: dict[str, Any]
+) -> Correction:
     """Return what an edited and checked file makes true; `base` is what was edited."""
     left: list[str] = []
     # Its words on parts that differ are of an import, which changes none.
@@ -93,7 +95,7 @@ def _changed(
     return changed
 
 
-def _is_another(entry: Entry, ours: Document) -> bool:
+def _is_another(entry: Entry, ours: JournalDocument) -> bool:
     recorded = ours.entry(entry.id)
     said = (entry.prd_id, entry.iteration)
     return recorded is None or said != (recorded.prd_id, recorded.iteration)

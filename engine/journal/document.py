@@ -12,7 +12,7 @@ from .state.journal import JOURNAL
 from .state.shapes import Entry, Learning, Pattern
 
 
-class Document:
+class JournalDocument:
     """Everything a journal says, at a version of its stream."""
 
     __slots__ = (
@@ -93,10 +93,10 @@ class Document:
 
 
 def fold_document(
-    document: Document,
+    document: JournalDocument,
     events: Iterable[Versioned],
     live: Sequence[tuple[int, int]] | None = None,
-) -> Document:
+) -> JournalDocument:
     """Return the document, changed in place by events that follow its version."""
     for version, _, event in events:
         evolve = EVOLVE.get(type(event))
@@ -106,46 +106,46 @@ def fold_document(
     return document
 
 
-def _opened(document: Document, event: f.JournalOpened) -> None:
+def _opened(document: JournalDocument, event: f.JournalOpened) -> None:
     document.created_at = event.created_at
     document.project_name = event.project_name
     document.schema, document.extra = event.version, event.extra
 
 
-def _raised(document: Document, event: f.JournalRaised) -> None:
+def _raised(document: JournalDocument, event: f.JournalRaised) -> None:
     document.schema, document.extra = event.version, event.extra
 
 
-def _recorded(document: Document, event: f.EntryRecorded) -> None:
+def _recorded(document: JournalDocument, event: f.EntryRecorded) -> None:
     document.add_entry(event.entry)
 
 
-def _added(document: Document, event: f.LearningAdded) -> None:
+def _added(document: JournalDocument, event: f.LearningAdded) -> None:
     document.add_learning(event.learning)
     if event.observation:
         learning = event.learning
         document.link(learning.source_entry_id, event.observation, learning.id)
 
 
-def _referenced(document: Document, event: f.LearningReferenced) -> None:
+def _referenced(document: JournalDocument, event: f.LearningReferenced) -> None:
     learning = document.learning(event.learning_id)
     if learning is not None:
         times = learning.times_referenced + event.times
         document.change_learning(event.learning_id, times_referenced=times)
 
 
-def _retired(document: Document, event: f.LearningRetired) -> None:
+def _retired(document: JournalDocument, event: f.LearningRetired) -> None:
     document.change_learning(event.learning_id, still_valid=False)
 
 
-def _discovered(document: Document, event: f.PatternDiscovered) -> None:
+def _discovered(document: JournalDocument, event: f.PatternDiscovered) -> None:
     document.patterns.append(event.pattern)
 
 
-EVOLVE: dict[type[Event], Callable[[Document, Any], None]] = {
+EVOLVE: dict[type[Event], Callable[[JournalDocument, Any], None]] = {
     f.JournalOpened: _opened,
     f.JournalRaised: _raised,
-    f.JournalCorrected: Document.correct,
+    f.JournalCorrected: JournalDocument.correct,
     f.EntryRecorded: _recorded,
     f.LearningAdded: _added,
     f.LearningReferenced: _referenced,

@@ -8,13 +8,13 @@ from . import events as f
 from . import rules
 from .intake.foreign import shape_of
 from .state.journal import Journal
-from .state.shapes import Entry, Learning, Pattern, Shape
+from .state.shapes import ClosedObject, Entry, Learning, Pattern
 
-Part = TypeVar("Part", bound=Shape)
+Part = TypeVar("Part", bound=ClosedObject)
 
 BY_TAG = {event.type: event for event in f.JOURNAL_EVENTS}
 
-_PARTS: dict[type[Event], tuple[str, type[Shape]]] = {
+_PARTS: dict[type[Event], tuple[str, type[ClosedObject]]] = {
     f.EntryRecorded: ("entry", Entry),
     f.LearningAdded: ("learning", Learning),
     f.PatternDiscovered: ("pattern", Pattern),
@@ -33,7 +33,7 @@ def to_event(tag: str, data: object) -> Event:
     if isinstance(data, dict):
         if kind is f.JournalOpened:
             data = {"created_at": "", **data}
-        name, shape = _PARTS.get(kind, ("", Shape))
+        name, shape = _PARTS.get(kind, ("", ClosedObject))
         if name in data:
             data = {**data, name: part_of(shape, data[name], field=f"data.{name}")}
     return event_of(kind, data)
@@ -42,7 +42,7 @@ def to_event(tag: str, data: object) -> Event:
 def part_of(kind: type[Part], data: object, *, field: str) -> Part:
     """Return an entry, observation, learning or pattern as a person gives it."""
     part = shape_of(kind, data, field=field)
-    inner: list[Shape] = [part]
+    inner: list[ClosedObject] = [part]
     if isinstance(part, Entry):
         inner += [*part.observations, *filter(None, [part.context])]
     for one in inner:

@@ -59,7 +59,7 @@ encode_header = msgspec.msgpack.Encoder().encode
 _fields = msgspec.structs.astuple
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ChainProblem(msgspec.Struct, frozen=True):
     """What is wrong with one event of a chain."""
 
     position: int
@@ -86,7 +86,7 @@ def check_chain(
     *,
     after: Head = START,
     versions: Mapping[str, int] | None = None,
-) -> Iterator[Problem]:
+) -> Iterator[ChainProblem]:
     """Yield every problem of events in order of position, beginning after a head.
 
     `versions` says where the streams stood there; left out, a stream's first event is
@@ -101,7 +101,7 @@ def check_rows(
     *,
     after: Head = START,
     versions: Mapping[str, int] | None = None,
-) -> Iterator[Problem]:
+) -> Iterator[ChainProblem]:
     """Yield every problem as `check_chain` does, of events as a store has them.
 
     Made into `RecordedEvent` first, each event would take a fifth longer.
@@ -133,16 +133,16 @@ def check_rows(
         if not sound:
             if wrong := misfit(row):
                 # Nothing after it can be compared with what has no sense.
-                yield Problem(before + 1, wrong)
+                yield ChainProblem(before + 1, wrong)
                 return
             event = recorded(row)
             known = None if begins_anywhere and stream not in seen else seen.get(stream, 0)
             for problem in _problems(event, Head(before, previous), known, continues):
-                yield Problem(position, problem)
+                yield ChainProblem(position, problem)
         before, previous, last_stream, left = position, hash_, stream, remaining
         seen[stream] = version
     if left:
-        yield Problem(before, f"its append is cut off: {left} events are missing")
+        yield ChainProblem(before, f"its append is cut off: {left} events are missing")
 
 
 def recorded(row: Row) -> RecordedEvent:

@@ -14,7 +14,7 @@ from .streams.catalogue import State
 from .streams.repository import Reader
 
 if TYPE_CHECKING:
-    from ..journal.document import Document
+    from ..journal.document import JournalDocument
     from ..journal.state.journal import Journal
 
 Decide = Callable[[Sprint, str], list[Event]]
@@ -93,7 +93,7 @@ class Service(Protocol):
         ...
 
     @property
-    def documents(self) -> "Reader[Document]":
+    def documents(self) -> "Reader[JournalDocument]":
         """Return the reader of the journal's texts."""
         ...
 

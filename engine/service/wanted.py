@@ -33,7 +33,7 @@ class Range(NamedTuple):
     until: datetime | None = None
 
 
-class Wanted(NamedTuple):
+class EventFilter(NamedTuple):
     """What an event must be like; what is empty asks for nothing."""
 
     types: Sequence[str] = ()
@@ -149,7 +149,7 @@ def _versions_until(log: Log, stream: str, position: int) -> int:
 
 
 def select(
-    log: Log, stream: str | None, wanted: Wanted, *, reverse: bool = False
+    log: Log, stream: str | None, wanted: EventFilter, *, reverse: bool = False
 ) -> Iterator[RecordedEvent]:
     """Yield the wanted events of a stream, or of the whole log, in order or backwards."""
     found = _read(log, stream, wanted.range, reverse=reverse)

@@ -33,7 +33,7 @@ from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Reader
 
 if TYPE_CHECKING:
-    from ..journal.document import Document
+    from ..journal.document import JournalDocument
     from ..journal.state.journal import Journal
 
 JOURNAL = "journal"
@@ -163,7 +163,7 @@ class Workspace:
         return read_journals(self.log)
 
     @cached_property
-    def documents(self) -> "Reader[Document]":
+    def documents(self) -> "Reader[JournalDocument]":
         """Return the reader of the journal's texts."""
         from .streams.journal import read_documents
 
@@ -292,7 +292,7 @@ class Workspace:
         """Return the journal's ids and counts as they are; read them only."""
         return self.journals.current(JOURNAL)
 
-    def document(self, *, at: str | None = None) -> "Document":
+    def document(self, *, at: str | None = None) -> "JournalDocument":
         """Return the journal with its texts, as it is or as it was at a point.
 
         Raise `NotFoundError` when nothing was recorded in it.

@@ -43,7 +43,7 @@ from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 from ..state_files.files import EDITS
 from ..workspace import Workspace, wall_clock
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, File, Findings
-from .verify import Report, verify
+from .verify import Verification, verify
 
 LOOKS_MAX = 5
 REST_SECONDS = 0.02
@@ -55,7 +55,7 @@ class Inside(NamedTuple):
 
     wal: bool | None = None
     schema: int | None = None
-    report: Report | None = None
+    report: Verification | None = None
     holds_known: bool = False
     damage: str | None = None
     unread: str | None = None

@@ -22,7 +22,7 @@ from .text_places import (
     Rows,
     Snapshots,
     Transcripts,
-    Tree,
+    TreeFiles,
     Why,
     matches,
 )
@@ -49,8 +49,8 @@ KEPT_TEXT: tuple[KeptText, ...] = (
         (f"{SNAPSHOTS}/known-*", f"{SNAPSHOTS}/tmp*"),
         _SNAPSHOTS_LOCK,
     ),
-    Tree("state files", Why.FOLLOWS),
-    Tree("output", Why.TREES_OWN),
+    TreeFiles("state files", Why.FOLLOWS),
+    TreeFiles("output", Why.TREES_OWN),
     Transcripts(),
     Files(
         "locks",

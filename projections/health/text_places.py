@@ -208,7 +208,7 @@ class Snapshots(NamedTuple):
         return Erased(gone, tuple(left), Why.NAMED if left else None)
 
 
-class Tree(NamedTuple):
+class TreeFiles(NamedTuple):
     """Files of ours in the work tree, which stay: they follow, or are of the tree."""
 
     name: str

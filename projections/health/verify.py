@@ -43,7 +43,7 @@ class Finding(NamedTuple):
     what: str
 
 
-class Report(NamedTuple):
+class Verification(NamedTuple):
     """The result of a verification."""
 
     events: int
@@ -67,7 +67,7 @@ def verify(
     full: bool = False,
     expected: Head | None = None,
     progress: Callable[[int], None] = lambda count: None,
-) -> Report:
+) -> Verification:
     """Return what is wrong with a log; `progress` is told the events checked so far.
 
     `quick` reads only the newest events and trusts the checkpoints; with `full` the store
@@ -100,7 +100,7 @@ def verify(
     except UnreadableError as error:
         if not any(finding.severity == "damage" for finding in findings):
             findings.append(Finding("damage", "log", error.message))
-    return Report(counted.count, len(sprints), head, findings, files)
+    return Verification(counted.count, len(sprints), head, findings, files)
 
 
 def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:

@@ -11,8 +11,8 @@ import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.iterations.tracker import TAKE
-from sprintlog.engine.journal.document import Document, fold_document
-from sprintlog.engine.journal.state.shapes import Shape
+from sprintlog.engine.journal.document import JournalDocument, fold_document
+from sprintlog.engine.journal.state.shapes import ClosedObject
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind, Reach
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
@@ -45,7 +45,7 @@ def blame_journal(
     """
     paths = [parse_path(field) for field in fields]
     until = workspace.document(at=at).version
-    document = Document()
+    document = JournalDocument()
     probes = [_Probe(path) for path in paths]
     changed: list[RecordedEvent | None] = [None] * len(probes)
     for event in workspace.log.read_stream(JOURNAL, until=until):
@@ -116,13 +116,15 @@ class _Probe:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._item: Shape | None = None
+        self._item: ClosedObject | None = None
         self._last: Any = MISSING
-        self._read: Callable[[Document], Any] = self._of_item
+        self._read: Callable[[JournalDocument], Any] = self._of_item
         if len(path) < 2 or path[0] not in ("entries", "learnings", "patterns"):
-            self._read = self._of_list if path[0] in Document.__slots__ else self._of_top
+            self._read = (
+                self._of_list if path[0] in JournalDocument.__slots__ else self._of_top
+            )
 
-    def changes(self, document: Document) -> bool:
+    def changes(self, document: JournalDocument) -> bool:
         """Tell whether the field is another than it was when this was asked last."""
         value = self._read(document)
         if value == self._last:
@@ -130,7 +132,7 @@ class _Probe:
         self._last = value
         return True
 
-    def _of_item(self, document: Document) -> Any:
+    def _of_item(self, document: JournalDocument) -> Any:
         item = _item(document, *self._path[:2])
         if item is self._item and item is not None:
             return self._last
@@ -139,12 +141,12 @@ class _Probe:
             return MISSING
         return token(find(_plain(progress_json.written(item)), self._path[2:]))
 
-    def _of_list(self, document: Document) -> Any:
+    def _of_list(self, document: JournalDocument) -> Any:
         held = getattr(document, str(self._path[0]))
         # A list goes on growing: what was compared last must not grow with it.
         return (list(held) or MISSING) if isinstance(held, list) else self._of_top(document)
 
-    def _of_top(self, document: Document) -> Any:
+    def _of_top(self, document: JournalDocument) -> Any:
         data = {**document.extra, "version": document.schema}
         data["created_at"] = document.created_at
         data["project_name"] = document.project_name or MISSING
@@ -156,8 +158,8 @@ def _plain(data: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(data))
 
 
-def _item(document: Document, key: Any, step: Any) -> Shape | None:
-    items: Sequence[Shape] = getattr(document, key)
+def _item(document: JournalDocument, key: Any, step: Any) -> ClosedObject | None:
+    items: Sequence[ClosedObject] = getattr(document, key)
     if isinstance(step, int):
         return items[step] if step < len(items) else None
     if key == "entries":

@@ -64,7 +64,7 @@ def search_all(
     reader: Reader[Sprint], sprint_id: str, fields: set[str], *, until: int
 ) -> dict[str, Setting]:
     """Return for every field of the document at a version when its line last changed."""
-    watch = _Watch()
+    watch = _LineWatch()
     reader.follow(watch, reader.whole(sprint_id, until))
     found = {n: Setting(watch.changed.get(n, 0), watch.set.get(n, 0)) for n in fields}
     # What is named by an index had another name as long as an id stood there.
@@ -114,7 +114,7 @@ def _lines_below(name: str, value: dict[str, Any] | list[Any]) -> Iterator[str]:
             yield place
 
 
-class _Watch:
+class _LineWatch:
     """Notes for every field of a document at which version it was last changed."""
 
     def __init__(self) -> None:

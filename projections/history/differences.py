@@ -16,7 +16,7 @@ from .files import STATE_FILES, Standing, StateFile
 _CONTEXT_CHARS = 12
 
 
-class Change(NamedTuple):
+class FieldChange(NamedTuple):
     """One field that is another than before."""
 
     field: str
@@ -34,7 +34,7 @@ class Difference(NamedTuple):
     old: Standing
     new: Standing
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FieldChange]:
         """Return every field that differs, in the order of the document."""
         return changes(self.old.document, self.new.document)
 
@@ -79,7 +79,7 @@ def difference(
     )
 
 
-def changes(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+def changes(old: dict[str, Any], new: dict[str, Any]) -> list[FieldChange]:
     """Return every field of a document that is another in the next one."""
     return list(_changes("", old, new))
 
@@ -90,41 +90,43 @@ def _split(point: str, sprint_id: str | None) -> tuple[str | None, str | None]:
     return (named if at else sprint_id), rest or None
 
 
-def _changes(name: str, old: Any, new: Any) -> Iterator[Change]:
+def _changes(name: str, old: Any, new: Any) -> Iterator[FieldChange]:
     if isinstance(old, dict) and isinstance(new, dict):
         yield from _in_mappings(name, old, new)
     elif isinstance(old, list) and isinstance(new, list):
         yield from _in_lists(name, old, new)
     elif not same(old, new):
-        yield Change(name, "changed", old, new)
+        yield FieldChange(name, "changed", old, new)
 
 
-def _in_mappings(name: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+def _in_mappings(
+    name: str, old: dict[str, Any], new: dict[str, Any]
+) -> Iterator[FieldChange]:
     for key in old:
         if key not in new:
-            yield Change(under_key(name, key), "removed", old[key])
+            yield FieldChange(under_key(name, key), "removed", old[key])
     for key, value in new.items():
         inside = under_key(name, key)
         if key in old:
             yield from _changes(inside, old[key], value)
         else:
-            yield Change(inside, "added", None, value)
+            yield FieldChange(inside, "added", None, value)
     if [key for key in old if key in new] != [key for key in new if key in old]:
-        yield Change(name or "(top)", "moved", list(old), list(new))
+        yield FieldChange(name or "(top)", "moved", list(old), list(new))
 
 
-def _in_lists(name: str, old: list[Any], new: list[Any]) -> Iterator[Change]:
+def _in_lists(name: str, old: list[Any], new: list[Any]) -> Iterator[FieldChange]:
     before, after = _items(name, old), _items(name, new)
     for place, item in before.items():
         if place not in after:
-            yield Change(place, "removed", item)
+            yield FieldChange(place, "removed", item)
     for place, item in after.items():
         if place in before:
             yield from _changes(place, before[place], item)
         else:
-            yield Change(place, "added", None, item)
+            yield FieldChange(place, "added", None, item)
     if [x for x in before if x in after] != [x for x in after if x in before]:
-        yield Change(name, "moved", list(before), list(after))
+        yield FieldChange(name, "moved", list(before), list(after))
 
 
 def _items(name: str, items: list[Any]) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def _items(name: str, items: list[Any]) -> dict[str, Any]:
     }
 
 
-def told(change: Change, *, chars_max: int = 72) -> str:
+def told(change: FieldChange, *, chars_max: int = 72) -> str:
     """Return a change as one line for people; longer values are cut."""
     texts = [shown(value) for value in (change.old, change.new)]
     # What two long texts have in common would be all that one sees of them.

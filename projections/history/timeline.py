@@ -15,10 +15,10 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .causes import reason_of
-from .differences import Change, changes
+from .differences import FieldChange, changes
 
 
-class Step(NamedTuple):
+class ReplayStep(NamedTuple):
     """An event, and the state file before and after it."""
 
     event: RecordedEvent
@@ -30,7 +30,7 @@ class Step(NamedTuple):
         """Return what the event says of why, what was reached or what went wrong."""
         return reason_of(self.event)
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FieldChange]:
         """Return every field that is another than before."""
         return changes(self.old, self.new)
 
@@ -45,7 +45,7 @@ def replay(
     *,
     since: str | None = None,
     until: str | None = None,
-) -> Iterator[Step]:
+) -> Iterator[ReplayStep]:
     """Yield the events of a sprint, in order, with what each of them changed.
 
     What came after one point and no later than another: their changes, one after
@@ -67,7 +67,7 @@ def replay(
         else:
             fold(sprint, [(event.version, event.at, CODEC.decode(event))])
         after = _copied(sprint.document)
-        yield Step(event, before, after)
+        yield ReplayStep(event, before, after)
         before = after
 
 

@@ -46,7 +46,7 @@ Value = str | int | float | bytes | None
 Row = tuple[Value, ...]
 
 
-class Answer(NamedTuple):
+class QueryAnswer(NamedTuple):
     """What a question is answered with; the rows come as they are read."""
 
     columns: list[str]
@@ -84,7 +84,7 @@ def ask(
     seconds_max: float,
     fresh: bool = False,
     progress: Callable[[int], None] = lambda count: None,
-) -> Iterator[Answer]:
+) -> Iterator[QueryAnswer]:
     """Give the answer to one SELECT about the log as it is now.
 
     Raise `InvalidInputError` for what is no SQL, `RefusedError` for what does more than
@@ -99,7 +99,7 @@ def ask(
         if cursor.description is None:
             raise InvalidInputError("give a SELECT", field="SQL")
         columns = [column[0] for column in cursor.description]
-        yield Answer(columns, _pages(cursor, budget))
+        yield QueryAnswer(columns, _pages(cursor, budget))
     finally:
         connection.close()
 

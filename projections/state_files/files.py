@@ -15,8 +15,8 @@ from typing import NamedTuple, Protocol
 
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.replace import (
+    FilePlace,
     NotPlainError,
-    Spot,
     forget_left_behind,
     left_behind,
     read_file,
@@ -60,7 +60,7 @@ class Seen(NamedTuple):
         return self.content is not None and self.since is None
 
 
-class StateFiles:
+class WrittenFiles:
     """The state files of one work tree, and the digests of all we ever wrote."""
 
     def __init__(self, location: Location, digests: Digests, locks: Locks) -> None:
@@ -85,7 +85,7 @@ class StateFiles:
         return found.st_dev, found.st_ino
 
     @contextmanager
-    def _spot(self, path: str, *, make: bool = False) -> Iterator[Spot]:
+    def _spot(self, path: str, *, make: bool = False) -> Iterator[FilePlace]:
         """Hold the folder of a state file open, below the work tree and over no link.
 
         Raise `RefusedError` where a log of somebody's names a place that is none.
@@ -100,7 +100,7 @@ class StateFiles:
             found = os.fstat(descriptor)
             if (found.st_dev, found.st_ino) == self._ours:
                 raise RefusedError(f"{path}: lies in the folder of the log", file=path)
-            yield Spot(descriptor, name)
+            yield FilePlace(descriptor, name)
 
     def look(self, path: str) -> Seen:
         """Return what stands at a path, and whether we wrote it."""
@@ -236,7 +236,7 @@ class StateFiles:
 class FilesService(Service, Protocol):
     """A workspace with the files on disk."""
 
-    files: StateFiles
+    files: WrittenFiles
 
 
 def way_out(error: OSError) -> str:
@@ -253,11 +253,11 @@ def _name_of_copy(path: str, digest: bytes) -> str:
     return f"{Path(path).stem}-{digest.hex()[:16]}{Path(path).suffix}"
 
 
-def _checksum(spot: Spot) -> Spot:
+def _checksum(spot: FilePlace) -> FilePlace:
     return spot.beside(spot.name + CHECKSUM_SUFFIX)
 
 
-def _write_checksum(spot: Spot, content: bytes) -> None:
+def _write_checksum(spot: FilePlace, content: bytes) -> None:
     side = _checksum(spot)
     text = sha256(content).hexdigest().encode()
     with suppress(FileNotFoundError, NotPlainError):

@@ -9,17 +9,17 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.journal.document import Document
-from sprintlog.engine.journal.state.shapes import Entry, Shape
+from sprintlog.engine.journal.document import JournalDocument
+from sprintlog.engine.journal.state.shapes import ClosedObject, Entry
 
 
-def render(document: Document) -> bytes:
+def render(document: JournalDocument) -> bytes:
     """Return the file's bytes: the same journal gives the same bytes everywhere."""
     text = msgspec.json.encode(as_data(document))
     return msgspec.json.format(text, indent=2) + b"\n"
 
 
-def as_data(document: Document) -> dict[str, Any]:
+def as_data(document: JournalDocument) -> dict[str, Any]:
     """Return what the file holds, the parts of its lists as they are encoded."""
     data: dict[str, Any] = {
         "version": document.schema,
@@ -43,12 +43,12 @@ def load(content: bytes, *, file: str) -> Any:
         raise InvalidInputError(f"not JSON: {error}", file=file) from error
 
 
-def written(part: Shape) -> Any:
+def written(part: ClosedObject) -> Any:
     """Return a part as it is encoded: itself, unless it has fields of a later version."""
     return _flat(part) if _has_extra(part) else part
 
 
-def _has_extra(part: Shape) -> bool:
+def _has_extra(part: ClosedObject) -> bool:
     if part.extra or not isinstance(part, Entry):
         return bool(part.extra)
     if part.context is not None and part.context.extra:
@@ -56,7 +56,7 @@ def _has_extra(part: Shape) -> bool:
     return any(observation.extra for observation in part.observations)
 
 
-def _flat(part: Shape) -> dict[str, Any]:
+def _flat(part: ClosedObject) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(part)
     data.pop("extra", None)
     if isinstance(part, Entry):

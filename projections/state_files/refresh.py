@@ -17,7 +17,7 @@ from sprintlog.engine.service.streams.repository import Reader
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditObserved
 
-from .files import Seen, StateFiles, way_out
+from .files import Seen, WrittenFiles, way_out
 
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "
@@ -34,7 +34,7 @@ class Projected(Protocol[State]):
         ...
 
     @property
-    def files(self) -> StateFiles:
+    def files(self) -> WrittenFiles:
         """Return the state files."""
         ...
 

@@ -6,11 +6,11 @@ import stat
 import subprocess
 from pathlib import Path
 
-from sprintlog.engine.adapters.snapshots.capture import Limits, Taken, take
+from sprintlog.engine.adapters.snapshots.capture import Limits, TakenSnapshot, take
 from sprintlog.engine.adapters.snapshots.entries import Snapshot
 from sprintlog.engine.adapters.snapshots.extract import extract
-from sprintlog.engine.adapters.snapshots.placement import Placed, place
-from sprintlog.engine.adapters.snapshots.plan import Plan, plan
+from sprintlog.engine.adapters.snapshots.placement import PlacedFiles, place
+from sprintlog.engine.adapters.snapshots.plan import PlacementPlan, plan
 from sprintlog.engine.adapters.snapshots.store import Store
 
 Picture = dict[str, tuple[str, int, bytes]]
@@ -124,7 +124,7 @@ def taken(
     limits: Limits | None = None,
     patterns: tuple[str, ...] = (),
     also: tuple[str, ...] = (),
-) -> Taken:
+) -> TakenSnapshot:
     """Take a snapshot of a tree."""
     with store.lock():
         return take(
@@ -145,14 +145,14 @@ def extracted(store: Store, commit: str, target: Path) -> Picture:
     return picture(target)
 
 
-def reasons(made: Taken) -> dict[str, str]:
+def reasons(made: TakenSnapshot) -> dict[str, str]:
     """Return what was left out, with the reasons."""
     return dict(made.left_out)
 
 
 def put_back(
     store: Store, root: Path, commit: str, *paths: str, alone: tuple[str, ...] = ()
-) -> tuple[Plan, Placed]:
+) -> tuple[PlacementPlan, PlacedFiles]:
     """Bring a snapshot's files back in place, after a snapshot of what is there."""
     wanted = store.read(commit)
     present = store.read(taken(store, root, also=tuple(wanted.files)).commit)

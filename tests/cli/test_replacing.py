@@ -10,8 +10,8 @@ import pytest
 from sprintlog.engine.adapters import replace
 from sprintlog.engine.adapters.folders import opened
 from sprintlog.engine.adapters.replace import (
+    FilePlace,
     NotPlainError,
-    Spot,
     forget_left_behind,
     left_behind,
     read_file,
@@ -21,13 +21,13 @@ from sprintlog.engine.adapters.replace import (
 
 
 @pytest.fixture
-def spot(tmp_path: Path) -> Iterator[Spot]:
+def spot(tmp_path: Path) -> Iterator[FilePlace]:
     """Give the place of a file in an open folder."""
     with opened(tmp_path) as folder:
-        yield Spot(folder, "file")
+        yield FilePlace(folder, "file")
 
 
-def test_returns_what_stood_there(spot: Spot, tmp_path: Path) -> None:
+def test_returns_what_stood_there(spot: FilePlace, tmp_path: Path) -> None:
     """A swap gives back the very bytes that it displaced, and keeps them until told."""
     assert swap_file(spot, b"one") is None
     assert swap_file(spot, b"two") == b"one"
@@ -38,7 +38,7 @@ def test_returns_what_stood_there(spot: Spot, tmp_path: Path) -> None:
 
 
 def test_works_where_files_cannot_be_exchanged(
-    spot: Spot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spot: FilePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a system without the exchange a file is still replaced whole."""
     monkeypatch.setattr(replace, "_renameat2", lambda: None)
@@ -48,7 +48,7 @@ def test_works_where_files_cannot_be_exchanged(
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_knows_what_a_killed_swap_left(spot: Spot, tmp_path: Path) -> None:
+def test_knows_what_a_killed_swap_left(spot: FilePlace, tmp_path: Path) -> None:
     """What was set aside when a swap was killed is found; a half-written draft is not."""
     (tmp_path / ".file.sprintlog-new").write_bytes(b"ha")
     assert left_behind(spot) is None
@@ -58,7 +58,7 @@ def test_knows_what_a_killed_swap_left(spot: Spot, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [swap_file, replace_in])
-def test_mode_of_a_file_is_kept(spot: Spot, tmp_path: Path, write: Any) -> None:
+def test_mode_of_a_file_is_kept(spot: FilePlace, tmp_path: Path, write: Any) -> None:
     """A file keeps the mode that somebody gave it; a new one follows the umask."""
     before = os.umask(0o027)
     try:
@@ -72,7 +72,7 @@ def test_mode_of_a_file_is_kept(spot: Spot, tmp_path: Path, write: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("x", path)])
-def test_only_plain_files_are_read(spot: Spot, tmp_path: Path, make: Any) -> None:
+def test_only_plain_files_are_read(spot: FilePlace, tmp_path: Path, make: Any) -> None:
     """A pipe is not waited for, a link not followed, and neither is what was displaced."""
     (tmp_path / "x").write_text("elsewhere")
     for name in ("file", ".file.sprintlog-old"):
@@ -82,7 +82,7 @@ def test_only_plain_files_are_read(spot: Spot, tmp_path: Path, make: Any) -> Non
     assert left_behind(spot) is None
 
 
-def test_link_in_the_place_of_a_file_is_replaced(spot: Spot, tmp_path: Path) -> None:
+def test_link_in_the_place_of_a_file_is_replaced(spot: FilePlace, tmp_path: Path) -> None:
     """Where a link leads to, nothing is written."""
     (tmp_path / "x").write_text("elsewhere")
     for name in ("file", ".file.sprintlog-new", ".file.sprintlog-old"):
@@ -101,7 +101,7 @@ def test_keeps_an_edit_made_at_the_last_moment(
     file = sprint / "PROGRESS.yaml"
     write = replace._write_beside
 
-    def edit_meanwhile(spot: Spot, content: bytes, *, mode: int | None) -> Spot:
+    def edit_meanwhile(spot: FilePlace, content: bytes, *, mode: int | None) -> FilePlace:
         if spot.name == file.name:
             file.write_text("edited: just now\n")
         return write(spot, content, mode=mode)

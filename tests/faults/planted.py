@@ -16,7 +16,7 @@ from sprintlog.engine.log.stores.sqlite.digests import SqliteDigests
 from sprintlog.engine.log.stores.sqlite.salvage import rescue
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections.health import salvage, verify
-from sprintlog.projections.state_files.files import StateFiles
+from sprintlog.projections.state_files.files import WrittenFiles
 
 
 class LazyConnection:
@@ -127,7 +127,7 @@ def believe_all(patch: pytest.MonkeyPatch) -> None:
 
 def refresh_unlocked(patch: pytest.MonkeyPatch) -> None:
     """Compare and write state files without the lock."""
-    patch.setattr(StateFiles, "lock", lambda files: nullcontext())
+    patch.setattr(WrittenFiles, "lock", lambda files: nullcontext())
 
 
 def know_nothing(patch: pytest.MonkeyPatch) -> None:

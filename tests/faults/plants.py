@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from sprintlog.cli import record
-from sprintlog.engine.adapters.replace import Spot, forget_left_behind, swap_file
+from sprintlog.engine.adapters.replace import FilePlace, forget_left_behind, swap_file
 from sprintlog.engine.log.stores.sqlite import database, journal_mode
 from sprintlog.engine.log.stores.sqlite.connection import Connection
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
@@ -71,7 +71,7 @@ def folders_unsynced() -> None:
 def plain_state_files() -> None:
     """Write state files in place instead of beside it and renaming."""
 
-    def write(spot: Spot, content: bytes) -> bytes | None:
+    def write(spot: FilePlace, content: bytes) -> bytes | None:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
         with open(os.open(spot.name, flags, dir_fd=spot.folder), "wb") as file:
             file.write(content)
@@ -83,13 +83,13 @@ def plain_state_files() -> None:
 def digest_after_rename() -> None:
     """Note what was written only when it stands there."""
 
-    def write(self: files.StateFiles, path: str, content: bytes, *, version: int) -> None:
+    def write(self: files.WrittenFiles, path: str, content: bytes, *, version: int) -> None:
         with self._spot(path) as spot:
             swap_file(spot, content)
             forget_left_behind(spot)
         self.digests.know(path, sha256(content).digest(), version=version)
 
-    _put(files.StateFiles, "write", write)
+    _put(files.WrittenFiles, "write", write)
 
 
 def _choose(wal: bool) -> None:

@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.events import RequestQueued
 from sprintlog.engine.sprint.phases.lifecycle import start_sprint
 from sprintlog.engine.sprint.plan.create import create_sprint
 from sprintlog.engine.sprint.queue.decisions import defer_request
-from sprintlog.engine.sprint.queue.requests import Asked, queue_requests
+from sprintlog.engine.sprint.queue.requests import SubmittedRequest, queue_requests
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace
 
@@ -33,7 +33,7 @@ def make(root: Path) -> None:
         for name in ("first", *(f"s{number}" for number in range(SPRINTS))):
             workspace.act(name, lambda sprint, at: create_sprint(sprint, plan=PLAN))
         workspace.act("first", lambda sprint, at: start_sprint(sprint))
-        asked = [Asked(name, "low", "docs", request=name) for name in REQUESTS]
+        asked = [SubmittedRequest(name, "low", "docs", request=name) for name in REQUESTS]
         workspace.act(
             "first", lambda sprint, at: queue_requests(sprint, requests=asked, at=at)
         )

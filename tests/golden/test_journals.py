@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.journal.document import Document, fold_document
+from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.service.streams.catalogue import CODEC
@@ -33,7 +33,7 @@ def test_every_journal_gives_its_state_file(journal: Path) -> None:
     recorded_events = [recorded_of(line) for line in lines(journal)]
     events = [(event.version, event.at, CODEC.decode(event)) for event in recorded_events]
     expected = (FIXTURES / "expected" / f"{journal.stem}.progress.json").read_bytes()
-    assert render(fold_document(Document(), events)) == expected
+    assert render(fold_document(JournalDocument(), events)) == expected
 
 
 def test_a_strict_reader_takes_what_is_of_its_version() -> None:

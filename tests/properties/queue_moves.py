@@ -6,7 +6,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS
 from sprintlog.engine.sprint.queue import decisions
-from sprintlog.engine.sprint.queue.requests import Asked, queue_requests
+from sprintlog.engine.sprint.queue.requests import SubmittedRequest, queue_requests
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, decide_by_rules
 from sprintlog.engine.sprint.queue.view import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -21,7 +21,9 @@ def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Event]:
     if i % 4 == 0 or not ids:
         identity = f"r{j % 7}" if j % 3 == 0 else None
         priority, kind = PRIORITIES[j % 4], REQUEST_TYPES[i % 6]
-        asked = Asked(f"x{j}", priority, kind, request=identity, context={"j": j})
+        asked = SubmittedRequest(
+            f"x{j}", priority, kind, request=identity, context={"j": j}
+        )
         return queue_requests(
             sprint, requests=[asked] * (1 if identity else 1 + j % 2), at=at
         )

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sprintlog.cli.intake.definition_models import Sprint as SprintModel
+from sprintlog.cli.intake.definition_models import SprintDefinition as SprintModel
 from sprintlog.cli.intake.definition_models import Workflow
 from sprintlog.cli.intake.shapes import shape_problems
 from sprintlog.engine.sprint.compile.compiler import Compiled, compile_sprint

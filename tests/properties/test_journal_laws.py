@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.document import Document, fold_document
+from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.events import JournalOpened
 from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.intake.foreign import remarks, take_document
@@ -145,9 +145,9 @@ def happened(history: list[tuple[str, Any]]) -> list[tuple[int, str, Event]]:
     return recorded_events
 
 
-def document(events: list[tuple[int, str, Event]]) -> Document:
+def document(events: list[tuple[int, str, Event]]) -> JournalDocument:
     """Return what events come to."""
-    return fold_document(Document(), events)
+    return fold_document(JournalDocument(), events)
 
 
 @given(histories)
@@ -189,7 +189,7 @@ def test_what_we_write_is_taken_in_and_written_the_same(history: Any) -> None:
     if not recorded_events:
         return
     written = render(document(recorded_events))
-    events = take_document(Document(), msgspec.json.decode(written)).events
+    events = take_document(JournalDocument(), msgspec.json.decode(written)).events
     taken = document([(n, AT, event) for n, event in enumerate(events, 1)])
     assert render(taken) == written
     assert take_document(taken, msgspec.json.decode(written)) == ([], [])

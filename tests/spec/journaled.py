@@ -6,7 +6,7 @@ from typing import Any, Self
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.document import Document, fold_document
+from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.state.journal import Journal, pack
 from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
@@ -49,7 +49,7 @@ class Diary:
 
     def __init__(self) -> None:
         self.journal = Journal()
-        self.document = Document()
+        self.document = JournalDocument()
         self.events: list[Event] = []
 
     def happen(self, *events: Event) -> Self:

@@ -5,14 +5,14 @@ from typing import Any
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import RequestQueued
 from sprintlog.engine.sprint.queue.decisions import defer_request
-from sprintlog.engine.sprint.queue.requests import Asked, queue_requests
+from sprintlog.engine.sprint.queue.requests import SubmittedRequest, queue_requests
 from sprintlog.engine.sprint.queue.returns import with_returns
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .conftest import Command, Data, Scenario
 
 AT = "2026-01-20T10:30:00Z"
-BUG = Asked("Crash", "high", "bug", request="r")
+BUG = SubmittedRequest("Crash", "high", "bug", request="r")
 
 
 def found(identity: str = "r", **keys: Any) -> RequestQueued:
@@ -29,7 +29,7 @@ def found(identity: str = "r", **keys: Any) -> RequestQueued:
     return RequestQueued(identity, **given)
 
 
-def queue(scenario: Scenario, *requests: Asked) -> Scenario:
+def queue(scenario: Scenario, *requests: SubmittedRequest) -> Scenario:
     """Queue requests at the scenario's time."""
     return scenario.do(queue_requests, requests=requests, at=scenario.now)
 

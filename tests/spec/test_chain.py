@@ -11,7 +11,7 @@ from sprintlog.engine.log.chain import (
     GENESIS,
     HEADER_FIELDS,
     START,
-    Problem,
+    ChainProblem,
     check_chain,
     header,
     payload_digest,
@@ -167,7 +167,7 @@ def test_missing_event_is_a_gap(number: int) -> None:
 def test_append_cut_off_at_the_end_is_noticed() -> None:
     """An append whose last events are gone is reported although the hashes fit."""
     assert list(check_chain(EVENTS[:3])) == [
-        Problem(3, "its append is cut off: 1 events are missing")
+        ChainProblem(3, "its append is cut off: 1 events are missing")
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sprintlog.cli.intake.progress_models import Plan
+from sprintlog.cli.intake.progress_models import CompiledPlan
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.document.shape import check_shape
 from sprintlog.projections.state_files.yaml.reader import load
@@ -63,7 +63,7 @@ def _engine_takes(document: Any) -> bool:
 
 def _intake_takes(document: Any) -> bool:
     try:
-        Plan.model_validate(document)
+        CompiledPlan.model_validate(document)
     except ValidationError:
         return False
     return True

@@ -8,7 +8,7 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal.dynamic_steps import (
-    Wanted,
+    WantedStep,
     add_step,
     open_steps,
     take_steps,
@@ -131,12 +131,12 @@ def test_takes_what_an_agent_says() -> None:
     for prompt in ("one", "two", "three"):
         scenario.do(add_step, prompt=prompt)
     pending = [
-        Wanted("one"),
-        Wanted("two, anew", "step-1"),
-        Wanted("four"),
-        Wanted("five", "auth"),
-        Wanted("six", "step-9"),
-        Wanted("seven"),
+        WantedStep("one"),
+        WantedStep("two, anew", "step-1"),
+        WantedStep("four"),
+        WantedStep("five", "auth"),
+        WantedStep("six", "step-9"),
+        WantedStep("seven"),
     ]
     scenario.when(take_steps, completed=["step-2", "step-2"], pending=pending).then(
         r.DynamicStepUpdated("step-2", "completed"),
@@ -155,19 +155,19 @@ def test_opens_a_step_again() -> None:
     """A step that was completed and is named as pending is to be done again."""
     scenario = begun().do(add_step, prompt="one").do(add_step, prompt="two")
     scenario.do(take_steps, completed=["step-0", "step-1"], pending=[])
-    scenario.when(take_steps, completed=["step-0"], pending=[Wanted(None, "step-1")]).then(
-        r.DynamicStepUpdated("step-1", "pending")
-    )
+    scenario.when(
+        take_steps, completed=["step-0"], pending=[WantedStep(None, "step-1")]
+    ).then(r.DynamicStepUpdated("step-1", "pending"))
     # What is said to be both done and to be done is done.
     scenario.when(
-        take_steps, completed=["step-0"], pending=[Wanted("one", "step-0")]
+        take_steps, completed=["step-0"], pending=[WantedStep("one", "step-0")]
     ).then_nothing()
 
 
 def test_notes_what_it_cannot_take() -> None:
     """An unknown id completes nothing and adds nothing; it is kept as a note."""
     scenario = begun()
-    scenario.when(take_steps, completed=["no"], pending=[Wanted(None, "nor")])
+    scenario.when(take_steps, completed=["no"], pending=[WantedStep(None, "nor")])
     assert [type(event) for event in scenario.decided or []] == [f.NoteAdded, f.NoteAdded]
     assert "'no' as completed" in str(scenario.decided)
     assert statuses(scenario.go()) == {}

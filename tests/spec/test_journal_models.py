@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.intake.journal import Read, read_journal
-from sprintlog.cli.intake.journal_models import Journal
+from sprintlog.cli.intake.journal import ReadJournal, read_journal
+from sprintlog.cli.intake.journal_models import JournalModel
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.journal.document import Document
+from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.journal.intake.foreign import take_document
 from tests.strict_journal import SCHEMA, faults
 
@@ -32,10 +32,10 @@ def document() -> Any:
     return data
 
 
-def read(data: Any) -> Read:
+def read(data: Any) -> ReadJournal:
     """Return what is read of a document that can be taken in."""
     found = read_journal(json.dumps(data).encode(), file="p.json")
-    take_document(Document(), found.document)
+    take_document(JournalDocument(), found.document)
     return found
 
 
@@ -65,7 +65,7 @@ def test_reads_the_example() -> None:
 
 def test_knows_no_other_schema() -> None:
     """The schema we print is the specification's, but for words about the fields."""
-    ours = Journal.model_json_schema()
+    ours = JournalModel.model_json_schema()
     theirs = json.loads(SCHEMA.read_text())
 
     def shape(schema: Any, whole: Any) -> Any:

@@ -6,7 +6,7 @@ categories that tie, retired learnings, PRDs of one name in different letters.
 
 import pytest
 
-from sprintlog.engine.journal.document import Document
+from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import (
     add_learning,
@@ -47,7 +47,7 @@ def made(number: int) -> Entry:
 
 
 @pytest.fixture(scope="module")
-def document() -> Document:
+def document() -> JournalDocument:
     """Return the journal with its texts."""
     diary = Diary()
     at = "2026-02-01T10:00:00Z"
@@ -77,7 +77,7 @@ def expected(numbers: list[int]) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [-1, 0, 1, 2, 7, 47, 48, 49, 1000])
-def test_recent_observations(document: Document, count: int) -> None:
+def test_recent_observations(document: JournalDocument, count: int) -> None:
     """Recent are those of the last entries recorded, not of the latest times (R223)."""
     last = list(range(48))[48 - count if 0 <= count <= 48 else 48 if count < 0 else 0 :]
     found = queries.recent_observations(document, count)
@@ -85,13 +85,13 @@ def test_recent_observations(document: Document, count: int) -> None:
 
 
 @pytest.mark.parametrize("prd_id", [*PRDS, "AUTH", ""])
-def test_observations_by_prd(document: Document, prd_id: str) -> None:
+def test_observations_by_prd(document: JournalDocument, prd_id: str) -> None:
     """All observations of a PRD by exactly its id, of every iteration (R224)."""
     numbers = [number for number in range(48) if PRDS[number * 3 // 2 % 5] == prd_id]
     assert titles(queries.observations_of(document, prd_id)) == expected(numbers)
 
 
-def test_blockers(document: Document) -> None:
+def test_blockers(document: JournalDocument) -> None:
     """Every blocker of every entry, also of those that were completed (R225)."""
     blocked = [
         o.title for number in range(48) for o in observations(number) if o.type == "blocker"
@@ -102,7 +102,7 @@ def test_blockers(document: Document) -> None:
 
 
 @pytest.mark.parametrize("type_", [*words.LEARNING_TYPES, "x"])
-def test_learnings_by_type(document: Document, type_: str) -> None:
+def test_learnings_by_type(document: JournalDocument, type_: str) -> None:
     """Learnings of a type, without those that were retired (R226)."""
     valid = [n for n in range(24) if n + 1 not in (1, 5, 9, 13, 24)]
     expected = [str(n) for n in valid if words.LEARNING_TYPES[n % 8] == type_]
@@ -111,7 +111,7 @@ def test_learnings_by_type(document: Document, type_: str) -> None:
 
 
 @pytest.mark.parametrize("type_", [*words.PATTERN_TYPES, "x"])
-def test_patterns_by_type(document: Document, type_: str) -> None:
+def test_patterns_by_type(document: JournalDocument, type_: str) -> None:
     """Patterns of a type, however sure somebody was of them (R227)."""
     expected = [str(n) for n in range(12) if words.PATTERN_TYPES[n % 5] == type_]
     found = queries.patterns_of_type(document, type_)
@@ -119,7 +119,7 @@ def test_patterns_by_type(document: Document, type_: str) -> None:
 
 
 @pytest.mark.parametrize("prd_id", [*PRDS, "AUTH"])
-def test_attempts_and_last_entry(document: Document, prd_id: str) -> None:
+def test_attempts_and_last_entry(document: JournalDocument, prd_id: str) -> None:
     """All entries of a PRD count; the last is the one recorded last (R228, R229)."""
     numbers = [number for number in range(48) if PRDS[number * 3 // 2 % 5] == prd_id]
     assert queries.attempts(document, prd_id) == len(numbers)
@@ -127,7 +127,7 @@ def test_attempts_and_last_entry(document: Document, prd_id: str) -> None:
     assert last == (document.entries[numbers[-1]] if numbers else None)
 
 
-def test_the_last_entry_is_not_the_latest(document: Document) -> None:
+def test_the_last_entry_is_not_the_latest(document: JournalDocument) -> None:
     """Here the entry recorded last is earlier than others of its PRD, and still last."""
     last = queries.last_entry(document, "auth")
     assert last is not None
@@ -136,7 +136,7 @@ def test_the_last_entry_is_not_the_latest(document: Document) -> None:
     )
 
 
-def test_failure_patterns(document: Document) -> None:
+def test_failure_patterns(document: JournalDocument) -> None:
     """Categories are counted over entries failed or blocked, not partial ones (R230)."""
     counts: dict[str, int] = {}
     for number in range(48):
@@ -150,7 +150,7 @@ def test_failure_patterns(document: Document) -> None:
 
 def test_an_empty_journal_answers_with_nothing() -> None:
     """Of an empty journal every question has an empty answer."""
-    empty = Document()
+    empty = JournalDocument()
     assert queries.recent_observations(empty, 5) == queries.blockers(empty) == []
     assert queries.learnings_of_type(empty, "tool-usage") == []
     assert queries.attempts(empty, "auth") == 0

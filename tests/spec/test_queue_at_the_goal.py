@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.goal.goal import complete_goal
 from sprintlog.engine.sprint.iterations.loop import start_iteration
 from sprintlog.engine.sprint.phases.leaves import skip_phase
 from sprintlog.engine.sprint.queue import decisions as d
-from sprintlog.engine.sprint.queue.requests import Asked
+from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, decide_by_rules
 
 from .goals import begun, goal
@@ -25,7 +25,7 @@ ENDS = ("end-of-phase", "end-of-sprint")
 
 def test_agent_is_told_what_waits() -> None:
     """What a person has yet to decide is in the prompt, what is decided is not."""
-    scenario = queue(begun(), BUG, Asked("Slow", "low", "docs", request="q"))
+    scenario = queue(begun(), BUG, SubmittedRequest("Slow", "low", "docs", request="q"))
     scenario.do(d.backlog_request, request="q", reasoning="So")
     told = str(next_action(scenario.sprint, now=AT).prompt)
     assert "# A person has yet to decide about\n\n- Crash\n\n" in told
@@ -94,7 +94,7 @@ def test_what_came_back_does_not_hold_the_goal() -> None:
 
 def test_rules_put_off_towards_the_goal() -> None:
     """The rest is deferred to the end of the phase, here without a phase."""
-    scenario = queue(begun(), Asked("x", "medium", "test", request="r"))
+    scenario = queue(begun(), SubmittedRequest("x", "medium", "test", request="r"))
     (ruling,) = decide_by_rules(scenario.sprint, rules=DEFAULT_RULES, at=AT)
     (event,) = ruling.events
     assert isinstance(event, RequestDecided)

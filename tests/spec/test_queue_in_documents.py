@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.phases.notes import add_note
 from sprintlog.engine.sprint.plan.create import import_document
 from sprintlog.engine.sprint.plan.recompile import has_begun, take_plan
 from sprintlog.engine.sprint.queue import decisions as d
-from sprintlog.engine.sprint.queue.requests import Asked
+from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 
 from .conftest import Data, Scenario, simple
 from .queued import AT, BUG, deferred, entry, found, queue, settled, status
@@ -101,7 +101,9 @@ def test_edited_document_stands_for_the_queue(running: Any) -> None:
     del document["operator-queue"][1]
     scenario.do(import_document, document=document, source="x")
     assert scenario.document == document
-    shown = queue(scenario, Asked("New", "low", "docs")).document["operator-queue"]
+    shown = queue(scenario, SubmittedRequest("New", "low", "docs")).document[
+        "operator-queue"
+    ]
     assert [e["id"] for e in shown] == ["r", "req-1"]
     scenario.do(roll_back, to=4, is_inside_append=False)
     ids = [e["id"] for e in scenario.document["operator-queue"]]

@@ -9,7 +9,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RequestOrigin, RequestQueued
 from sprintlog.engine.sprint.iterations.rollback import roll_back
 from sprintlog.engine.sprint.queue.requests import (
-    Asked,
+    SubmittedRequest,
     find_request,
     queue_requests,
     take_over,
@@ -29,7 +29,9 @@ def test_stands_in_the_document(running: Any) -> None:
     """A request has every field of the specification, and is pending."""
     scenario: Scenario = running(simple("a"), AT)
     context = {"relatedFiles": ["x.ts"], "codeSnippet": "a.b()", "more": {"n": [1, None]}}
-    asked = Asked("Crash", "high", "bug", description="It crashes", context=context)
+    asked = SubmittedRequest(
+        "Crash", "high", "bug", description="It crashes", context=context
+    )
     assert entry(queue(scenario, asked), "req-1") == {
         "id": "req-1",
         "title": "Crash",
@@ -46,7 +48,7 @@ def test_stands_in_the_document(running: Any) -> None:
 def test_is_one_append(running: Any) -> None:
     """Several requests come in together, in the order in which they are given."""
     scenario: Scenario = running(simple("a"))
-    many = [Asked("x", "low", "docs"), BUG, Asked("y", "low", "test")]
+    many = [SubmittedRequest("x", "low", "docs"), BUG, SubmittedRequest("y", "low", "test")]
     assert ids(queue(scenario, *many)) == ["req-1", "r", "req-2"]
 
 
@@ -72,13 +74,13 @@ def test_comes_before_the_last_activity(running: Any) -> None:
 def test_keeps_recording_order(running: Any) -> None:
     """A request that was created earlier and recorded later stands later (R147)."""
     scenario = queue(running(simple("a")).at("2026-01-20T10:30:00Z"), BUG)
-    queue(scenario.at("2026-01-20T10:25:00Z"), Asked("x", "low", "docs"))
+    queue(scenario.at("2026-01-20T10:25:00Z"), SubmittedRequest("x", "low", "docs"))
     assert ids(scenario) == ["r", "req-1"]
 
 
 def test_takes_the_time_that_is_given(running: Any) -> None:
     """A request may have been created before it is recorded; the form is ours."""
-    early = Asked("x", "low", "docs", created_at="2026-01-20T11:00:00+01:00")
+    early = SubmittedRequest("x", "low", "docs", created_at="2026-01-20T11:00:00+01:00")
     scenario = queue(running(simple("a")), early)
     assert entry(scenario, "req-1")["created-at"] == "2026-01-20T10:00:00Z"
 
@@ -92,9 +94,11 @@ def test_is_not_lost_by_a_rollback(running: Any) -> None:
 
 def test_never_allots_an_id_twice(running: Any) -> None:
     """Numbers go on after the highest one ever, given ones included."""
-    scenario = queue(running(simple("a")), Asked("x", "low", "docs", request="req-7"))
+    scenario = queue(
+        running(simple("a")), SubmittedRequest("x", "low", "docs", request="req-7")
+    )
     scenario.given(f.RolledBack(2))
-    assert ids(queue(scenario, Asked("y", "low", "docs"))) == ["req-7", "req-8"]
+    assert ids(queue(scenario, SubmittedRequest("y", "low", "docs"))) == ["req-7", "req-8"]
 
 
 def test_never_allots_the_id_of_a_document(given: Any) -> None:
@@ -111,14 +115,14 @@ def test_never_allots_the_id_of_a_document(given: Any) -> None:
         ]),
         f.RolledBack(1),
     )  # fmt: skip
-    assert ids(queue(scenario, Asked("y", "low", "docs"))) == ["req-6"]
+    assert ids(queue(scenario, SubmittedRequest("y", "low", "docs"))) == ["req-6"]
 
 
 def test_accepts_the_same_request_again(running: Any) -> None:
     """The same id with the same content records nothing (P33)."""
     scenario = queue(running(simple("a", "b")), BUG).given(f.PhaseSkipped("a"))
     scenario.when(queue_requests, requests=[BUG], at=AT).then_nothing()
-    two = [BUG, Asked("x", "low", "docs", request="q")]
+    two = [BUG, SubmittedRequest("x", "low", "docs", request="q")]
     decided = scenario.when(queue_requests, requests=two, at=AT).decided or []
     assert [x.request for x in decided if isinstance(x, RequestQueued)] == ["q"]
 
@@ -126,17 +130,19 @@ def test_accepts_the_same_request_again(running: Any) -> None:
 @pytest.mark.parametrize(
     ("asked", "field"),
     [
-        (Asked("Other", "high", "bug", request="r"), "requests[0].id"),
-        (Asked("", "high", "bug"), "requests[0].title"),
-        (Asked("x", "high", "bug", description=" "), "requests[0].description"),
-        (Asked("x", "high", "bug", request="\n"), "requests[0].id"),
-        (Asked("x", "high", "bug", request="x" * 129), "requests[0].id"),
-        (Asked("x", "high", "bug", created_at="now"), "requests[0].created-at"),
-        (Asked("x", "urgent", "bug"), None),
-        (Asked("x", "high", "idea"), None),
+        (SubmittedRequest("Other", "high", "bug", request="r"), "requests[0].id"),
+        (SubmittedRequest("", "high", "bug"), "requests[0].title"),
+        (SubmittedRequest("x", "high", "bug", description=" "), "requests[0].description"),
+        (SubmittedRequest("x", "high", "bug", request="\n"), "requests[0].id"),
+        (SubmittedRequest("x", "high", "bug", request="x" * 129), "requests[0].id"),
+        (SubmittedRequest("x", "high", "bug", created_at="now"), "requests[0].created-at"),
+        (SubmittedRequest("x", "urgent", "bug"), None),
+        (SubmittedRequest("x", "high", "idea"), None),
     ],
 )
-def test_refuses_what_is_no_request(running: Any, asked: Asked, field: str | None) -> None:
+def test_refuses_what_is_no_request(
+    running: Any, asked: SubmittedRequest, field: str | None
+) -> None:
     """A field that is wrong is named, and nothing is recorded."""
     scenario = queue(running(simple("a")), BUG)
     scenario.when(queue_requests, requests=[asked], at=AT).then_refused(
@@ -147,7 +153,7 @@ def test_refuses_what_is_no_request(running: Any, asked: Asked, field: str | Non
 def test_refuses_all_or_nothing(running: Any) -> None:
     """One wrong request keeps out the others, and an id given twice is wrong."""
     scenario: Scenario = running(simple("a"))
-    twice = [BUG, Asked("Other", "high", "bug", request="r")]
+    twice = [BUG, SubmittedRequest("Other", "high", "bug", request="r")]
     scenario.when(queue_requests, requests=twice, at=AT).then_refused(
         field="requests[1].id"
     )

@@ -20,7 +20,7 @@ CASES: list[tuple[str, Data, Command, Data]] = [
         "request-queued",
         {"title": "x", "priority": "low", "request_type": "docs", "context": {}},
         requests.queue_requests,
-        {"requests": [requests.Asked("x", "low", "docs", context={})], "at": AT},
+        {"requests": [requests.SubmittedRequest("x", "low", "docs", context={})], "at": AT},
     ),
     (
         "request-decided",

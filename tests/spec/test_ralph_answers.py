@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.goal.answers import (
     Turn,
     read_turn,
 )
-from sprintlog.engine.sprint.goal.dynamic_steps import Wanted
+from sprintlog.engine.sprint.goal.dynamic_steps import WantedStep
 
 TOLD = """\
 # Open steps
@@ -47,7 +47,12 @@ def test_continue_names_steps() -> None:
         "completed",
         summary='half "of" it',
         completed=("step-0", "auth: core"),
-        pending=(Wanted("More: 'x'"), Wanted("y"), Wanted("z", "b"), Wanted(None, "c")),
+        pending=(
+            WantedStep("More: 'x'"),
+            WantedStep("y"),
+            WantedStep("z", "b"),
+            WantedStep(None, "c"),
+        ),
     )
 
 

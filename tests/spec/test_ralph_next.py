@@ -6,7 +6,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal.answers import Turn
-from sprintlog.engine.sprint.goal.dynamic_steps import Wanted, add_step, update_step
+from sprintlog.engine.sprint.goal.dynamic_steps import WantedStep, add_step, update_step
 from sprintlog.engine.sprint.goal.goal import complete_goal
 from sprintlog.engine.sprint.goal.hook_tasks import spawn_hook
 from sprintlog.engine.sprint.goal.prompt import ANSWER, DONE_SHOWN_MAX, said_in
@@ -140,7 +140,9 @@ def test_a_person_is_asked_for() -> None:
 def test_all_of_an_iteration_is_one_append() -> None:
     """Run, steps, end and goal are decided together; early claims keep the loop going."""
     scenario = begun(goal(min_iterations=2)).do(start_turn)
-    turn = Turn("completed", summary="x", pending=(Wanted("a"), Wanted("b")), is_goal=True)
+    turn = Turn(
+        "completed", summary="x", pending=(WantedStep("a"), WantedStep("b")), is_goal=True
+    )
     ran = f.AgentRan("", "completed", iteration=1)
     scenario.when(end_turn, ran=ran, verdict=turn, at=NOW).then(
         ran,

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from sprintlog.projections.state_files.yaml import reader as yaml_reader
-from sprintlog.projections.state_files.yaml.places import Path, Placed
+from sprintlog.projections.state_files.yaml.places import Path, PlacedDocument
 from sprintlog.projections.state_files.yaml.reader import load
 
 TEXT = """\
@@ -55,17 +55,17 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_every_value_has_a_line(path: Path, near: str | None, line: int) -> None:
     """A value's line is its key's; what is missing has that of what should hold it."""
-    assert Placed(TEXT.encode(), file="f").line(path, near) == line
+    assert PlacedDocument(TEXT.encode(), file="f").line(path, near) == line
 
 
 def test_the_data_is_that_of_the_reader() -> None:
     """Noting lines changes nothing about what is read."""
-    assert Placed(TEXT.encode(), file="f").data == load(TEXT.encode())
+    assert PlacedDocument(TEXT.encode(), file="f").data == load(TEXT.encode())
 
 
 def test_keys_that_are_there_twice_are_noted() -> None:
     """All of them are told with line and path; the last one counts."""
-    placed = Placed(b"a: 1\nb:\n  - c: 1\n    c: 2\na: 3\n", file="f")
+    placed = PlacedDocument(b"a: 1\nb:\n  - c: 1\n    c: 2\na: 3\n", file="f")
     assert placed.data == {"a": 3, "b": [{"c": 2}]}
     assert [(line, path) for line, path, _ in placed.repeated] == [
         (4, ("b", 0, "c")),
@@ -75,12 +75,12 @@ def test_keys_that_are_there_twice_are_noted() -> None:
 
 def test_a_file_may_begin_with_a_mark() -> None:
     """A byte order mark and other line ends do not move the lines."""
-    placed = Placed("\ufeffa: |\r\n  x\r\n  y {{z}}\r\n".encode(), file="f")
+    placed = PlacedDocument("\ufeffa: |\r\n  x\r\n  y {{z}}\r\n".encode(), file="f")
     assert placed.line(("a",), "{{z}}") == 3
 
 
 def test_what_a_second_key_replaces_leaves_no_line_behind() -> None:
     """What is missing has the line of what should hold it, whatever stood there before."""
     text = "".join(f"a{n}: {{x: 1}}\na{n}: 1\nb{n}: {{}}\n" for n in range(50))
-    placed = Placed(text.encode(), file="f")
+    placed = PlacedDocument(text.encode(), file="f")
     assert [placed.line((f"b{n}", "x")) for n in range(50)] == list(range(3, 153, 3))

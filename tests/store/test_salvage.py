@@ -13,7 +13,11 @@ from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.sqlite.salvage import rescue as salvaging
-from sprintlog.engine.log.stores.sqlite.salvage.rescue import Range, Salvaged, salvage
+from sprintlog.engine.log.stores.sqlite.salvage.rescue import (
+    RescuedRange,
+    Salvaged,
+    salvage,
+)
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from .conftest import entropy_of
@@ -85,7 +89,7 @@ def test_a_sound_log_is_saved_whole(events: list[RecordedEvent], save: Save) -> 
     """Every event has its position, its hash and its payload, and nothing is missing."""
     rescue = save()
     assert rescue.events == events
-    assert rescue.salvaged.ranges == [Range(1, 8, "saved")]
+    assert rescue.salvaged.ranges == [RescuedRange(1, 8, "saved")]
     assert rescue.salvaged.problem is None
 
 
@@ -97,9 +101,9 @@ def test_a_damaged_event_ends_the_beginning(
     rescue = save()
     assert rescue.events == events[:2]
     assert rescue.salvaged.ranges == [
-        Range(1, 2, "saved"),
-        Range(3, 3, "damaged"),
-        Range(4, 8, "readable"),
+        RescuedRange(1, 2, "saved"),
+        RescuedRange(3, 3, "damaged"),
+        RescuedRange(4, 8, "readable"),
     ]
     assert rescue.salvaged.problem == f"position 3: {salvaging.NOT_WHOLE}"
     later = dict.fromkeys(range(4, 9), salvaging.LATER)
@@ -114,9 +118,9 @@ def test_an_append_is_saved_whole_or_not_at_all(
     rescue = save()
     assert rescue.events == events[:5]
     assert rescue.salvaged.ranges[1:] == [
-        Range(6, 6, "readable"),
-        Range(7, 7, "damaged"),
-        Range(8, 8, "readable"),
+        RescuedRange(6, 6, "readable"),
+        RescuedRange(7, 7, "damaged"),
+        RescuedRange(8, 8, "readable"),
     ]
 
 
@@ -147,7 +151,10 @@ def test_a_lost_end_is_known_by_the_head_file(
     HeadFile(path.with_name("log.db-head")).write(Head(11, bytes(32)))
     rescue = save()
     assert rescue.events == events
-    assert rescue.salvaged.ranges == [Range(1, 8, "saved"), Range(9, 11, "missing")]
+    assert rescue.salvaged.ranges == [
+        RescuedRange(1, 8, "saved"),
+        RescuedRange(9, 11, "missing"),
+    ]
     assert rescue.salvaged.problem == f"position 9: {salvaging.NOTHING}"
 
 

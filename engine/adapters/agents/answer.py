@@ -4,7 +4,7 @@ from typing import Any
 
 from ...iterations.events import Usage
 from ...sprint.agent.answers import Answer
-from .items import Called, Ended, Item, Said, Session, Span, Used
+from .items import AgentEnded, Called, FigureSpan, Item, Said, Session, Used
 from .values import together
 
 TEXT_CHARS_MAX = 4 * 1024 * 1024
@@ -19,11 +19,11 @@ class Gathering:
         self._words: list[str] = []
         self._chars = 0
         self._last: Item | None = None
-        self._ended: Ended | None = None
+        self._ended: AgentEnded | None = None
         self._error = ""
         self._works = True
         """Whether it went on to work after its last words."""
-        self._used: dict[tuple[Span, str, int | None], Usage] = {}
+        self._used: dict[tuple[FigureSpan, str, int | None], Usage] = {}
 
     def take(self, *items: Item) -> None:
         """Take the next items."""
@@ -40,7 +40,7 @@ class Gathering:
                 self._works, self._ended = True, None
             case Used():
                 self._count(item)
-            case Ended():
+            case AgentEnded():
                 self._ended = item
                 self._error = item.error or (self._error if item.failed else "")
         if not isinstance(item, Used | Session):
@@ -71,14 +71,14 @@ class Gathering:
     def _count(self, used: Used) -> None:
         key = used.key
         if key is None:
-            is_total = used.span is Span.SESSION
+            is_total = used.span is FigureSpan.SESSION
             key = self._session if is_total else f"#{len(self._used)}"
         self._used[used.span, key, used.part] = used.usage
 
     def _usage(self) -> Usage | None:
         """Return the figures: each from the widest span that states it."""
         found: dict[str, Any] = {}
-        for span in sorted(Span):
+        for span in sorted(FigureSpan):
             total = together(
                 one
                 for (of, key, part), one in self._used.items()
@@ -90,5 +90,7 @@ class Gathering:
 
     def _has_all_before(self, key: str) -> bool:
         """Tell whether no turn of a session is missing."""
-        parts = {part for of, one, part in self._used if of is Span.TURN and one == key}
+        parts = {
+            part for of, one, part in self._used if of is FigureSpan.TURN and one == key
+        }
         return parts == set(range(len(parts)))

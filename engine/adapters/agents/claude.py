@@ -6,7 +6,7 @@ each message on a line of its own. One run may have several results, each of one
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import Called, Ended, Item, Items, Said, Span, Used
+from .items import AgentEnded, Called, FigureSpan, Item, Items, Said, Used
 from .values import amount, count, mapping, objects, text, texts, together
 
 _RESULT_KEYS = {
@@ -54,9 +54,9 @@ def _result(message: Data) -> Items:
     part = count(message.get("result_index"))
     key = text(message.get("uuid")) or None if part is None else session
     return (
-        Used(turn, Span.TURN, key, part),
-        Used(together([total, Usage(cost_usd=cost)]), Span.SESSION, session),
-        Ended(text(final) if isinstance(final, str) else None, failed, error or None),
+        Used(turn, FigureSpan.TURN, key, part),
+        Used(together([total, Usage(cost_usd=cost)]), FigureSpan.SESSION, session),
+        AgentEnded(text(final) if isinstance(final, str) else None, failed, error or None),
     )
 
 
@@ -66,7 +66,7 @@ def _assistant(message: Data) -> Items:
     # Before the answer is complete the number of its tokens is a placeholder.
     is_whole = bool(text(inner.get("stop_reason")))
     used = _of_usage(usage if is_whole else {**usage, "output_tokens": None})
-    items: list[Item] = [Used(used, Span.CALL, text(inner.get("id")) or None)]
+    items: list[Item] = [Used(used, FigureSpan.CALL, text(inner.get("id")) or None)]
     if message.get("parent_tool_use_id") is None:
         items += _content(inner.get("content"))
     return tuple(items)

@@ -2,7 +2,7 @@
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import Called, Ended, Items, Said, Session, Span, Used
+from .items import AgentEnded, Called, FigureSpan, Items, Said, Session, Used
 from .values import count, less, mapping, text
 
 _FAMILIES = ("item.", "thread.", "turn.")
@@ -15,7 +15,7 @@ def read(message: Data) -> Items | None:
     kind = text(message.get("type"))
     if kind == "error" and text(message.get("message")):
         # Also said of a lost connection that is tried again: what comes last counts.
-        return (Ended(failed=True, error=text(message.get("message"))),)
+        return (AgentEnded(failed=True, error=text(message.get("message"))),)
     if not kind.startswith(_FAMILIES):
         return None
     if kind == "thread.started":
@@ -23,10 +23,10 @@ def read(message: Data) -> Items | None:
     if kind == "turn.completed":
         # Despite its name it is of the thread so far.
         used = _usage(mapping(message.get("usage")))
-        return (Used(used, Span.SESSION), Ended())
+        return (Used(used, FigureSpan.SESSION), AgentEnded())
     if kind == "turn.failed":
         error = text(mapping(message.get("error")).get("message"))
-        return (Ended(failed=True, error=error or None),)
+        return (AgentEnded(failed=True, error=error or None),)
     return _item(mapping(message.get("item")), is_whole=kind == "item.completed")
 
 

@@ -6,7 +6,7 @@ are not printed.
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import Called, Ended, Items, Said, Session, Span, Used
+from .items import AgentEnded, Called, FigureSpan, Items, Said, Session, Used
 from .values import count, mapping, objects, text
 
 
@@ -25,7 +25,7 @@ def read(message: Data) -> Items | None:
         said, calls = text(data.get("content")), objects(data.get("toolRequests"))
         return (*((Said(said),) if said else ()), *((Called(),) if calls else ()))
     if kind == "session.error":
-        return (Ended(failed=True, error=text(data.get("message")) or None),)
+        return (AgentEnded(failed=True, error=text(data.get("message")) or None),)
     return (Called(),) if kind == "tool.execution_start" else ()
 
 
@@ -34,6 +34,6 @@ def _result(message: Data) -> Items:
     exit_code = message.get("exitCode")
     return (
         Session(text(message.get("sessionId"))),
-        Used(Usage(duration_ms=took), Span.SESSION),
-        Ended(failed=exit_code is not None and exit_code != 0),
+        Used(Usage(duration_ms=took), FigureSpan.SESSION),
+        AgentEnded(failed=exit_code is not None and exit_code != 0),
     )

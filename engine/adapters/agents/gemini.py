@@ -2,7 +2,7 @@
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import Called, Ended, Items, Said, Session, Span, Used
+from .items import AgentEnded, Called, FigureSpan, Items, Said, Session, Used
 from .values import added, count, less, mapping, objects, text, together
 
 
@@ -26,7 +26,7 @@ def read(message: Data) -> Items | None:
     if kind == "error" and "severity" in message:
         error = text(message.get("message"))
         is_fatal = message.get("severity") == "error"
-        return (Ended(failed=True, error=error or None),) if is_fatal else ()
+        return (AgentEnded(failed=True, error=error or None),) if is_fatal else ()
     if kind == "result" and {"stats", "error", "timestamp"} & message.keys():
         return _result(message) if text(message.get("status")) else None
     return None
@@ -37,13 +37,16 @@ def _whole(message: Data) -> Items | None:
         return None
     error = message.get("error")
     if isinstance(error, dict):
-        return (Ended(failed=True, error=text(error.get("message")) or None),)
+        return (AgentEnded(failed=True, error=text(error.get("message")) or None),)
     if "response" not in message:
         return None
     models = objects(list(mapping(mapping(message.get("stats")).get("models")).values()))
     used = together(_of_model(mapping(model.get("tokens"))) for model in models)
     session = text(message.get("session_id"))
-    return (Used(used, Span.SESSION, session), Ended(text(message.get("response"))))
+    return (
+        Used(used, FigureSpan.SESSION, session),
+        AgentEnded(text(message.get("response"))),
+    )
 
 
 def _result(message: Data) -> Items:
@@ -58,9 +61,9 @@ def _result(message: Data) -> Items:
         duration_ms=count(stats.get("duration_ms")),
     )
     if message.get("status") == "success":
-        return (Used(used, Span.SESSION), Ended())
+        return (Used(used, FigureSpan.SESSION), AgentEnded())
     error = text(mapping(message.get("error")).get("message"))
-    return (Used(used, Span.SESSION), Ended(failed=True, error=error or None))
+    return (Used(used, FigureSpan.SESSION), AgentEnded(failed=True, error=error or None))
 
 
 def _of_model(tokens: Data) -> Usage:

@@ -7,7 +7,7 @@ import msgspec
 from ...iterations.events import Usage
 
 
-class Span(IntEnum):
+class FigureSpan(IntEnum):
     """What a figure is of. A wider one stands for all the narrower ones within it."""
 
     CALL = 1
@@ -40,14 +40,14 @@ class Used(msgspec.Struct, frozen=True):
     """What something cost, as far as the agent says."""
 
     usage: Usage
-    span: Span
+    span: FigureSpan
     key: str | None = None
     """Names what it is of: the same again is counted once. For a session its id."""
     part: int | None = None
     """Which turn of the session it is, from 0: they are added up when none is missing."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class AgentEnded(msgspec.Struct, frozen=True):
     """The agent says that it is done, or that it failed."""
 
     text: str | None = None
@@ -57,5 +57,5 @@ class Ended(msgspec.Struct, frozen=True):
     """Why it failed; without it, what it named before."""
 
 
-Item = Session | Said | Called | Used | Ended
+Item = Session | Said | Called | Used | AgentEnded
 Items = tuple[Item, ...]

@@ -2,7 +2,7 @@
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import Called, Ended, Items, Said, Span, Used
+from .items import AgentEnded, Called, FigureSpan, Items, Said, Used
 from .values import added, amount, count, mapping, text
 
 _GOES_ON = "tool-calls"
@@ -22,11 +22,11 @@ def read(message: Data) -> Items | None:
     if kind == "error":
         error = mapping(message.get("error"))
         said = text(mapping(error.get("data")).get("message")) or text(error.get("name"))
-        return (Ended(failed=True, error=said or None),)
+        return (AgentEnded(failed=True, error=said or None),)
     if kind != "step_finish":
         return ()
-    used = Used(_usage(part), Span.CALL, text(part.get("id")) or None)
-    return (used,) if part.get("reason") == _GOES_ON else (used, Ended())
+    used = Used(_usage(part), FigureSpan.CALL, text(part.get("id")) or None)
+    return (used,) if part.get("reason") == _GOES_ON else (used, AgentEnded())
 
 
 def _usage(part: Data) -> Usage:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...errors import SprintlogError
 from ...sprint.gates.gate import GateResult
 from .output import Output, note
-from .supervised import Ended, run_kept
+from .supervised import ProgramEnded, run_kept
 
 ENVIRONMENT = (
     "CI",
@@ -75,7 +75,7 @@ def run_script(
     return _result(ended, output, timeout_seconds)
 
 
-def _result(ended: Ended, output: Output, seconds: float) -> GateResult:
+def _result(ended: ProgramEnded, output: Output, seconds: float) -> GateResult:
     code, notes = ended.exit, []
     exit_code = 128 - code if code < 0 else code
     if ended.timed_out:

@@ -33,7 +33,7 @@ _PIPE_BYTES_MAX = 1024 * 1024
 TICK_SECONDS = 60.0
 
 
-class Ended(NamedTuple):
+class ProgramEnded(NamedTuple):
     """How a program ended."""
 
     exit: int
@@ -58,7 +58,7 @@ def run_kept(
     tick: Callable[[], None] = lambda: None,
     stop: int | None = None,
     started: Callable[[int], None] = lambda pid: None,
-) -> Ended | None:
+) -> ProgramEnded | None:
     """Run a program; return once it and all it started ended, None if nobody knows how.
 
     It reads the descriptor `given`, nothing without one. What it prints goes to
@@ -110,7 +110,7 @@ def run_kept(
             _leave(supervisor, ours)
             if supervisor.returncode:
                 orphans.end()
-    return Ended(**json.loads(answer)) if answer else None
+    return ProgramEnded(**json.loads(answer)) if answer else None
 
 
 def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:

@@ -10,13 +10,13 @@ from ...iterations.events import Origin
 from ...sprint.gates.gate import GateResult
 from ..processes.gate_script import ScriptLostError, run_script
 from .complexity import measure_sources
-from .measurement import Measured, Stamp, Wanted, read_reports, stamps, wanted
+from .measurement import Measured, Stamp, WantedReport, read_reports, stamps, wanted
 
 TIMEOUT_SECONDS = 600.0
 """How long each command may take, unless it is said."""
 
 
-class Asked(NamedTuple):
+class MeasurementOrder(NamedTuple):
     """What is to be measured."""
 
     reports: Sequence[str] = ()
@@ -49,7 +49,12 @@ class Capture:
     """
 
     def __init__(
-        self, asked: Asked, *, folder: Path, root: Path, environment: Mapping[str, str]
+        self,
+        asked: MeasurementOrder,
+        *,
+        folder: Path,
+        root: Path,
+        environment: Mapping[str, str],
     ) -> None:
         self.asked = asked
         self._folder = folder
@@ -150,9 +155,9 @@ class Capture:
         return result
 
 
-def _there(asked: Asked, folder: Path) -> list[Wanted]:
+def _there(asked: MeasurementOrder, folder: Path) -> list[WantedReport]:
     """Return the reports that are there before anything is run."""
-    found: list[Wanted] = []
+    found: list[WantedReport] = []
     for text in asked.reports:
         with suppress(NotFoundError):
             found += wanted(text, folder=folder)

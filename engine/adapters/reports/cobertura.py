@@ -10,7 +10,7 @@ _TOLERANCE = 0.005
 
 def read(report: Report) -> Found:
     """Return the coverage of lines; refuse what is no Cobertura report."""
-    lines = _Lines(report)
+    lines = _CountedLines(report)
     walk(report, start=lines.start, end=lines.end, text=lines.text)
     covered, total = lines.totals()
     percentage = lines.percentage(covered, total)
@@ -21,7 +21,7 @@ def read(report: Report) -> Found:
     return Found(coverage=Coverage(covered, total, percentage, sources), notes=none)
 
 
-class _Lines:
+class _CountedLines:
     """The lines of a report, counted as they come; a line of two classes is one line."""
 
     def __init__(self, report: Report) -> None:

@@ -25,7 +25,7 @@ class _Totals(msgspec.Struct):
     percent_covered: Annotated[float, msgspec.Meta(ge=0, le=100)]
 
 
-class _Document(msgspec.Struct):
+class _CoverageJson(msgspec.Struct):
     meta: _Meta
     files: dict[str, _Nothing]
     totals: _Totals
@@ -33,7 +33,7 @@ class _Document(msgspec.Struct):
 
 def read(report: Report) -> Found:
     """Return the coverage as it is stated: with branches, where they were measured."""
-    document = decode(report, _Document)
+    document = decode(report, _CoverageJson)
     totals = document.totals
     covered, total = totals.covered_lines, totals.num_statements
     if covered > total:

@@ -10,13 +10,13 @@ from .report import COUNT_MAX, Found, Report
 _Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 
 
-class _Message(msgspec.Struct):
+class _EslintMessage(msgspec.Struct):
     """What was found; it is only counted."""
 
 
 class _File(msgspec.Struct, rename="camel"):
     file_path: str
-    messages: list[_Message]
+    messages: list[_EslintMessage]
     error_count: _Count
     warning_count: _Count
 

@@ -22,7 +22,7 @@ _PATTERN_MARKS = ("*", "?", "[")
 Stamp = tuple[int, ...]
 
 
-class Wanted(NamedTuple):
+class WantedReport(NamedTuple):
     """A report that is to be read."""
 
     file: str
@@ -45,12 +45,12 @@ class Measured(NamedTuple):
 
 
 class _Read(NamedTuple):
-    wanted: Wanted
+    wanted: WantedReport
     origin: Origin
     found: Found
 
 
-def wanted(text: str, *, folder: Path) -> list[Wanted]:
+def wanted(text: str, *, folder: Path) -> list[WantedReport]:
     """Return what `FORMAT=FILE`, `FILE` or a pattern of files names in a folder.
 
     Raise `NotFoundError` when no file is like the pattern.
@@ -59,16 +59,16 @@ def wanted(text: str, *, folder: Path) -> list[Wanted]:
     named = bool(separator) and name in READERS
     format_, file = (name, rest) if named else (None, text)
     if os.path.lexists(folder / file) or not any(mark in file for mark in _PATTERN_MARKS):
-        return [Wanted(file, folder / file, format_)]
+        return [WantedReport(file, folder / file, format_)]
     files = sorted(glob.glob(file, root_dir=folder, recursive=True))
     if not files:
         raise NotFoundError(f"{file}: no file is like this", file=file)
     if len(files) > FILES_MAX:
         raise InvalidInputError(f"more than {FILES_MAX} files are like this", file=file)
-    return [Wanted(one, folder / one, format_, file) for one in files]
+    return [WantedReport(one, folder / one, format_, file) for one in files]
 
 
-def stamps(reports: Iterable[Wanted]) -> dict[Path, Stamp]:
+def stamps(reports: Iterable[WantedReport]) -> dict[Path, Stamp]:
     """Return by what each file is known to be the same as before, where it is there."""
     found: dict[Path, Stamp] = {}
     for report in reports:
@@ -87,7 +87,7 @@ def stamps(reports: Iterable[Wanted]) -> dict[Path, Stamp]:
 
 
 def read_reports(
-    reports: Sequence[Wanted],
+    reports: Sequence[WantedReport],
     *,
     folder: Path,
     before: Mapping[Path, Stamp] | None = None,
@@ -121,7 +121,7 @@ def read_reports(
     return _together(read)
 
 
-def _refuse_twice(reports: Sequence[Wanted]) -> None:
+def _refuse_twice(reports: Sequence[WantedReport]) -> None:
     seen: dict[str, str] = {}
     for report in reports:
         path = os.path.realpath(report.path)

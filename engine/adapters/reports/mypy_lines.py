@@ -18,7 +18,7 @@ TEXT = re.compile(
 """A line of its plain text; an empty one too."""
 
 
-class _Message(msgspec.Struct):
+class _MypyMessage(msgspec.Struct):
     file: str
     line: int
     message: str
@@ -35,7 +35,7 @@ def read(report: Report) -> Found:
     for number, text in enumerate(lines, start=1):
         line = text.strip()
         if line.startswith(b"{"):
-            message = decode_text(report, line, _Message, line=number)
+            message = decode_text(report, line, _MypyMessage, line=number)
             errors += message.severity == "error"
         elif found := TEXT.fullmatch(line):
             errors += found["kind"] == b"error"

@@ -34,12 +34,12 @@ class _Suppression(msgspec.Struct):
     status: Literal["accepted", "underReview", "rejected"] = "accepted"
 
 
-class _Message(msgspec.Struct):
+class _SarifMessage(msgspec.Struct):
     """What was found; it is only counted."""
 
 
 class _Result(msgspec.Struct, rename="camel"):
-    message: _Message
+    message: _SarifMessage
     level: _Level | None = None
     kind: str = "fail"
     rule_id: str | None = None
@@ -64,7 +64,7 @@ class _Run(msgspec.Struct):
     invocations: list[_Invocation] = []
 
 
-class _Document(msgspec.Struct):
+class _SarifLog(msgspec.Struct):
     version: str
     runs: list[_Run]
 
@@ -74,7 +74,7 @@ def read(report: Report) -> Found:
 
     A run that did not come to its end counts an error at least.
     """
-    document = decode(report, _Document)
+    document = decode(report, _SarifLog)
     if not document.version.startswith("2."):
         raise report.bad("only SARIF 2 is read", field="version")
     runs = [run for run in document.runs if run.results is not None]

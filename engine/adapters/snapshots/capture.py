@@ -17,7 +17,7 @@ from . import known_stats
 from .entries import LeftOut, Manifest, Stat, encode, make_manifest
 from .ignored import unseen
 from .known_stats import Known
-from .listing import Listing, Wanted, list_tree, refusal
+from .listing import Listing, WantedPaths, list_tree, refusal
 from .quiet import Quiet
 from .store import FILES, MANIFEST, REFS, Store
 
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
     files_max: int = 1_000_000
 
 
-class Taken(NamedTuple):
+class TakenSnapshot(NamedTuple):
     """A snapshot that was taken."""
 
     commit: str
@@ -59,7 +59,7 @@ def take(
     also: Iterable[str] = (),
     without: Iterable[Path] = (),
     own: frozenset[str] = frozenset(),
-) -> Taken:
+) -> TakenSnapshot:
     """Take a snapshot of what stands below a root; the lock must be held.
 
     `patterns` name ignored files that are wanted too, `also` paths that are taken
@@ -71,7 +71,7 @@ def take(
         store.mend()
     ignored, problem = unseen(store.git, root)
     ours = [*without, store.folder]
-    wanted = Wanted(
+    wanted = WantedPaths(
         ignored,
         tuple(patterns),
         frozenset(also),
@@ -120,7 +120,7 @@ class _Taker:
         self.files: dict[str, Stat] = {}
         """What is in the snapshot, as it looked when it was read."""
 
-    def make(self, known: Known, at_seconds: int) -> Taken:
+    def make(self, known: Known, at_seconds: int) -> TakenSnapshot:
         """Read what changed and make the commit."""
         self.files = dict(self._listing.files)
         before = known.files
@@ -159,7 +159,7 @@ class _Taker:
         self._store.sync()
         size = sum(status[1] for status in self.files.values())
         read = sum(path in self.files for path in changed)
-        return Taken(
+        return TakenSnapshot(
             answer[0].decode(), answer[3].decode(), len(self.files), size, read,
             sorted(left), self._listing.collisions,
         )  # fmt: skip

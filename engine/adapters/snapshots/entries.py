@@ -24,7 +24,7 @@ class LeftOut(NamedTuple):
     reason: str
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """A file or a link as a snapshot holds it."""
 
     mode: int
@@ -72,7 +72,7 @@ class Snapshot(NamedTuple):
     """A snapshot as it is read."""
 
     commit: str
-    files: dict[str, Entry]
+    files: dict[str, TreeEntry]
     folders: dict[str, int]
     """Every folder below the root with its mode."""
     left_out: list[LeftOut]
@@ -154,7 +154,7 @@ def assemble(
         if not stat.S_ISLNK(git_mode):
             usual = manifest.program_mode if git_mode & 0o100 else manifest.file_mode
             mode = stat.S_IFREG | usual
-        files[path] = Entry(mode, oid, size)
+        files[path] = TreeEntry(mode, oid, size)
     for name, mode in manifest.modes.items():
         path = os.fsdecode(name)
         if path in files:

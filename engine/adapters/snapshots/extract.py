@@ -9,11 +9,11 @@ from ...errors import RefusedError
 from ..folders import opened, opened_below
 from .entries import Snapshot
 from .one_file import create
-from .plan import Plan
+from .plan import PlacementPlan
 
 
 def extract(
-    snapshot: Snapshot, plan: Plan, target: Path, blob: Callable[[str], bytes]
+    snapshot: Snapshot, plan: PlacementPlan, target: Path, blob: Callable[[str], bytes]
 ) -> int:
     """Make a folder with what a plan writes; return how many files it has.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
-from .entries import Entry, LeftOut, Snapshot, parents_of
+from .entries import LeftOut, Snapshot, TreeEntry, parents_of
 from .plan import NOT_KNOWN, lies_in
 
 POINTER_BYTES_MAX = 1024
@@ -70,7 +70,7 @@ def entries_kept(
 
 
 def _in_another_form(
-    entry: Entry, known: HeadEntry, *, their_blob: Blob, our_blob: Blob
+    entry: TreeEntry, known: HeadEntry, *, their_blob: Blob, our_blob: Blob
 ) -> tuple[HeadEntry | None, str | None]:
     """Return the entry of a file that git holds in another form, and what to say of it."""
     if entry.is_link or known.mode not in FILES or known.oid == entry.oid:

@@ -26,7 +26,7 @@ DEPTH_MAX = 250
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
-class Wanted(NamedTuple):
+class WantedPaths(NamedTuple):
     """What of a tree is to be listed."""
 
     unseen: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ class Listing(NamedTuple):
     collisions: list[list[str]]
 
 
-def list_tree(root: Path, wanted: Wanted) -> Listing:
+def list_tree(root: Path, wanted: WantedPaths) -> Listing:
     """Return what stands below a root."""
     lister = _Lister(root, wanted)
     with opened(root) as descriptor:
@@ -76,7 +76,7 @@ def refusal(path: str, error: OSError) -> str:
 class _Lister:
     """Walks one tree."""
 
-    def __init__(self, root: Path, wanted: Wanted) -> None:
+    def __init__(self, root: Path, wanted: WantedPaths) -> None:
         self.found = Listing({}, {}, [], [])
         self._root = root
         self._wanted = wanted

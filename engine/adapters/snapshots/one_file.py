@@ -5,7 +5,7 @@ import os
 import stat
 
 from ...log.stores.descriptors import give_back
-from .entries import Entry, blob_id
+from .entries import TreeEntry, blob_id
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 """How file systems say that they have no hard links."""
@@ -50,7 +50,7 @@ def make_folder(descriptor: int, name: str) -> None:
 
 
 def create(
-    descriptor: int, name: str, entry: Entry, content: bytes, *, durable: bool = True
+    descriptor: int, name: str, entry: TreeEntry, content: bytes, *, durable: bool = True
 ) -> None:
     """Make a file or link that was not there; raise `FileExistsError` otherwise."""
     if entry.is_link:
@@ -86,7 +86,7 @@ def put(descriptor: int, draft: str, name: str) -> bool:
     return True
 
 
-def set_mode(descriptor: int, name: str, entry: Entry) -> None:
+def set_mode(descriptor: int, name: str, entry: TreeEntry) -> None:
     """Give a file the mode that it is to have; a link has none."""
     if entry.is_link:
         return

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from ...errors import RefusedError
 from ..folders import opened, opened_below
-from .entries import Entry, LeftOut, blob_id, parents_of
+from .entries import LeftOut, TreeEntry, blob_id, parents_of
 from .objects import DamagedError
 from .one_file import content_of, create, holds, kind_of, make_folder, put, set_mode, unlink
-from .plan import Plan
+from .plan import PlacementPlan
 
 TRIES_MAX = 3
 NOT_A_FOLDER = (errno.ENOTDIR, errno.ELOOP)
@@ -38,7 +38,7 @@ class Kept(NamedTuple):
     """The name of its copy in the store's folder for such."""
 
 
-class Placed(NamedTuple):
+class PlacedFiles(NamedTuple):
     """What was done."""
 
     written: int
@@ -49,12 +49,12 @@ class Placed(NamedTuple):
 
 def place(
     root: Path,
-    plan: Plan,
+    plan: PlacementPlan,
     blob: Callable[[str], bytes],
     *,
     keep_in: Path,
     leaves_damaged: bool = False,
-) -> Placed:
+) -> PlacedFiles:
     """Do what a plan says below a root; what nobody has a copy of goes to `keep_in`.
 
     Where a file's bytes are damaged it ends, unless that file is to be left as it is.
@@ -69,7 +69,7 @@ class _Placer:
     def __init__(
         self,
         root: int,
-        plan: Plan,
+        plan: PlacementPlan,
         blob: Callable[[str], bytes],
         keep_in: Path,
         leaves_damaged: bool,
@@ -82,7 +82,7 @@ class _Placer:
         self._kept: list[Kept] = []
         self._skipped = list(plan.skipped)
 
-    def place(self) -> Placed:
+    def place(self) -> PlacedFiles:
         plan = self._plan
         removed = sum(self._guarded(path, self._remove) for path in plan.removals)
         for folder in plan.folders_gone:
@@ -91,7 +91,7 @@ class _Placer:
             self._guarded(folder, self._make)
         written = sum(self._guarded(path, self._write) for path in sorted(plan.writes))
         self._set_modes()
-        return Placed(written, removed, self._kept, self._skipped)
+        return PlacedFiles(written, removed, self._kept, self._skipped)
 
     def _guarded(self, path: str, do: Callable[[int, str, str], str | None]) -> bool:
         """Do something in the folder of a path; note it where it cannot be done."""
@@ -215,7 +215,7 @@ class _Placer:
         self._keep_in.mkdir(mode=0o700, parents=True, exist_ok=True)
         with opened(self._keep_in) as folder:
             unlink(folder, f"{copy}.new")
-            entry = Entry(stat.S_IFREG | 0o600, "", len(content))
+            entry = TreeEntry(stat.S_IFREG | 0o600, "", len(content))
             create(folder, f"{copy}.new", entry, content)
             os.replace(f"{copy}.new", copy, src_dir_fd=folder, dst_dir_fd=folder)
             os.fsync(folder)

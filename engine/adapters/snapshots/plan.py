@@ -3,17 +3,17 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from .entries import Entry, LeftOut, Snapshot, parents_of
+from .entries import LeftOut, Snapshot, TreeEntry, parents_of
 
 NOT_KNOWN = "it was left out of the snapshot"
 IGNORED_THEN = "git ignored it then"
 IN_THE_WAY = "it stands in the way and could not be kept"
 
 
-class Plan(NamedTuple):
+class PlacementPlan(NamedTuple):
     """From the files that stand there to the files that are wanted."""
 
-    writes: dict[str, Entry]
+    writes: dict[str, TreeEntry]
     removals: list[str]
     folders: dict[str, int]
     """Folders that are made or whose mode is not the wanted one."""
@@ -22,7 +22,7 @@ class Plan(NamedTuple):
     skipped: list[LeftOut]
     modes: dict[str, int]
     """The modes of all folders there will be."""
-    before: dict[str, Entry]
+    before: dict[str, TreeEntry]
     """What stands there now and is kept in a snapshot."""
     meant: tuple[str, ...] = ()
     """What is in its place afterwards, written or not, where that is asked for."""
@@ -39,7 +39,7 @@ def plan(
     *,
     paths: Collection[str] = (),
     alone: Collection[str] = (),
-) -> Plan:
+) -> PlacementPlan:
     """Return how to get from one snapshot's files to another's.
 
     `paths` are the files and folders that are meant, all without them; `alone` are files
@@ -90,7 +90,7 @@ def plan(
         for path in present.folders
         if path not in wanted.folders and is_meant(path) and path not in unknown
     ]
-    return Plan(
+    return PlacementPlan(
         writes,
         sorted(removals),
         dict(sorted(folders.items())),
@@ -101,11 +101,11 @@ def plan(
     )
 
 
-def reverse(plan: Plan, before: Snapshot) -> Plan:
+def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:
     """Return how to get back to what stood there before a plan was begun."""
     touched = {*plan.writes, *plan.removals}
     folders = {*plan.folders, *plan.folders_gone}
-    return Plan(
+    return PlacementPlan(
         {path: before.files[path] for path in touched if path in before.files},
         sorted(path for path in plan.writes if path not in before.files),
         {path: before.folders[path] for path in sorted(folders) if path in before.folders},
@@ -119,7 +119,7 @@ def reverse(plan: Plan, before: Snapshot) -> Plan:
     )
 
 
-def against(plan: Plan, present: Snapshot) -> Plan:
+def against(plan: PlacementPlan, present: Snapshot) -> PlacementPlan:
     """Return what of a plan is still to be done, where other files stand by now."""
     in_the_way = {path for path, _ in present.left_out}
     stuck = [p for p in plan.writes if p in in_the_way or lies_in(p, in_the_way)]
@@ -141,7 +141,7 @@ def against(plan: Plan, present: Snapshot) -> Plan:
     )
 
 
-def needed(plan: Plan) -> dict[str, list[str]]:
+def needed(plan: PlacementPlan) -> dict[str, list[str]]:
     """Return whose bytes a plan and its reverse need: ids, and the paths of each."""
     found: dict[str, list[str]] = {}
     for path in sorted({*plan.writes, *plan.removals}):
@@ -151,7 +151,7 @@ def needed(plan: Plan) -> dict[str, list[str]]:
     return found
 
 
-def below(plan: Plan, folder: str, present: Snapshot) -> Plan:
+def below(plan: PlacementPlan, folder: str, present: Snapshot) -> PlacementPlan:
     """Return a plan that puts what it writes into a folder, and removes nothing."""
     modes = {f"{folder}/{path}": mode for path, mode in plan.modes.items()}
     in_the_way = {path for path, _ in present.left_out}
@@ -164,7 +164,7 @@ def below(plan: Plan, folder: str, present: Snapshot) -> Plan:
         else:
             wanted[target] = entry
     needed = parents_of(wanted) - {"", *present.folders}
-    return Plan(
+    return PlacementPlan(
         {p: entry for p, entry in wanted.items() if present.files.get(p) != entry},
         [],
         {path: modes.get(path, 0o755) for path in sorted(needed)},

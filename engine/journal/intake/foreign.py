@@ -14,19 +14,19 @@ from msgspec.structs import asdict
 from ...errors import RefusedError
 from ...log.event import Event, converted
 from .. import events as f
-from ..document import Document
+from ..document import JournalDocument
 from ..state.checks import check_entry, check_learning, check_pattern, event_time
 from ..state.ids import entry_id
-from ..state.shapes import Context, Entry, Learning, Observation, Pattern, Shape
+from ..state.shapes import ClosedObject, Context, Entry, Learning, Observation, Pattern
 
 FIRST_SCHEMA = (1, 0)
 _SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 Data = dict[str, Any]
-Kind = TypeVar("Kind", bound=Shape)
+Kind = TypeVar("Kind", bound=ClosedObject)
 Part = TypeVar("Part", Entry, Learning, Pattern)
 
-_CHECKS: dict[type[Shape], tuple[str, Any]] = {
+_CHECKS: dict[type[ClosedObject], tuple[str, Any]] = {
     Entry: ("entries", check_entry),
     Learning: ("learnings", check_learning),
     Pattern: ("patterns", check_pattern),
@@ -35,7 +35,7 @@ _COUNTED = {"times_referenced", "still_valid"}
 """What later events say of a learning."""
 
 
-class Taken(NamedTuple):
+class ForeignEvents(NamedTuple):
     """What a document brings."""
 
     events: list[Event]
@@ -62,7 +62,7 @@ def shape_of(kind: type[Kind], data: object, *, field: str) -> Kind:
     return converted(_gathered(kind, data), kind, field=field)
 
 
-def _gathered(kind: type[Shape], data: Any) -> Any:
+def _gathered(kind: type[ClosedObject], data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     known = set(kind.__struct_fields__) - {"extra"}
@@ -85,7 +85,7 @@ def _gathered(kind: type[Shape], data: Any) -> Any:
     return given
 
 
-def take_document(ours: Document, theirs: Data) -> Taken:
+def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
     """Return what a checked document has beyond ours, as events with their own times."""
     problems: list[str] = []
     events = [*_of_the_file(ours, theirs, problems)]
@@ -106,10 +106,10 @@ def take_document(ours: Document, theirs: Data) -> Taken:
             events.append(f.PatternDiscovered(pattern))
         else:
             problems += _differences("patterns", index, pattern, discovered)
-    return Taken(events, problems)
+    return ForeignEvents(events, problems)
 
 
-def remarks(document: Document) -> Iterator[str]:
+def remarks(document: JournalDocument) -> Iterator[str]:
     """Yield what documents of other tools have and our commands refuse."""
     for list_name in ("entries", "learnings", "patterns"):
         seen: set[str] = set()
@@ -131,7 +131,9 @@ def remarks(document: Document) -> Iterator[str]:
             yield f"learnings[{index}].source_entry_id: there is no entry {named}"
 
 
-def _of_the_file(ours: Document, theirs: Data, problems: list[str]) -> Iterator[Event]:
+def _of_the_file(
+    ours: JournalDocument, theirs: Data, problems: list[str]
+) -> Iterator[Event]:
     """Yield what is new about the file itself."""
     version, created_at = theirs["version"], theirs["created_at"]
     name = theirs.get("project_name", "")
@@ -194,7 +196,9 @@ def _counted_less(index: int, theirs: Learning, ours: Learning) -> Iterator[str]
         yield f"learnings[{index}].still_valid: it was retired and stays so"
 
 
-def _of_learning(document: Document, theirs: Learning, ours: Learning) -> Iterator[Event]:
+def _of_learning(
+    document: JournalDocument, theirs: Learning, ours: Learning
+) -> Iterator[Event]:
     """Yield what happened to a learning since; of several of an id to the first."""
     if document.learning(ours.id) is not ours:
         return

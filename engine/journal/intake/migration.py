@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ...log.event import Event
 from .. import events as f
-from ..document import Document
+from ..document import JournalDocument
 from ..fold import fold
 from ..rules import add_learning, discover_pattern, record_entry
 from ..state.ids import entry_id
@@ -24,7 +24,9 @@ SOURCE = "migration"
 """Stands for the PRD of what is of none."""
 
 
-def take_text(journal: Journal, document: Document, *, text: str, at: str) -> list[Event]:
+def take_text(
+    journal: Journal, document: JournalDocument, *, text: str, at: str
+) -> list[Event]:
     """Keep the whole text as one learning, and its entries, learnings and patterns.
 
     A journal begins with that; a text that says nothing becomes no learning. Where its
@@ -54,7 +56,7 @@ def take_text(journal: Journal, document: Document, *, text: str, at: str) -> li
     return taking.events
 
 
-def came_from(document: Document, text: str) -> bool:
+def came_from(document: JournalDocument, text: str) -> bool:
     """Tell whether the whole of a text was taken over before."""
     return any(x.content == text and x.context == CONTEXT for x in document.learnings)
 
@@ -110,7 +112,9 @@ def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:
     )
 
 
-def _take_entries(taking: _Taking, document: Document, entries: list[Told]) -> list[str]:
+def _take_entries(
+    taking: _Taking, document: JournalDocument, entries: list[Told]
+) -> list[str]:
     """Take over what is new of the entries; return the id of each."""
     known = {(x.prd_id, x.timestamp, x.summary): x.id for x in document.entries}
     ids = []

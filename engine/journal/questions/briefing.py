@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...errors import RefusedError
-from ..document import Document
+from ..document import JournalDocument
 from ..state import words
 from ..state.shapes import Entry, Learning, Pattern
 from .queries import failure_patterns, last_entry, learnings_of_type, next_iteration
@@ -46,7 +46,9 @@ class Room(NamedTuple):
         return self.length(prepared) <= self.budget
 
 
-def prepare(document: Document, prd_id: str, *, room: Room | None = None) -> Prepared:
+def prepare(
+    document: JournalDocument, prd_id: str, *, room: Room | None = None
+) -> Prepared:
     """Return what the next iteration of a PRD should know, as much as there is room for.
 
     Raise `RefusedError` where there is none for the iteration itself.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..document import Document
+from ..document import JournalDocument
 from ..similarity import ALIKE, similarity
 from ..state import words
 from ..state.shapes import Entry, Observation
@@ -33,7 +33,7 @@ class Recovery(NamedTuple):
     similarity: Fraction = Fraction(0)
 
 
-def recover(document: Document, prd_id: str, *, failure: str) -> Recovery:
+def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery:
     """Return what to do about a failure of a PRD."""
     failures = unsuccessful(document, prd_id)
     if failures >= FAILURES_MAX:
@@ -52,7 +52,7 @@ def recover(document: Document, prd_id: str, *, failure: str) -> Recovery:
     return Recovery(words.MANUAL, NOTHING_FOUND, failures)
 
 
-def unsuccessful(document: Document, prd_id: str) -> int:
+def unsuccessful(document: JournalDocument, prd_id: str) -> int:
     """Return how many entries of a PRD followed the last one that was completed."""
     count = 0
     for entry in entries_of(document, prd_id):
@@ -60,7 +60,7 @@ def unsuccessful(document: Document, prd_id: str) -> int:
     return count
 
 
-def failure_of(document: Document, prd_id: str) -> str:
+def failure_of(document: JournalDocument, prd_id: str) -> str:
     """Return what the last entry of a PRD says of its failure; empty for a success."""
     last = last_entry(document, prd_id)
     if last is None or last.status == words.COMPLETED:
@@ -69,7 +69,9 @@ def failure_of(document: Document, prd_id: str) -> str:
     return "\n".join([last.summary, *blocked])
 
 
-def _by_blocker(document: Document, failure: str, failures: int) -> Iterator[Recovery]:
+def _by_blocker(
+    document: JournalDocument, failure: str, failures: int
+) -> Iterator[Recovery]:
     for index, entry in enumerate(document.entries):
         for observation in entry.observations:
             if observation.type != words.BLOCKER:
@@ -84,7 +86,7 @@ def _by_blocker(document: Document, failure: str, failures: int) -> Iterator[Rec
                 )
 
 
-def _workaround(document: Document, index: int, blocker: Observation) -> str:
+def _workaround(document: JournalDocument, index: int, blocker: Observation) -> str:
     """Return what resolved a blocker: its PRD was completed later on.
 
     In this order: the learning it names, the guidance of the entry that was completed, a
@@ -109,7 +111,7 @@ def _workaround(document: Document, index: int, blocker: Observation) -> str:
     return _learned(document, resolved) or resolved.summary
 
 
-def _learned(document: Document, entry: Entry) -> str:
+def _learned(document: JournalDocument, entry: Entry) -> str:
     return next(
         (
             learning.content
@@ -120,7 +122,9 @@ def _learned(document: Document, entry: Entry) -> str:
     )
 
 
-def _by_learning(document: Document, failure: str, failures: int) -> Iterator[Recovery]:
+def _by_learning(
+    document: JournalDocument, failure: str, failures: int
+) -> Iterator[Recovery]:
     for learning in learnings_of_type(document, words.ERROR_WORKAROUND):
         alike = similarity(f"{learning.content}\n{learning.context}", failure)
         if alike >= ALIKE:

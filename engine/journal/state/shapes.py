@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 
-class Shape(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A closed object of progress.json."""
 
     extra: dict[str, Any] = {}
     """Fields of a later version of the schema, kept as they came (P21)."""
 
 
-class Observation(Shape, frozen=True, kw_only=True):
+class Observation(ClosedObject, frozen=True, kw_only=True):
     """Something noticed while working on an entry."""
 
     type: str
@@ -37,7 +37,7 @@ class Observation(Shape, frozen=True, kw_only=True):
     """The learning that it led to."""
 
 
-class Context(Shape, frozen=True, kw_only=True):
+class Context(ClosedObject, frozen=True, kw_only=True):
     """How an iteration came about."""
 
     retry_count: int = 0
@@ -56,7 +56,7 @@ class Context(Shape, frozen=True, kw_only=True):
     """Whether it was found to block."""
 
 
-class Entry(Shape, frozen=True, kw_only=True):
+class Entry(ClosedObject, frozen=True, kw_only=True):
     """One iteration's work on a PRD, as it ended."""
 
     id: str = ""
@@ -83,7 +83,7 @@ class Entry(Shape, frozen=True, kw_only=True):
     """How it came about."""
 
 
-class Learning(Shape, frozen=True, kw_only=True):
+class Learning(ClosedObject, frozen=True, kw_only=True):
     """Something that holds beyond the iteration in which it was learned."""
 
     id: str = ""
@@ -106,7 +106,7 @@ class Learning(Shape, frozen=True, kw_only=True):
     """Whether it held when it came in."""
 
 
-class Pattern(Shape, frozen=True, kw_only=True):
+class Pattern(ClosedObject, frozen=True, kw_only=True):
     """Something that the codebase does in the same way again and again."""
 
     id: str = ""

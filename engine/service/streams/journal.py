@@ -1,6 +1,6 @@
 """How the journal is read: its ids and counts for the rules, its texts for all else."""
 
-from ...journal.document import Document, fold_document
+from ...journal.document import JournalDocument, fold_document
 from ...journal.fold import fold
 from ...journal.state import journal
 from ...journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
@@ -21,14 +21,14 @@ JOURNALS: Reading[Journal] = Reading(
 )
 
 
-def _never_saved(_: object) -> Document:
+def _never_saved(_: object) -> JournalDocument:
     raise ValueError("the texts of a journal are read from the log")
 
 
-DOCUMENTS: Reading[Document] = Reading(
+DOCUMENTS: Reading[JournalDocument] = Reading(
     name=lambda _: "the journal",
     stream=lambda _: JOURNAL,
-    begin=lambda _: Document(),
+    begin=lambda _: JournalDocument(),
     fold=fold_document,
     rollbacks=lambda _: [],
     pack=lambda _: b"",
@@ -42,6 +42,6 @@ def read_journals(log: Log) -> Reader[Journal]:
     return Reader(log, JOURNALS, log.checkpoints)
 
 
-def read_documents(log: Log) -> Reader[Document]:
+def read_documents(log: Log) -> Reader[JournalDocument]:
     """Return the reader of all texts, which are read from the log."""
     return Reader(log, DOCUMENTS, MemoryCheckpoints())

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...adapters.snapshots.branch import make_branch
-from ...adapters.snapshots.capture import Taken
+from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.extract import extract
-from ...adapters.snapshots.placement import Placed, place
-from ...adapters.snapshots.plan import Plan, needed, plan
+from ...adapters.snapshots.placement import PlacedFiles, place
+from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...iterations.events import ArtifactsApplied
@@ -46,15 +46,15 @@ class Restored(NamedTuple):
 
     outcome: Outcome | None
     """What was recorded at its beginning; None when nothing was to be done."""
-    plan: Plan
-    placed: Placed | None
+    plan: PlacementPlan
+    placed: PlacedFiles | None
 
 
 class GivenUp(NamedTuple):
     """A restore that was given up: what was recorded, and what was put back."""
 
     outcome: Outcome
-    placed: Placed
+    placed: PlacedFiles
 
 
 def into_folder(
@@ -154,7 +154,7 @@ def in_place(
 
 def _prepare(
     workspace: Service, store: Store, sprint: Sprint, wish: Wish, *, at: str | None
-) -> tuple[Taken, Plan]:
+) -> tuple[TakenSnapshot, PlacementPlan]:
     """Keep what stands there, and make a plan whose bytes are all there, both ways.
 
     Raise `RefusedError` where those of the snapshot are not.
@@ -178,7 +178,7 @@ def _prepare(
     raise RefusedError("what stands there now cannot be kept: nothing was changed")
 
 
-def _check_bytes(made: Plan, damaged: set[str]) -> None:
+def _check_bytes(made: PlacementPlan, damaged: set[str]) -> None:
     """Raise `RefusedError` where a plan would write what is damaged."""
     paths = sorted(path for path, entry in made.writes.items() if entry.oid in damaged)
     if paths:
@@ -243,12 +243,14 @@ def _give_up(sprint: Sprint, at: str, *, ended: FilesRestored) -> list[Event]:
     return give_restore_up(sprint, ended=ended)
 
 
-def _put_back(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Placed:
+def _put_back(
+    workspace: Service, store: Store, sprint: Sprint, restore: Restore
+) -> PlacedFiles:
     """Put back what a restore has touched, as far as its bytes are to be had."""
     try:
         back = way_back(workspace, store, sprint, restore)
     except SprintlogError as error:
-        return Placed(0, 0, [], [LeftOut("", error.message)])
+        return PlacedFiles(0, 0, [], [LeftOut("", error.message)])
     root, kept = workspace.location.root, store.folder / KEPT
     with store.blobs() as blob:
         return place(root, back, blob, keep_in=kept, leaves_damaged=True)
@@ -262,7 +264,7 @@ def is_unfinished(workspace: Service, sprint: Sprint) -> bool:
 class _Ended(NamedTuple):
     """A restore that came to its end."""
 
-    placed: Placed
+    placed: PlacedFiles
     events: int
     lost: str | None
     """Why nobody can ever finish it, where that is so."""
@@ -282,7 +284,7 @@ def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> lis
         except NotFoundError as error:
             # The log came from elsewhere, or the store is lost: nobody ever can.
             lost = error.message
-            placed = Placed(0, 0, [], [LeftOut("", lost)])
+            placed = PlacedFiles(0, 0, [], [LeftOut("", lost)])
             events = _ended(restore, (), placed, loop_id)
         else:
             with store.blobs() as blob:
@@ -302,7 +304,7 @@ def _end(
 
 
 def _ended(
-    restore: Restore, meant: Sequence[str], placed: Placed, loop_id: str
+    restore: Restore, meant: Sequence[str], placed: PlacedFiles, loop_id: str
 ) -> tuple[FilesRestored, list[Event]]:
     """Return what is recorded at the end of a restore."""
     event = restore.event

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...adapters.folders import may_take_files
 from ...adapters.snapshots.entries import Snapshot
-from ...adapters.snapshots.plan import Plan, against, below, plan, reverse
+from ...adapters.snapshots.plan import PlacementPlan, against, below, plan, reverse
 from ...adapters.snapshots.store import Store
 from ...errors import RefusedError
 from ...sprint.state.held import Restore
@@ -35,7 +35,7 @@ class Wish(NamedTuple):
 
 def plan_for(
     workspace: Service, store: Store, sprint: Sprint, wish: Wish, present: Snapshot
-) -> Plan:
+) -> PlacementPlan:
     """Return how to get from what stands there to what is wished for."""
     for restore in taken_back(sprint, wish):
         return against(way_back(workspace, store, sprint, restore), present)
@@ -49,13 +49,17 @@ def plan_for(
     return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
 
 
-def plan_of(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Plan:
+def plan_of(
+    workspace: Service, store: Store, sprint: Sprint, restore: Restore
+) -> PlacementPlan:
     """Return the plan that a restore was begun with."""
     before = store.read(restore.event.before)
     return plan_for(workspace, store, sprint, wish_of(restore), before)
 
 
-def way_back(workspace: Service, store: Store, sprint: Sprint, restore: Restore) -> Plan:
+def way_back(
+    workspace: Service, store: Store, sprint: Sprint, restore: Restore
+) -> PlacementPlan:
     """Return how to get from what a restore made to what stood there before."""
     made = plan_of(workspace, store, sprint, restore)
     return reverse(made, store.read(restore.event.before))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from ...adapters.snapshots.capture import Limits, Taken, take
+from ...adapters.snapshots.capture import Limits, TakenSnapshot, take
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.plan import lies_in, meant
 from ...adapters.snapshots.store import FILES, Store
@@ -40,7 +40,7 @@ NAMED_MAX = 100
 """How many paths an event names; the store names the others."""
 
 
-class Difference(NamedTuple):
+class PathDifference(NamedTuple):
     """How a path differs between two snapshots."""
 
     path: str
@@ -61,7 +61,7 @@ def take_and_record(
     limits: Limits,
     patterns: Sequence[str] = (),
     envelope: Envelope,
-) -> tuple[Outcome, Taken]:
+) -> tuple[Outcome, TakenSnapshot]:
     """Take a snapshot for the iteration that a sprint is in, and record it."""
     with kept_files(
         workspace, sprint_id, store, limits=limits, patterns=patterns, at=envelope.get("at")
@@ -83,7 +83,7 @@ def kept_files(
     limits: Limits,
     patterns: Sequence[str] = (),
     at: str | None = None,
-) -> Iterator[tuple[Taken, Callable[[Sprint], SnapshotTaken]]]:
+) -> Iterator[tuple[TakenSnapshot, Callable[[Sprint], SnapshotTaken]]]:
     """Give a snapshot and what makes its event, to record it while this is held.
 
     One that is not recorded then is let go again.
@@ -117,7 +117,7 @@ def take_tree(
     patterns: Sequence[str] = (),
     also: Iterable[str] = (),
     at: str | None = None,
-) -> Taken:
+) -> TakenSnapshot:
     """Take a snapshot of the work tree; the lock must be held."""
     moment = parse(workspace.now() if at is None else at)
     return take(
@@ -133,7 +133,7 @@ def take_tree(
 
 
 def taken_event(
-    workspace: Service, taken: Taken, iteration: int, purpose: str
+    workspace: Service, taken: TakenSnapshot, iteration: int, purpose: str
 ) -> SnapshotTaken:
     """Return the event that a snapshot was taken."""
     return SnapshotTaken(
@@ -184,7 +184,7 @@ def compare(
     *,
     paths: Sequence[str] = (),
     own: Collection[str] = (),
-) -> list[Difference]:
+) -> list[PathDifference]:
     """Return how the files of two snapshots differ, in order of their paths.
 
     What is sprintlog's own is not compared.
@@ -196,11 +196,11 @@ def compare(
             continue
         a, b = one.files.get(path), other.files.get(path)
         if a is None or b is None:
-            found.append(Difference(path, "added" if a is None else "removed"))
+            found.append(PathDifference(path, "added" if a is None else "removed"))
         elif (a.oid, a.is_link) != (b.oid, b.is_link):
-            found.append(Difference(path, "changed"))
+            found.append(PathDifference(path, "changed"))
         elif a.mode != b.mode:
-            found.append(Difference(path, "mode"))
+            found.append(PathDifference(path, "mode"))
     return found
 
 

@@ -30,7 +30,7 @@ from ..state.words import (
     PENDING,
     SKIPPED,
 )
-from .edit_changes import Change, Changes, changes_of, set_field
+from .edit_changes import EditChange, EditChanges, changes_of, set_field
 from .patch import apply, diff
 from .shape import check_shape
 
@@ -115,7 +115,7 @@ class _Adopting:
         self._state = unpack(pack(sprint))
         self._reason, self._by, self._at = reason, by, at
 
-    def take_fields(self, found: Changes, path: str) -> None:
+    def take_fields(self, found: EditChanges, path: str) -> None:
         """Take what no command says, as a patch of our document."""
         ours = self._state.document
         wanted = deepcopy(ours)
@@ -129,7 +129,7 @@ class _Adopting:
             operations = patch_to(self._state, wanted)
             self._happen([SprintImported(f"edit of {path}", patch=operations)])
 
-    def take_node(self, change: Change) -> None:
+    def take_node(self, change: EditChange) -> None:
         """Inject a node that is new."""
         inject = inject_steps if change.level == 2 else inject_phases
         kind, ref = change.spot
@@ -142,7 +142,7 @@ class _Adopting:
 
         self._try(change.path, [checked])
 
-    def take_statuses(self, found: Changes) -> None:
+    def take_statuses(self, found: EditChanges) -> None:
         """Go to each status by the commands that lead there; what stops comes last."""
         whole = [c for c in found.statuses if not c.address]
         for change in [c for c in whole if c.value == IN_PROGRESS]:
@@ -157,7 +157,7 @@ class _Adopting:
                 self.done.remove(change.path)
                 self._try(change.path, self._sprint_steps(change))
 
-    def _phase_steps(self, change: Change) -> list[Step]:
+    def _phase_steps(self, change: EditChange) -> list[Step]:
         said: dict[str, Data] = {
             "complete": {"summary": change.node.get("summary")},
             "skip": {"reason": self._reason},
@@ -175,7 +175,7 @@ class _Adopting:
             for wish in way or ()
         ]
 
-    def _sprint_steps(self, change: Change) -> list[Step]:
+    def _sprint_steps(self, change: EditChange) -> list[Step]:
         said: dict[str, Data] = {
             "resume": {"by": self._by, "why": self._reason},
             "pause": {"reason": self._reason},
@@ -213,7 +213,7 @@ class _Adopting:
         self.events += events
 
 
-def _problem_of(change: Change) -> str | None:
+def _problem_of(change: EditChange) -> str | None:
     """Return why a field cannot be that: what no other way into the plan would take."""
     *parents, field = change.key.split("\0")
     # What is taken away is missing, like in any plan.

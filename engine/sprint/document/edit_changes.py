@@ -19,7 +19,7 @@ _BY_COMMAND = {
 _GONE = object()
 
 
-class Change(NamedTuple):
+class EditChange(NamedTuple):
     """One change."""
 
     path: str
@@ -41,22 +41,22 @@ class Change(NamedTuple):
         return self.value is _GONE
 
 
-class Changes(NamedTuple):
+class EditChanges(NamedTuple):
     """All of them."""
 
-    statuses: list[Change]
-    new: list[Change]
-    fields: list[Change]
+    statuses: list[EditChange]
+    new: list[EditChange]
+    fields: list[EditChange]
     left: list[str]
     """What cannot become true, each with its reason."""
 
 
-def changes_of(base: Data, theirs: Data, ours: Data) -> Changes:
+def changes_of(base: Data, theirs: Data, ours: Data) -> EditChanges:
     """Return what leads from the document that was edited to the edit.
 
     What is otherwise in our document by now than it was in that one is left alone.
     """
-    found = Changes([], [], [], [])
+    found = EditChanges([], [], [], [])
     before, after, here = Tree(base), Tree(theirs), Tree(ours)
     _compare(found, before.root, after.root, here.root)
     for node in after.root.walk():
@@ -77,7 +77,7 @@ def changes_of(base: Data, theirs: Data, ours: Data) -> Changes:
     return found
 
 
-def set_field(document: Data, change: Change) -> None:
+def set_field(document: Data, change: EditChange) -> None:
     """Make a change of a field in a document."""
     node = Tree(document).find(change.address) if change.address else None
     data = document if node is None else node.data
@@ -90,7 +90,7 @@ def set_field(document: Data, change: Change) -> None:
         data[last] = change.value
 
 
-def _compare(found: Changes, old: Node, new: Node, now: Node) -> None:
+def _compare(found: EditChanges, old: Node, new: Node, now: Node) -> None:
     key = CHILDREN[new.level] if new.level < len(CHILDREN) else ""
     moves = not same(old.data.get("status"), new.data.get("status"))
     fields = [k for k in {**old.data, **new.data} if k != key]
@@ -104,10 +104,16 @@ def _compare(found: Changes, old: Node, new: Node, now: Node) -> None:
 
 
 def _sort(
-    found: Changes, field: str, pair: tuple[Any, Any], new: Node, now: Node, *, moves: bool
+    found: EditChanges,
+    field: str,
+    pair: tuple[Any, Any],
+    new: Node,
+    now: Node,
+    *,
+    moves: bool,
 ) -> None:
     path = f"{new.address}/{escape(field)}" if new.address else escape(field)
-    change = Change(path, new.address, field, pair[1], new.data, new.level)
+    change = EditChange(path, new.address, field, pair[1], new.data, new.level)
     if same(now.data.get(field, _GONE), pair[1]):
         return
     if field in _DERIVED or (field == "status" and new.address and new.children):
@@ -120,7 +126,7 @@ def _sort(
         found.fields.append(change)
 
 
-def _compare_stats(found: Changes, old: Data, new: Data, now: Any) -> None:
+def _compare_stats(found: EditChanges, old: Data, new: Data, now: Any) -> None:
     here = now if isinstance(now, dict) else {}
     for field in {**old, **new}:
         pair = old.get(field, _GONE), new.get(field, _GONE)
@@ -132,10 +138,10 @@ def _compare_stats(found: Changes, old: Data, new: Data, now: Any) -> None:
         elif not same(here.get(field, _GONE), pair[0]):
             found.left.append(f"{path}: was changed here too")
         else:
-            found.fields.append(Change(path, "", f"stats\0{field}", pair[1]))
+            found.fields.append(EditChange(path, "", f"stats\0{field}", pair[1]))
 
 
-def _compare_order(found: Changes, old: Node, new: Node) -> None:
+def _compare_order(found: EditChanges, old: Node, new: Node) -> None:
     there = {child.address for child in old.children}
     wanted = [child.address for child in new.children if child.address in there]
     order = [child.address for child in old.children if child.address in set(wanted)]
@@ -143,7 +149,7 @@ def _compare_order(found: Changes, old: Node, new: Node) -> None:
         found.left.append(f"{new.address or 'phases'}: the order is not changed")
 
 
-def _add(found: Changes, before: Tree, after: Tree, node: Node) -> None:
+def _add(found: EditChanges, before: Tree, after: Tree, node: Node) -> None:
     """Sort in a node that is new; what is below it comes with it."""
     parent = node.parent
     assert parent is not None
@@ -158,11 +164,13 @@ def _add(found: Changes, before: Tree, after: Tree, node: Node) -> None:
     else:
         spot = ("end-of-phase", parent.address)
     value, level = _to_begin(node.data), node.level
-    found.new.append(Change(node.address, node.address, "", value, node.data, level, spot))
+    found.new.append(
+        EditChange(node.address, node.address, "", value, node.data, level, spot)
+    )
     for leaf in [node, *node.walk()]:
         if not leaf.children and leaf.status != PENDING:
             path = f"{leaf.address}/status"
-            change = Change(path, leaf.address, "status", leaf.status, leaf.data)
+            change = EditChange(path, leaf.address, "status", leaf.status, leaf.data)
             found.statuses.append(change)
 
 

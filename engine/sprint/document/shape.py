@@ -39,7 +39,7 @@ class Shape(msgspec.Struct, rename="kebab"):
     """A mapping; what it does not name is not looked at."""
 
 
-class Gate(Shape):
+class GateShape(Shape):
     """The check of a phase; its numbers are held to more where a plan is made."""
 
     script: str
@@ -49,7 +49,7 @@ class Gate(Shape):
     timeout: Annotated[float, msgspec.Meta(gt=0)] | str = 0.0
 
 
-class GateTracking(Shape):
+class GateTrackingShape(Shape):
     """How far a gate is."""
 
     attempts: Count | None = None
@@ -59,14 +59,14 @@ class GateTracking(Shape):
     error: str | None = None
 
 
-class HumanNeeded(Shape):
+class HumanNeededShape(Shape):
     """What a person has to resolve."""
 
     reason: str
     details: str | None = None
 
 
-class Node(Shape):
+class NodeShape(Shape):
     """What phases, steps and sub-phases share."""
 
     id: Identity | None = None
@@ -82,25 +82,25 @@ class Node(Shape):
     next_retry_at: str | None = None
     injected: bool | None = None
     injected_at: str | None = None
-    human_needed: HumanNeeded | None = None
-    gate: Gate | None = None
-    gate_tracking: GateTracking | None = None
+    human_needed: HumanNeededShape | None = None
+    gate: GateShape | None = None
+    gate_tracking: GateTrackingShape | None = None
 
 
-class Step(Node):
+class StepShape(NodeShape):
     """A step."""
 
-    phases: list[Node] | None = None
+    phases: list[NodeShape] | None = None
 
 
-class TopPhase(Node):
+class TopPhaseShape(NodeShape):
     """A top phase."""
 
-    steps: list[Step] | None = None
+    steps: list[StepShape] | None = None
     break_: bool | None = msgspec.field(default=None, name="break")
 
 
-class Pointer(Shape):
+class PointerShape(Shape):
     """Where the sprint is."""
 
     phase: Count
@@ -108,7 +108,7 @@ class Pointer(Shape):
     sub_phase: Count | None = None
 
 
-class Stats(Shape):
+class StatsShape(Shape):
     """The figures."""
 
     started_at: str | None = None
@@ -122,7 +122,7 @@ class Stats(Shape):
     max_iterations: Count | None = None
 
 
-class Decision(msgspec.Struct):
+class DecisionShape(msgspec.Struct):
     """What was decided of a request; its keys are camel case."""
 
     decision: Annotated[str, _one_of(*DECISIONS)]
@@ -132,7 +132,7 @@ class Decision(msgspec.Struct):
     rejectionReason: str | None = None  # noqa: N815
 
 
-class Request(Shape):
+class RequestShape(Shape):
     """A request of the operator queue."""
 
     id: Identity
@@ -144,20 +144,20 @@ class Request(Shape):
     created_at: str | None = None
     discovered_in: str | None = None
     decided_at: str | None = None
-    decision: Decision | None = None
+    decision: DecisionShape | None = None
     rejection_reason: str | None = None
     deferred_until: Annotated[str, _one_of(*DEFERRALS)] | None = None
     context: dict[str, Any] | None = None
 
 
-class Ralph(Shape):
+class RalphShape(Shape):
     """Settings of Ralph mode."""
 
     idle_threshold: Count = 3
     min_iterations: Count | None = None
 
 
-class Hook(Shape):
+class HookShape(Shape):
     """What runs after each iteration."""
 
     id: Identity
@@ -168,7 +168,7 @@ class Hook(Shape):
     enabled: bool | None = None
 
 
-class DynamicStep(Shape):
+class DynamicStepShape(Shape):
     """A step the agent made while running."""
 
     id: Identity
@@ -178,7 +178,7 @@ class DynamicStep(Shape):
     added_in_iteration: Count | None = None
 
 
-class HookTask(Shape):
+class HookTaskShape(Shape):
     """One execution of a hook."""
 
     iteration: Count
@@ -188,7 +188,7 @@ class HookTask(Shape):
     transcript: str | None = None
 
 
-class RalphExit(Shape):
+class RalphExitShape(Shape):
     """Detection of the goal's completion."""
 
     detected_at: str | None = None
@@ -196,26 +196,26 @@ class RalphExit(Shape):
     final_summary: str | None = None
 
 
-class Document(Shape):
+class DocumentShape(Shape):
     """A PROGRESS.yaml, or a plan."""
 
     sprint_id: Identity | None = None
     status: Annotated[str, _one_of(*SPRINT_STATUSES)] | None = None
     mode: Annotated[str, _one_of(*MODES)] | None = None
     goal: str | None = None
-    phases: list[TopPhase] | None = None
-    current: Pointer | None = None
-    stats: Stats | None = None
-    operator_queue: list[Request] | None = None
+    phases: list[TopPhaseShape] | None = None
+    current: PointerShape | None = None
+    stats: StatsShape | None = None
+    operator_queue: list[RequestShape] | None = None
     last_activity: str | None = None
-    ralph: Ralph | None = None
-    per_iteration_hooks: list[Hook] | None = None
-    dynamic_steps: list[DynamicStep] | None = None
-    hook_tasks: list[HookTask] | None = None
-    ralph_exit: RalphExit | None = None
+    ralph: RalphShape | None = None
+    per_iteration_hooks: list[HookShape] | None = None
+    dynamic_steps: list[DynamicStepShape] | None = None
+    hook_tasks: list[HookTaskShape] | None = None
+    ralph_exit: RalphExitShape | None = None
 
 
-LEVELS: tuple[type[Shape], ...] = (Document, TopPhase, Step, Node)
+LEVELS: tuple[type[Shape], ...] = (DocumentShape, TopPhaseShape, StepShape, NodeShape)
 """The shape of the sprint and of its nodes, by level."""
 _WORDS = re.compile(r"matching regex '\^\((.*)\)\$'")
 

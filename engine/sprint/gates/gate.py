@@ -22,7 +22,7 @@ from ..state.words import (
     PENDING,
     RETRYING,
 )
-from .policy import Gate, gate_of
+from .policy import GatePolicy, gate_of
 
 
 class GateResult(msgspec.Struct, frozen=True):
@@ -149,7 +149,7 @@ def repair_prompt(plan: Plan, node: Node) -> str | None:
 
 
 def failure_text(
-    gate: Gate,
+    gate: GatePolicy,
     *,
     phase: str,
     attempt: int,

@@ -24,7 +24,7 @@ FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
 """Where each part of a gate may stand, as compiled first, then as authored (P45)."""
 
 
-class Gate(msgspec.Struct, frozen=True):
+class GatePolicy(msgspec.Struct, frozen=True):
     """What a plan says of a gate, and what holds where it says nothing."""
 
     script: str | None
@@ -49,7 +49,7 @@ def said_of_gate(gate: object, part: str) -> tuple[tuple[str, ...], Any]:
     return FIELDS[part][0], None
 
 
-def gate_of(node: Node) -> Gate:
+def gate_of(node: Node) -> GatePolicy:
     """Return a node's gate; what cannot be one counts as not said."""
     gate = node.data.get("gate")
     said = {
@@ -57,7 +57,7 @@ def gate_of(node: Node) -> Gate:
         for part in FIELDS
         if _problem(part, value := said_of_gate(gate, part)[1]) is None
     }
-    return Gate(
+    return GatePolicy(
         said.get("script"),
         said.get("on-fail-prompt"),
         said.get("max-retries", GATE_RETRIES),

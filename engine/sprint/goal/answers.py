@@ -13,7 +13,7 @@ from ..agent.answers import Verdict, invalid, last_object, no_success, repeats, 
 from ..plan.create import check_id
 from ..state.tree import Data
 from ..state.words import COMPLETED
-from .dynamic_steps import Wanted
+from .dynamic_steps import WantedStep
 
 CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"
 MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
@@ -31,7 +31,7 @@ class Turn(Verdict, frozen=True, omit_defaults=True):
     """How an iteration for a goal ended."""
 
     completed: tuple[str, ...] = ()
-    pending: tuple[Wanted, ...] = ()
+    pending: tuple[WantedStep, ...] = ()
     is_goal: bool = False
     """The agent says that the goal is reached."""
 
@@ -86,15 +86,15 @@ def _id(value: object, field: str) -> str:
     return str(value)
 
 
-def _wanted(found: object) -> Wanted:
+def _wanted(found: object) -> WantedStep:
     if isinstance(found, str):
-        return Wanted(_prompt(found))
+        return WantedStep(_prompt(found))
     if not isinstance(found, dict):
         raise RefusedError("pending: is neither a text nor an object", field="pending")
     given, prompt = found.get("id"), found.get("prompt")
     if given is None:
-        return Wanted(_prompt(prompt))
-    return Wanted(None if prompt is None else _prompt(prompt), _id(given, "pending.id"))
+        return WantedStep(_prompt(prompt))
+    return WantedStep(None if prompt is None else _prompt(prompt), _id(given, "pending.id"))
 
 
 def _prompt(value: object) -> str:

@@ -18,7 +18,7 @@ _ALLOTTED = "\nstep"
 """Stands among the prefixes of injected ids, none of which holds a line break."""
 
 
-class Wanted(NamedTuple):
+class WantedStep(NamedTuple):
     """A step that an agent names as not done."""
 
     prompt: str | None
@@ -72,7 +72,7 @@ def update_step(
 
 
 def take_steps(
-    sprint: Sprint, *, completed: Iterable[str], pending: Iterable[Wanted]
+    sprint: Sprint, *, completed: Iterable[str], pending: Iterable[WantedStep]
 ) -> list[Event]:
     """Take what an agent says at the end of an iteration: what is done, what is not.
 

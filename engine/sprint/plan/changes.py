@@ -37,7 +37,7 @@ class Addition(NamedTuple):
     nodes: list[Data]
 
 
-class Difference(NamedTuple):
+class PlanDifference(NamedTuple):
     """Something that is not an addition."""
 
     address: str
@@ -49,21 +49,21 @@ class Difference(NamedTuple):
         return f"{self.address}: {self.said}" if self.address else self.said
 
 
-class Changes(NamedTuple):
+class PlanChanges(NamedTuple):
     """All that is new, and all that is otherwise."""
 
     additions: list[Addition]
-    differences: list[Difference]
+    differences: list[PlanDifference]
 
 
-def changes(old: Data, new: Data) -> Changes:
+def changes(old: Data, new: Data) -> PlanChanges:
     """Return what leads from a plan that is carried out to a definition's new one."""
-    found = Changes([], [])
+    found = PlanChanges([], [])
     _compare_fields(old, new, "", _OF_SPRINT, found)
     limit = _limit(new)
     if limit is not None and limit != _limit(old):
         said = _changed("stats.max-iterations", _limit(old), limit)
-        found.differences.append(Difference("", said))
+        found.differences.append(PlanDifference("", said))
     _compare_children(old, new, "", 0, found)
     return found
 
@@ -74,7 +74,7 @@ def _limit(document: Data) -> Any:
 
 
 def _compare_children(
-    old: Data, new: Data, address: str, level: int, found: Changes
+    old: Data, new: Data, address: str, level: int, found: PlanChanges
 ) -> None:
     """Compare the children of two nodes that are the same one, by their ids."""
     if level == len(CHILDREN):
@@ -84,19 +84,19 @@ def _compare_children(
     wanted = {child["id"]: child for child in _children(new, key)}
     if wanted and not there and level == len(CHILDREN) - 1:
         # It is a leaf, which may be done already.
-        found.differences.append(Difference(address, "had nothing below it"))
+        found.differences.append(PlanDifference(address, "had nothing below it"))
         return
     prefix = f"{address}/" if address else ""
     for identity, child in there.items():
         # What came in while the sprint was carried out is in no definition.
         if identity not in wanted and child.get("injected") is not True:
             where = f"{prefix}{escape(identity)}"
-            found.differences.append(Difference(where, "is not there any more"))
+            found.differences.append(PlanDifference(where, "is not there any more"))
     order = [identity for identity in there if identity in wanted]
     now = [identity for identity in wanted if identity in there]
     if order != now:
         said = f"the order changed: {', '.join(order)} → {', '.join(now)}"
-        found.differences.append(Difference(address, said))
+        found.differences.append(PlanDifference(address, said))
         return
     after: str | None = None
     new_ones: list[Data] = []
@@ -121,7 +121,9 @@ def _children(node: Data, key: str) -> Iterator[Data]:
             yield child
 
 
-def _compare_nodes(old: Data, new: Data, where: str, level: int, found: Changes) -> None:
+def _compare_nodes(
+    old: Data, new: Data, where: str, level: int, found: PlanChanges
+) -> None:
     # Who starts a phase may name another model.
     fields = [f for f in _OF_NODE if f != "model" or not old.get("started-at")]
     _compare_fields(old, new, where, fields, found)
@@ -129,12 +131,12 @@ def _compare_nodes(old: Data, new: Data, where: str, level: int, found: Changes)
 
 
 def _compare_fields(
-    old: Data, new: Data, where: str, fields: Iterable[str], found: Changes
+    old: Data, new: Data, where: str, fields: Iterable[str], found: PlanChanges
 ) -> None:
     for field in fields:
         was, now = old.get(field), new.get(field)
         if not same(was, now):
-            found.differences.append(Difference(where, _changed(field, was, now)))
+            found.differences.append(PlanDifference(where, _changed(field, was, now)))
 
 
 def _changed(field: str, was: Any, now: Any) -> str:

@@ -41,7 +41,7 @@ ALLOTTED = "req"
 """What ids are made from where none is given: `req-1`, `req-2` …, never twice."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class SubmittedRequest(msgspec.Struct, frozen=True):
     """A request as somebody hands it in; what is left out has a default."""
 
     title: str
@@ -59,7 +59,9 @@ class Asked(msgspec.Struct, frozen=True):
     origin: RequestOrigin | None = None
 
 
-def queue_requests(sprint: Sprint, *, requests: Sequence[Asked], at: str) -> list[Event]:
+def queue_requests(
+    sprint: Sprint, *, requests: Sequence[SubmittedRequest], at: str
+) -> list[Event]:
     """Put requests into the queue, all of them or none.
 
     One with the id and the content of one that is there is accepted and records nothing.
@@ -91,7 +93,7 @@ def wish_request(sprint: Sprint, *, event: RequestQueued, at: str) -> list[Event
     """Put a request into the queue as an event says that somebody wishes for."""
     given = structs.asdict(event)
     left_out = [name for name, value in given.items() if name != "title" and value == ""]
-    asked = Asked(**{**given, **dict.fromkeys(left_out)})
+    asked = SubmittedRequest(**{**given, **dict.fromkeys(left_out)})
     return queue_requests(sprint, requests=[asked], at=at)
 
 
@@ -102,7 +104,7 @@ def take_over(
 
     It keeps its id where that is free.
     """
-    asked = Asked(
+    asked = SubmittedRequest(
         str(entry.get("title", "")),
         str(entry.get("priority", "")),
         str(entry.get("type", "")),
@@ -174,7 +176,7 @@ def _comes_back(entry: Data) -> bool:
     return entry["status"] == DEFERRED and entry.get("deferred-until") != NEXT_SPRINT
 
 
-def _check_asked(asked: Asked, where: str) -> None:
+def _check_asked(asked: SubmittedRequest, where: str) -> None:
     if asked.request is not None:
         check_id(asked.request, field=f"{where}id")
     for name, text in (("title", asked.title), ("description", asked.description)):
@@ -190,7 +192,9 @@ def _check_asked(asked: Asked, where: str) -> None:
             raise RefusedError(f"{field}: {error.message}", field=field) from error
 
 
-def _queued(sprint: Sprint, asked: Asked, identity: str, at: str) -> RequestQueued:
+def _queued(
+    sprint: Sprint, asked: SubmittedRequest, identity: str, at: str
+) -> RequestQueued:
     leaf = sprint.plan.pointed()
     return RequestQueued(
         identity,
@@ -224,7 +228,7 @@ def _known(
     return identity if identity in sprint.knowledge.request_ids else None
 
 
-def _says(event: RequestQueued, asked: Asked) -> bool:
+def _says(event: RequestQueued, asked: SubmittedRequest) -> bool:
     """Tell whether a request says what is asked for; defaults say nothing."""
     said = structs.asdict(asked)
     said["created_at"] = _time(asked.created_at)

@@ -10,7 +10,7 @@ from .reader import AsWritten, load
 Path = tuple[str | int, ...]
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """Lines, counted from 1: of the key, and of the value from its first to its last."""
 
     key: int
@@ -18,7 +18,7 @@ class Span(NamedTuple):
     last: int
 
 
-class Placed:
+class PlacedDocument:
     """What a file holds, and where each of its values stands."""
 
     def __init__(self, content: bytes, *, file: str) -> None:
@@ -59,7 +59,7 @@ class _NotingBuilder(AsWritten):
 
     def __init__(self) -> None:
         super().__init__()
-        self.spans: dict[int, dict[str | int, Span]] = {}
+        self.spans: dict[int, dict[str | int, LineSpan]] = {}
         """By the identity of the collection, which the data keeps alive."""
         self.repeated: list[tuple[int, Path, str]] = []
         self.replaced: list[Any] = []
@@ -97,5 +97,5 @@ class _NotingBuilder(AsWritten):
                 if isinstance(items, list)
                 else (frame.key or "", self._key_line)
             )
-            self.spans.setdefault(id(items), {})[key] = Span(line, first, last)
+            self.spans.setdefault(id(items), {})[key] = LineSpan(line, first, last)
         super().store(value)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.reports.capture import Asked, Capture
+from sprintlog.engine.adapters.reports.capture import Capture, MeasurementOrder
 from sprintlog.engine.adapters.reports.measurement import Measured
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 
@@ -20,7 +20,7 @@ def captured(folder: Path, mark: str = "", **asked: Any) -> Measured:
     """Measure a folder that is also the root of the work tree."""
     environment = {"PATH": os.environ["PATH"], "MARK": mark}
     return Capture(
-        Asked(**asked), folder=folder, root=folder, environment=environment
+        MeasurementOrder(**asked), folder=folder, root=folder, environment=environment
     ).measure()
 
 
@@ -45,7 +45,7 @@ def test_runs_happen_in_order_in_the_root(tmp_path: Path) -> None:
     folder.mkdir()
     runs = ["mkdir out", f'echo "{SUITE}" > out/junit.xml']
     measured = Capture(
-        Asked(reports=["../out/*.xml"], runs=runs),
+        MeasurementOrder(reports=["../out/*.xml"], runs=runs),
         folder=folder,
         root=tmp_path,
         environment={"PATH": os.environ["PATH"]},
@@ -61,7 +61,7 @@ def test_a_report_that_is_missing_after_a_failure_says_so(
     if is_there:
         (tmp_path / "junit.xml").write_text(SUITE)
     capture = Capture(
-        Asked(reports=["junit.xml"], runs=["echo boom; exit 3", "true"]),
+        MeasurementOrder(reports=["junit.xml"], runs=["echo boom; exit 3", "true"]),
         folder=tmp_path,
         root=tmp_path,
         environment={"PATH": os.environ["PATH"]},

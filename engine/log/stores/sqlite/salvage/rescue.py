@@ -42,7 +42,7 @@ Keep = Callable[[RecordedEvent, str], None]
 """Takes an event that does not get into the new log, and why."""
 
 
-class Range(NamedTuple):
+class RescuedRange(NamedTuple):
     """What became of the events from one position to another."""
 
     first: int
@@ -57,7 +57,7 @@ class Salvaged(NamedTuple):
 
     head: Head
     """The end of the new log."""
-    ranges: list[Range]
+    ranges: list[RescuedRange]
     """Every position that is known to have been there, in order."""
     problem: str | None
     """What is wrong with the first event that was not saved; None when all were."""
@@ -185,9 +185,9 @@ def _save(
 
 def _account(
     rows: PageRows, head: Head, known: Head | None, keep: Keep, said: str | None
-) -> tuple[list[Range], str | None]:
+) -> tuple[list[RescuedRange], str | None]:
     """Return what became of every position, and what is wrong with the first lost one."""
-    ranges = [Range(1, head.position, SAVED)] if head.position else []
+    ranges = [RescuedRange(1, head.position, SAVED)] if head.position else []
     last = max(head.position, known.position if known else 0, rows.last_plausible)
     before: Head | None = head
     for found in rows.positions:
@@ -203,7 +203,7 @@ def _account(
         if found == head.position + 1:
             wrong = said or (IN_DOUBT if wrong is LATER else wrong)
         said = said or wrong
-        _extend(ranges, Range(found, found, state))
+        _extend(ranges, RescuedRange(found, found, state))
         before = None
         if event is not None:
             keep(event, wrong)
@@ -230,11 +230,11 @@ def _looked_at(
     return first, DAMAGED, UNREADABLE if first is None else NOT_WHOLE
 
 
-def _gap(ranges: list[Range], found: int, last: int) -> Range | None:
+def _gap(ranges: list[RescuedRange], found: int, last: int) -> RescuedRange | None:
     """Return what is missing between the last range and a position, if anything is."""
     first = ranges[-1].last + 1 if ranges else 1
     end = min(found - 1, last)
-    return Range(first, end, MISSING) if first <= end else None
+    return RescuedRange(first, end, MISSING) if first <= end else None
 
 
 def _nothing(source: Path, unread: int) -> SprintlogError:
@@ -257,7 +257,7 @@ def _is_other(log: SqliteLog, known: Head | None) -> bool:
     return held is not None and held.hash != known.hash
 
 
-def _extend(ranges: list[Range], new: Range) -> None:
+def _extend(ranges: list[RescuedRange], new: RescuedRange) -> None:
     if ranges and ranges[-1].state == new.state and ranges[-1].last + 1 == new.first:
         new = new._replace(first=ranges.pop().first)
     ranges.append(new)
