@@ -21,7 +21,7 @@ from .state_files.files import WrittenFiles as Files
 from .state_files.sprint_file import sprint_files
 
 
-class Workspace(service.Workspace):
+class Workspace(service.ServiceWorkspace):
     """One log, the work tree it belongs to, and the state files in that."""
 
     def __init__(self, location: Location, log: Log, *, clock: Clock) -> None:

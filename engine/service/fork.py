@@ -17,11 +17,11 @@ from ..sprint.plan.create import check_sprint_id
 from .holders import free_place
 from .port import Outcome
 from .streams.catalogue import CODEC, new_event, sprint_stream
-from .workspace import Workspace
+from .workspace import ServiceWorkspace
 
 
 def fork(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     source_id: str,
     *,
     name: str,
@@ -63,7 +63,7 @@ def fork(
 
 
 def _taken_over(
-    workspace: Workspace, source: str, version: int, name: str, place: Place | None
+    workspace: ServiceWorkspace, source: str, version: int, name: str, place: Place | None
 ) -> Iterator[NewEvent]:
     """Yield every event up to a version, what was rolled back and rollbacks among them.
 
@@ -96,7 +96,7 @@ def _payload(
 
 
 def _check_free(
-    workspace: Workspace, name: str, wanted: list[NewEvent], created: ForkCreated
+    workspace: ServiceWorkspace, name: str, wanted: list[NewEvent], created: ForkCreated
 ) -> int:
     """Return how much of this fork is there already; raise over anything else."""
     stream = sprint_stream(name)

@@ -12,7 +12,7 @@ from ..log.event import Event
 from ..log.port import Log
 from ..sprint.events import RequestReturned
 from ..sprint.state.times import normalise
-from .middlewares import Context, Middlewares
+from .middlewares import Handling, Middlewares
 from .port import Acted, Envelope, MovedOnError, Service
 from .streams.catalogue import State, new_event
 from .streams.repository import Reader
@@ -39,7 +39,7 @@ def handle(
         state = repository.current(name)
         if expect is not None:
             check_expected(stream, expect=expect, actual=state.version)
-        action = Context(service, state, moment, envelope)
+        action = Handling(service, state, moment, envelope)
         try:
             for check in middlewares.before:
                 check(action)

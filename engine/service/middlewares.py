@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..journal.state.journal import Journal
 
 
-class Context(NamedTuple, Generic[State]):
+class Handling(NamedTuple, Generic[State]):
     """What is being done: to which state, when, under which conditions."""
 
     service: Service
@@ -34,8 +34,8 @@ class Context(NamedTuple, Generic[State]):
     envelope: Envelope
 
 
-Before = Callable[[Context[State]], None]
-After = Callable[[Context[State], list[Event]], list[Event]]
+Before = Callable[[Handling[State]], None]
+After = Callable[[Handling[State], list[Event]], list[Event]]
 
 
 class Middlewares(NamedTuple, Generic[State]):
@@ -56,7 +56,7 @@ class Middlewares(NamedTuple, Generic[State]):
         )
 
 
-def finish_restores(action: Context[Sprint]) -> None:
+def finish_restores(action: Handling[Sprint]) -> None:
     """Finish a restore of files that was cut short.
 
     What is recorded meanwhile would be about files that it still replaces.
@@ -65,7 +65,7 @@ def finish_restores(action: Context[Sprint]) -> None:
         raise MovedOnError(ended)
 
 
-def refuse_edits(action: Context[Sprint]) -> None:
+def refuse_edits(action: Handling[Sprint]) -> None:
     """Refuse all while somebody else's version of the state file stands there.
 
     That is so only where the sprint's policy says it.
@@ -83,12 +83,12 @@ def refuse_edits(action: Context[Sprint]) -> None:
         )
 
 
-def return_requests(action: Context[Sprint], events: list[Event]) -> list[Event]:
+def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Add what the events bring back of the operator queue."""
     return with_returns(action.state, events, at=action.at)
 
 
-def check_moment(action: Context[Sprint], events: list[Event]) -> list[Event]:
+def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Ask a person again who says that something happened before what came first.
 
     A clock may go backwards.
@@ -98,7 +98,7 @@ def check_moment(action: Context[Sprint], events: list[Event]) -> list[Event]:
     return events
 
 
-def check_worktree(action: Context[Sprint], events: list[Event]) -> list[Event]:
+def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Run no gate in a work tree that is not the one the sprint works in."""
     sprint, place = action.state, action.state.plan.place
     if place is None or place.worktree == action.service.location.worktree:
@@ -114,7 +114,7 @@ def check_worktree(action: Context[Sprint], events: list[Event]) -> list[Event]:
     return events
 
 
-def take_over(action: Context[Sprint], events: list[Event]) -> list[Event]:
+def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Let a sprint that starts take over what earlier ones deferred to the next one."""
     if any(isinstance(event, SprintStarted) for event in events):
         # Imported here: a sprint starts once.
@@ -127,20 +127,20 @@ def take_over(action: Context[Sprint], events: list[Event]) -> list[Event]:
     return events
 
 
-def give_place(action: Context[Sprint], events: list[Event]) -> list[Event]:
+def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """See that no other sprint's file is where this one's will be written."""
     take_place(action.service, action.state, events)
     return events
 
 
-def mask(action: Context[State], events: list[Event]) -> list[Event]:
+def mask(action: Handling[State], events: list[Event]) -> list[Event]:
     """Mask tokens in free texts; whole documents never are."""
     if action.envelope.get("masks", True):
         return [masked(event) for event in events]
     return events
 
 
-def open_journal(action: "Context[Journal]", events: list[Event]) -> list[Event]:
+def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
     """Let the first event open the journal, in this work tree."""
     # Imported here, and below: what is recorded of a sprint does not wait for it.
     from ..journal import rules
@@ -157,7 +157,7 @@ def open_journal(action: "Context[Journal]", events: list[Event]) -> list[Event]
     return [replace(first, worktree=worktree, place=place), *events[1:]]
 
 
-def refuse_strangers(action: "Context[Journal]", events: list[Event]) -> list[Event]:
+def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
     """Begin no journal where another tool has a file."""
     from ..journal.events import JournalMoved, JournalOpened
     from ..journal.intake.strangers import check_no_stranger

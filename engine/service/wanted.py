@@ -19,7 +19,7 @@ from ..sprint.state.sprint import Sprint
 from ..sprint.state.times import parse
 from .streams.catalogue import CODEC, sprint_of
 from .streams.points import Point, parse_point, version_at
-from .workspace import Workspace
+from .workspace import ServiceWorkspace
 
 EVENTS_A_STEP = 512
 
@@ -79,7 +79,7 @@ class EventFilter(NamedTuple):
 
 
 def range_of(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     stream: str | None,
     *,
     since: str | None = None,
@@ -117,7 +117,7 @@ def range_of(
 
 
 def _place(
-    workspace: Workspace, stream: str | None, point: Point, *, is_first: bool
+    workspace: ServiceWorkspace, stream: str | None, point: Point, *, is_first: bool
 ) -> int:
     if stream is None:
         if point.form != "position":

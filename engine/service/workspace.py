@@ -50,7 +50,7 @@ def refuse(problem: str) -> None:
     raise RefusedError(problem)
 
 
-class Workspace:
+class ServiceWorkspace:
     """One log, the work tree it belongs to, and everything one does with them."""
 
     environment: Mapping[str, str] = MappingProxyType({})

@@ -14,7 +14,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.repository import Reader
-from sprintlog.engine.service.workspace import Workspace
+from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
@@ -58,7 +58,7 @@ class Setting(NamedTuple):
 
 
 def blame(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     sprint_id: str,
     fields: Sequence[str],
     *,
@@ -85,7 +85,7 @@ def blame(
 
 
 def blamed(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     field: str,
     value: Any,
     event: RecordedEvent,
@@ -125,7 +125,7 @@ def search(
     return found
 
 
-def event_at(workspace: Workspace, sprint_id: str, version: int) -> RecordedEvent:
+def event_at(workspace: ServiceWorkspace, sprint_id: str, version: int) -> RecordedEvent:
     """Return the event of a version."""
     stream = sprint_stream(sprint_id)
     return next(workspace.log.read_stream(stream, after=version - 1, until=version))

@@ -17,7 +17,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind, Reach
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.judged import Judged
-from sprintlog.engine.service.workspace import JOURNAL, Workspace
+from sprintlog.engine.service.workspace import JOURNAL, ServiceWorkspace
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
@@ -36,7 +36,7 @@ def _says_of_iterations(event: type[Event]) -> bool:
 
 
 def blame_journal(
-    workspace: Workspace, fields: Sequence[str], *, at: str | None = None
+    workspace: ServiceWorkspace, fields: Sequence[str], *, at: str | None = None
 ) -> Iterator[Blame]:
     """Yield who set each of some fields of progress.json.
 
@@ -61,7 +61,7 @@ def blame_journal(
 
 
 def blame_best(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     sprint_id: str,
     fields: Sequence[str],
     *,
@@ -94,7 +94,7 @@ def blame_best(
 class _Told:
     """What is known of the best iteration at some versions of a sprint."""
 
-    def __init__(self, workspace: Workspace, sprint_id: str) -> None:
+    def __init__(self, workspace: ServiceWorkspace, sprint_id: str) -> None:
         self._workspace = workspace
         self._sprint_id = sprint_id
         self._documents: dict[int, dict[str, Any]] = {0: {}}
@@ -169,7 +169,7 @@ def _item(document: JournalDocument, key: Any, step: Any) -> ClosedObject | None
     return next((pattern for pattern in document.patterns if pattern.id == step), None)
 
 
-def _telling(workspace: Workspace, sprint_id: str, until: int) -> list[int]:
+def _telling(workspace: ServiceWorkspace, sprint_id: str, until: int) -> list[int]:
     """Return the versions that can say something of an iteration."""
     events = workspace.log.read_stream(sprint_stream(sprint_id), until=until)
     telling = {event.type for event in f.EVENTS if _says_of_iterations(event)}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.repository import Reader
-from sprintlog.engine.service.workspace import Workspace
+from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_path import (
     MISSING,
     parse_path,
@@ -44,7 +44,7 @@ class Line(NamedTuple):
     """The event in force that the value comes from, where that is another one."""
 
 
-def blame_lines(workspace: Workspace, sprint: Sprint) -> Iterator[Line]:
+def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
     """Yield the lines of a sprint's PROGRESS.yaml with the events that set them."""
     check_exists(sprint)
     texts = render(sprint).decode().split("\n")

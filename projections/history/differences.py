@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.service.workspace import Workspace
+from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_path import under_item, under_key
 from sprintlog.engine.sprint.document.patch import Operation, diff, same
 
@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
 
 def difference(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     old: str,
     new: str | None = None,
     *,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sprintlog.engine.service.workspace import Workspace
+from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..state_files.yaml.writer import dump
@@ -29,19 +29,21 @@ class StateFile(NamedTuple):
 
     path: str
     """How it is called where it is written."""
-    read: Callable[[Workspace, str | None, str | None], Standing]
+    read: Callable[[ServiceWorkspace, str | None, str | None], Standing]
     """From a workspace, whose file and a point to what it says there."""
     text: Callable[[dict[str, Any]], str]
     """From what it says to its text."""
 
 
-def _progress(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
+def _progress(
+    workspace: ServiceWorkspace, sprint_id: str | None, at: str | None
+) -> Standing:
     sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
     check_exists(sprint)
     return Standing(sprint.id, sprint.version, sprint.document)
 
 
-def _best(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
+def _best(workspace: ServiceWorkspace, sprint_id: str | None, at: str | None) -> Standing:
     # Imported here: whoever compares sprints needs none of the judging.
     from sprintlog.engine.service.streams.judged import Judged
 
@@ -52,7 +54,9 @@ def _best(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standi
     return Standing(sprint.id, sprint.version, tracker_data(Judged(workspace.log, sprint)))
 
 
-def _journal(workspace: Workspace, sprint_id: str | None, at: str | None) -> Standing:
+def _journal(
+    workspace: ServiceWorkspace, sprint_id: str | None, at: str | None
+) -> Standing:
     # Imported here: whoever compares sprints needs none of the journal.
     from ..state_files.progress_json import as_data
 

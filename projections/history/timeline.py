@@ -8,7 +8,7 @@ import msgspec
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.service.workspace import Workspace
+from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.patch import Operation, diff
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
@@ -40,7 +40,7 @@ class ReplayStep(NamedTuple):
 
 
 def replay(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     sprint_id: str,
     *,
     since: str | None = None,

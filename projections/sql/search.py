@@ -18,7 +18,7 @@ from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.service.workspace import Workspace
+from sprintlog.engine.service.workspace import ServiceWorkspace
 
 from .proof import BUSY_SECONDS, is_proven, prove, remove
 
@@ -48,7 +48,7 @@ class Hit(NamedTuple):
 
 
 def search(
-    workspace: Workspace, query: str, *, kind: str | None = None, limit: int = 20
+    workspace: ServiceWorkspace, query: str, *, kind: str | None = None, limit: int = 20
 ) -> list[Hit]:
     """Return what holds every word of a query, what fits best first.
 
@@ -73,14 +73,14 @@ def search(
         return _search(workspace, None, words, kind, limit)
 
 
-def forget(workspace: Workspace) -> None:
+def forget(workspace: ServiceWorkspace) -> None:
     """Throw the index away; the next search makes a new one."""
     with suppress(OSError):
         remove(workspace.location.folder / SEARCH)
 
 
 def _search(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     path: Path | None,
     words: list[str],
     kind: str | None,
@@ -115,7 +115,7 @@ def _search(
         return [Hit(*row) for row in rows]
 
 
-def _bring_up_to_date(workspace: Workspace, database: "Database") -> bool:
+def _bring_up_to_date(workspace: ServiceWorkspace, database: "Database") -> bool:
     """Add what was recorded since, and tell whether there was anything.
 
     Where the log is not the one known it begins anew.
@@ -142,7 +142,7 @@ def _bring_up_to_date(workspace: Workspace, database: "Database") -> bool:
     return True
 
 
-def _known(workspace: Workspace, database: "Database") -> int | None:
+def _known(workspace: ServiceWorkspace, database: "Database") -> int | None:
     """Return up to which version of the journal the index goes; None for another log's."""
     if "known" not in database.table_names():
         return None

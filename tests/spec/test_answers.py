@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.hearing import hear
+from sprintlog.engine.adapters.agents.output import hear
 from sprintlog.engine.sprint.agent.answers import (
     SUMMARY_CHARS_MAX,
     Answer,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sprintlog.engine.adapters.agents.hearing import hear
+from sprintlog.engine.adapters.agents.output import hear
 from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint.agent.answers import Verdict, judge
 from sprintlog.engine.sprint.goal.answers import (

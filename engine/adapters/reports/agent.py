@@ -1,6 +1,6 @@
 """What agent command lines print: what the agent's run cost."""
 
-from ..agents.hearing import hear
+from ..agents.output import hear
 from .report import Found, Report
 
 

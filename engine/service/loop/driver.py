@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from ...adapters.agents.hearing import Hearing, hear
+from ...adapters.agents.output import Hearing, hear
 from ...adapters.processes.agent_command import AgentRun, run_agent
 from ...adapters.processes.signals import Signals
 from ...log.event import Event
@@ -15,7 +15,7 @@ from ...sprint.phases import lifecycle
 from ...sprint.state.sprint import Sprint
 from ..port import Outcome
 from ..state_files import Refreshed
-from ..workspace import Workspace
+from ..workspace import ServiceWorkspace
 
 BEAT_SECONDS = 5 * 60
 """How often a heartbeat is recorded while an agent works."""
@@ -60,7 +60,7 @@ class Driver:
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: ServiceWorkspace,
         sprint_id: str,
         *,
         means: Means,

@@ -23,7 +23,7 @@ from ...sprint.state.sprint import Sprint
 from ..port import Outcome
 from ..state_files import Refreshed
 from ..streams.catalogue import CODEC
-from ..workspace import Workspace
+from ..workspace import ServiceWorkspace
 
 _RUNS: set[str] = set()
 """The runs of this process: it may live on when one of them was lost."""
@@ -49,7 +49,7 @@ def is_alive(started: GateStarted) -> bool:
 
 
 def run_gate(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     sprint_id: str,
     *,
     environment: Mapping[str, str],
@@ -142,7 +142,7 @@ def _ends(started: GateStarted, result: GateResult) -> Callable[[Sprint, str], l
 
 
 def _run(
-    workspace: Workspace,
+    workspace: ServiceWorkspace,
     sprint: Sprint,
     started: GateStarted,
     environment: Mapping[str, str],

@@ -23,7 +23,7 @@ from ...sprint.phases.retry import policy_of
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ...sprint.state.words import FAILED, NEEDS_HUMAN, PASSED
-from ..middlewares import Context, refuse_edits
+from ..middlewares import Handling, refuse_edits
 from ..streams.catalogue import CODEC
 from .driver import ran_as
 from .gate import run_gate
@@ -43,7 +43,7 @@ class Runner(GoalRunner):
         workspace.finish_restores(workspace.sprint(self._id))
         # What is refused is not written over either.
         sprint = workspace.sprint(self._id)
-        refuse_edits(Context(workspace, sprint, workspace.now(), {}))
+        refuse_edits(Handling(workspace, sprint, workspace.now(), {}))
         # Who was killed before may have left the state file behind the log.
         self._refresh()
         try:

@@ -11,7 +11,7 @@ from ..plan.create import check_sprint_id
 from ..state.tree import Data
 from .budget import Budget, TooLargeError
 from .hierarchy import Hierarchy
-from .inlining import Outline
+from .inline import Outline
 from .items import collections_of, missing_items
 from .problems import Definition, Problem, Problems, is_given, text_of
 from .settings import settings_of

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ..gates.policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
 from ..state.tree import Data
 from .budget import Budget
-from .inlining import PHASE_BYTES, Authored, Flat, Outline, Surroundings
+from .inline import PHASE_BYTES, Authored, Flat, InWorkflow, Outline
 from .items import Collection, Item, check_text_id, missing_items
 from .problems import Definition, Path, Problems, is_given, nearest, text_of
 from .templates import Scope, Template, cut, filled
@@ -35,13 +35,13 @@ class Hierarchy:
         self._budget = budget
         self._identity = {"id": sprint_id, "name": text_of(sprint.data, "name")}
         self._used: set[str] = set()
-        self._laid_out: dict[tuple[str, Surroundings], list[Flat]] = {}
+        self._laid_out: dict[tuple[str, InWorkflow], list[Flat]] = {}
 
     def phases(self, workflow: str) -> list[Data]:
         """Return the top phases; raise `TooLargeError` beyond what can be recorded."""
         kinds = tuple(self._collections)
         named_by = Authored(self._sprint.data, self._sprint, ())
-        flat_phases = self._outline.flat(workflow, named_by=named_by, around=Surroundings())
+        flat_phases = self._outline.flat(workflow, named_by=named_by, around=InWorkflow())
         flats = self._unique(flat_phases)
         found = []
         for index, flat in enumerate(flats):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.agents.hearing import (
+from sprintlog.engine.adapters.agents.output import (
     ANSWER_BYTES_MAX,
     LINE_BYTES_MAX,
     Hearing,

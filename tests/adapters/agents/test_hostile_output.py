@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.adapters.agents.hearing import hear
+from sprintlog.engine.adapters.agents.output import hear
 
 from .test_decoding import FINISHED, content
 

@@ -40,7 +40,7 @@ class Part(NamedTuple):
     """The workflow that stands in its place."""
 
 
-class Surroundings(NamedTuple):
+class InWorkflow(NamedTuple):
     """What a workflow stands in."""
 
     chain: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Flat(NamedTuple):
 
     id: str
     part: Part
-    around: Surroundings
+    around: InWorkflow
     """What is in its workflow; the models are those that hold for the phase."""
     flags: Data
     gate: Authored | None
@@ -72,9 +72,7 @@ class Outline:
         self._budget = budget
         self._read: dict[str, tuple[list[Part], str | None]] = {}
 
-    def flat(
-        self, name: str, *, named_by: Authored, around: Surroundings
-    ) -> Iterator[Flat]:
+    def flat(self, name: str, *, named_by: Authored, around: InWorkflow) -> Iterator[Flat]:
         """Yield the phases of a workflow, inlined ones in their place."""
         if self._workflows.get(name) is None or not self._may_stand(name, named_by, around):
             return
@@ -86,10 +84,10 @@ class Outline:
             self._budget.spend(identity, PHASE_BYTES)
             phase_model = part.model or around.phase_model
             if part.inlines is None:
-                inside = Surroundings(chain, around.prefix, phase_model, workflow_model)
+                inside = InWorkflow(chain, around.prefix, phase_model, workflow_model)
                 yield Flat(identity, part, inside, part.flags, part.gate)
                 continue
-            inside = Surroundings(chain, f"{identity}-", phase_model, workflow_model)
+            inside = InWorkflow(chain, f"{identity}-", phase_model, workflow_model)
             inlined = self.flat(part.inlines, named_by=part.phase, around=inside)
             yield from self._passed_on(part, inlined)
 
@@ -126,7 +124,7 @@ class Outline:
             None if is_for_each else workflow_of(data),
         )
 
-    def _may_stand(self, name: str, named_by: Authored, around: Surroundings) -> bool:
+    def _may_stand(self, name: str, named_by: Authored, around: InWorkflow) -> bool:
         """Tell whether a workflow may stand there; take circles and depth as problems."""
         chain, path = around.chain, (*named_by.path, "workflow")
         if name in chain[-1:]:

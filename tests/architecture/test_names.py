@@ -1,0 +1,31 @@
+"""One word, one meaning: what is called by a name is called so nowhere else."""
+
+import ast
+from collections import Counter, defaultdict
+
+from .tree import ROOMS, ROOT, modules, parse, relative
+
+FOLDER_MODULES_MAX = 20
+NOUNS = {"briefing", "learning", "listing", "masking", "missing"}
+
+
+def test_no_two_types_share_a_name() -> None:
+    """A class that others can import has a name of its own."""
+    found = defaultdict(list)
+    for path in modules(*ROOMS):
+        for node in parse(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(relative(path))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+def test_no_module_is_called_by_a_verb_alone() -> None:
+    """A module's name says what is in it, not what is being done."""
+    named = [path for path in modules(*ROOMS) if path.stem.endswith("ing")]
+    assert [relative(path) for path in named if path.stem not in NOUNS] == []
+
+
+def test_no_folder_is_full() -> None:
+    """A folder of a room holds at most twenty modules; more are two topics."""
+    counts = Counter(path.relative_to(ROOT).parent.as_posix() for path in modules(*ROOMS))
+    assert {f: n for f, n in counts.items() if n > FOLDER_MODULES_MAX} == {}
