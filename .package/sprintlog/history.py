@@ -12,4 +12,4 @@ from .projections.history.differences import (
     difference as difference,
 )
 from .projections.history.happened import Happened as Happened, happened as happened
-from .projections.history.timeline import Step as Step, replay as replay
+from .projections.history.timeline import ReplayStep as ReplayStep, replay as replay
