@@ -51,13 +51,13 @@ def journal(at: str | None, as_json: bool) -> None:
 @with_json
 def best(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """Print all that is known of the iterations: measured, judged, advised, selected."""
-    from sprintlog.engine.service.streams.judged import Judged
+    from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.iterations.tracker import tracker_data
     from sprintlog.projections.state_files.tracker_yaml import render
 
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
-        judged = Judged(workspace.log, sprint)
+        judged = evaluate(workspace.log, sprint)
         if as_json:
             print_json(tracker_data(judged))
         else:

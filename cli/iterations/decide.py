@@ -33,7 +33,7 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     """
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.engine.service.streams.catalogue import CODEC
-    from sprintlog.engine.service.streams.judged import Judged
+    from sprintlog.engine.service.streams.judged import evaluate
 
     from .judgements import (
         exits_with,
@@ -46,7 +46,7 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     with open_workspace() as workspace:
 
         def decide(sprint: Sprint, at: str) -> list[Event]:
-            advice = Judged(workspace.log, sprint).recommendation()
+            advice = evaluate(workspace.log, sprint).recommendation()
             return give_recommendation(sprint, given=advice.event)
 
         sprint_id = workspace.choose(options.sprint_id)
@@ -56,7 +56,7 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
             first = CODEC.decode(outcome.events[0])
             event = first if isinstance(first, RecommendationGiven) else event
         assert event is not None
-        judged = Judged(workspace.log, outcome.sprint)
+        judged = evaluate(workspace.log, outcome.sprint)
         advice = judged.recommendation()
         is_current = advice.event == event
         if options.as_json:

@@ -287,7 +287,7 @@ def _record(
 
     The files are kept after all was run: with the reports that it wrote.
     """
-    from sprintlog.engine.service.streams.judged import Judged
+    from sprintlog.engine.service.streams.judged import evaluate
 
     options = Options(given)
     wish = options.masked(arguments)
@@ -320,7 +320,7 @@ def _record(
             )
             try:
                 answer(outcome, as_json=options.as_json)
-                judged = Judged(workspace.log, outcome.sprint)
+                judged = evaluate(workspace.log, outcome.sprint)
                 if not options.as_json and judged.last is not None:
                     print_text(judged.recommendation().message)
             finally:

@@ -13,7 +13,7 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Failure, Judged
+from sprintlog.engine.service.streams.judged import Failure, Judged, evaluate
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.workspace import Workspace
 
@@ -26,7 +26,7 @@ HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", 
 
 def judged_at(workspace: Workspace, sprint_id: str | None, at: str | None) -> Judged:
     """Return a sprint's iterations as they are judged at a point."""
-    return Judged(workspace.log, workspace.sprint(workspace.choose(sprint_id), at=at))
+    return evaluate(workspace.log, workspace.sprint(workspace.choose(sprint_id), at=at))
 
 
 def judgement_answer(judged: Judged, one: Judgement, off_path: set[int]) -> dict[str, Any]:

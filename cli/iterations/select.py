@@ -30,7 +30,7 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     where all of these are regressions against it. Applied are the files that changed since
     the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
     """
-    from sprintlog.engine.service.streams.judged import Judged
+    from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.engine.sprint.iterations.decisions import select_best
     from sprintlog.projections.iterations.tracker import selection_data
 
@@ -38,12 +38,12 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     with open_workspace() as workspace:
 
         def decide(sprint: Sprint, at: str) -> list[Event]:
-            selection = Judged(workspace.log, sprint).selection()
+            selection = evaluate(workspace.log, sprint).selection()
             return select_best(sprint, selected=selection.event)
 
         sprint_id = workspace.choose(options.sprint_id)
         outcome = act(workspace, sprint_id, "iteration select", decide, options, {})
-        judged = Judged(workspace.log, outcome.sprint)
+        judged = evaluate(workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None
         try:

@@ -16,7 +16,7 @@ from sprintlog.engine.journal.state.shapes import ClosedObject
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind, Reach
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.service.workspace import JOURNAL, ServiceWorkspace
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
@@ -103,7 +103,7 @@ class _Told:
         """Return a field at a version; 0 stands for before the first."""
         if version not in self._documents:
             sprint = self._workspace.reader.at_version(self._sprint_id, version)
-            self._documents[version] = tracker_data(Judged(self._workspace.log, sprint))
+            self._documents[version] = tracker_data(evaluate(self._workspace.log, sprint))
         return find(self._documents[version], path)
 
     def same(self, path: Path, one: int, other: int) -> bool:

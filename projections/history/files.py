@@ -45,13 +45,15 @@ def _progress(
 
 def _best(workspace: ServiceWorkspace, sprint_id: str | None, at: str | None) -> Standing:
     # Imported here: whoever compares sprints needs none of the judging.
-    from sprintlog.engine.service.streams.judged import Judged
+    from sprintlog.engine.service.streams.judged import evaluate
 
     from ..iterations.tracker import tracker_data
 
     sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
     check_exists(sprint)
-    return Standing(sprint.id, sprint.version, tracker_data(Judged(workspace.log, sprint)))
+    return Standing(
+        sprint.id, sprint.version, tracker_data(evaluate(workspace.log, sprint))
+    )
 
 
 def _journal(

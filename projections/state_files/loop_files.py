@@ -21,7 +21,7 @@ from sprintlog.engine.service.place.state_places import (
     TRACKER,
 )
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.judged import Judged, evaluate
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -84,7 +84,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
             sprint_stream(sprint_id), after=version - 1, until=version
         )
         until = min(version + event.remaining, judged.sprint.version)
-        return Judged(workspace.log, workspace.reader.at_version(sprint_id, until))
+        return evaluate(workspace.log, workspace.reader.at_version(sprint_id, until))
 
     return then
 
@@ -162,7 +162,7 @@ class LoopFile:
 
     def render(self, state: Sprint) -> bytes:
         """Return the file's bytes."""
-        return self._make(Judged(self._workspace.log, state))
+        return self._make(evaluate(self._workspace.log, state))
 
     def document(self, state: Sprint) -> dict[str, Any]:
         """Return what the file holds, as data."""
@@ -194,7 +194,7 @@ def loop_refreshers(
     workspace: FilesService, sprint: Sprint, numbers: Iterable[int] | None = None
 ) -> list[Refresher[Sprint]]:
     """Return what brings the files of a loop up to date, with these iterations or all."""
-    judged = Judged(workspace.log, sprint)
+    judged = evaluate(workspace.log, sprint)
     wanted = judged.tracker.numbers() if numbers is None else numbers
     files = loop_files(judged, _remembering(then_of(workspace, judged)), wanted)
     return [Refresher(LoopFile(workspace, path, make)) for path, make in files.items()]

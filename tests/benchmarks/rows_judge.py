@@ -7,7 +7,7 @@ from pathlib import Path
 from sprintlog.engine.iterations.events import IterationMeasured
 from sprintlog.engine.iterations.metrics import check_metrics
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.sprint.events import IterationStarted, SprintStarted
 from sprintlog.engine.sprint.iterations.loop import start_iteration
 from sprintlog.engine.sprint.iterations.measurement import end_measured
@@ -101,5 +101,5 @@ def _end(workspace: Workspace, times: int) -> None:
             SPRINT,
             lambda sprint, at, given=metrics: end_measured(sprint, metrics=given),  # type: ignore[misc]
         )
-        assert Judged(workspace.log, outcome.sprint).recommendation()
+        assert evaluate(workspace.log, outcome.sprint).recommendation()
         workspace.refresh(SPRINT)

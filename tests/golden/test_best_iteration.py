@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import CODEC, new_event
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
@@ -35,8 +35,8 @@ def test_every_stream_gives_its_tracker(expected: Path) -> None:
     log.append("sprint/fixture", new_events, expect=Expect.NONE)
     back = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
     sprint = fold(Sprint("fixture"), events, path(back, len(events)))
-    assert render(Judged(log, sprint)) == expected.read_bytes()
-    assert render(Judged(log, unpack(pack(sprint)))) == expected.read_bytes()
+    assert render(evaluate(log, sprint)) == expected.read_bytes()
+    assert render(evaluate(log, unpack(pack(sprint)))) == expected.read_bytes()
 
 
 def test_a_tracker_is_stored() -> None:

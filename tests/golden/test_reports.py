@@ -8,7 +8,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import CODEC, new_event
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.judged import Judged, evaluate
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
@@ -29,7 +29,7 @@ def judged_at(recorded_events: Sequence[RecordedEvent], version: int) -> Judged:
     new_events = [new_event(event, at=at, actor="runtime") for _, at, event in events]
     log.append("sprint/fixture", new_events, expect=Expect.NONE)
     back = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
-    return Judged(log, fold(Sprint("fixture"), events, path(back, len(events))))
+    return evaluate(log, fold(Sprint("fixture"), events, path(back, len(events))))
 
 
 @pytest.fixture(scope="module")

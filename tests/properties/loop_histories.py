@@ -9,7 +9,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.judged import Judged, evaluate
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
@@ -65,7 +65,7 @@ class LoopHistory:
     @property
     def judged(self) -> Judged:
         """Return its iterations as they are judged now."""
-        return Judged(self.log, self.sprint)
+        return evaluate(self.log, self.sprint)
 
     def take(self, step: Any) -> None:
         """Go one step on."""

@@ -104,9 +104,9 @@ def target_of(log: Log, sprint: Sprint) -> int:
     Raise `NotFoundError` while there is none.
     """
     # Imported here: exact numbers would cost every recording command their import.
-    from .judged import Judged
+    from .judged import evaluate
 
-    target = Judged(log, sprint).target()
+    target = evaluate(log, sprint).target()
     if target is None:
         raise NotFoundError(
             f"no iteration of sprint {sprint.id} is the best one yet",

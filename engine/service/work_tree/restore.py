@@ -31,7 +31,7 @@ from ...sprint.state.held import HeldSnapshot, Restore
 from ...sprint.state.sprint import Sprint
 from ..place.state_places import artifacts_path
 from ..port import Envelope, Outcome, Service
-from ..streams.judged import Judged
+from ..streams.judged import evaluate
 from .own_paths import own_paths
 from .restore_plan import NOTHING, Wish, plan_for, plan_of, taken_back, way_back
 from .snapshot import NAMED_MAX, files_left, shown, store_of, take_tree, taken_event
@@ -274,7 +274,7 @@ def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> lis
     """Do what is left of every restore that began; the lock must be held."""
     done = []
     sprint = workspace.sprint(sprint_id)
-    loop_id = Judged(workspace.log, sprint).loop_id
+    loop_id = evaluate(workspace.log, sprint).loop_id
     for restore in list(sprint.knowledge.restoring):
         if not _is_here(workspace, restore):
             continue

@@ -266,9 +266,9 @@ def prune(
 
 def _prune(log: Log, sprint: Sprint, at: str, *, keep: int) -> list[Event]:
     # Imported here: exact numbers are needed by no other snapshot.
-    from ..streams.judged import Judged
+    from ..streams.judged import evaluate
 
-    target = Judged(log, sprint).target()
+    target = evaluate(log, sprint).target()
     return prune_snapshots(sprint, keep=keep, target=target)
 
 

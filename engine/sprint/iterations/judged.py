@@ -1,0 +1,234 @@
+"""The iterations of a sprint, judged: from a few events by version, or from all at once."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol, TypeVar
+
+from ...errors import RefusedError
+from ...iterations.evaluation import Fetch, Judge, Judgement, Scored
+from ...iterations.events import IterationMeasured, MeasurementFailed, RulesSet
+from ...iterations.recommend import (
+    Recommendation,
+    recommend,
+    recommend_asking,
+    recommend_end,
+)
+from ...iterations.select import Selection, describe, select
+from ...iterations.target import is_setback, rollback_target
+from ...iterations.tracker import BASELINE_NUMBER, Tracker
+from ...log.event import Event
+from ..events import IterationEnded
+from ..goal.settings import max_iterations
+from ..state.sprint import Sprint
+from .loop import is_used_up
+from .measurement import (
+    last_measured,
+    measured_on_path,
+    unmeasured_iteration,
+)
+from .rollback import lies_on, path
+
+Kind = TypeVar("Kind", bound=Event)
+
+
+class SprintEvents(Protocol):
+    """The events of a sprint, as far as its iterations are judged by them."""
+
+    def one(self, version: int) -> tuple[str, Event]:
+        """Return the event at a version, and when it happened."""
+        ...
+
+    def all(self, kind: type[Kind]) -> Iterable[tuple[int, str, Kind]]:
+        """Yield version, time and event of each one of a kind, up to its version."""
+        ...
+
+
+class Failure(NamedTuple):
+    """A measurement that failed."""
+
+    version: int
+    at: str
+    event: MeasurementFailed
+
+
+class Judged:
+    """The iterations of a sprint as they are judged at its version."""
+
+    def __init__(self, sprint: Sprint, events: SprintEvents) -> None:
+        self.sprint = sprint
+        self._events = events
+        self._all: list[Judgement] | None = None
+        self._judge = Judge(sprint.knowledge.tracker, events.one)
+
+    @property
+    def tracker(self) -> Tracker:
+        """Return what the sprint keeps of its iterations."""
+        return self.sprint.knowledge.tracker
+
+    @property
+    def rules(self) -> RulesSet:
+        """Return the rules in force."""
+        return self.tracker.rules_at(self.sprint.version)
+
+    @property
+    def loop_id(self) -> str:
+        """Return the name of the loop."""
+        baseline = self.tracker.baseline
+        return (baseline.loop_id if baseline else None) or self.sprint.id
+
+    @property
+    def last(self) -> int | None:
+        """Return the iteration measured last on the path, None without one."""
+        return last_measured(self.sprint.knowledge, self.sprint.version)
+
+    def baseline(self) -> Judgement | None:
+        """Return the judgement of iteration 0, None when it was not captured."""
+        return self._judge.baseline()
+
+    def one(self, number: int) -> Judgement:
+        """Return the judgement of an iteration, read by the chain it was built on."""
+        return self._judge.judge(number)
+
+    def all(self) -> list[Judgement]:
+        """Return the judgement of every measured iteration, by number; read once."""
+        if self._all is None:
+            self._all = Judge(self.tracker, self._in_one_scan()).all()
+        return self._all
+
+    def off_path(self) -> set[int]:
+        """Return the iterations that a rollback left behind."""
+        return set(self.tracker.numbers()) - set(measured_on_path(self.sprint))
+
+    def best(self) -> Judgement | None:
+        """Return the judgement of the tracker's best iteration, None without one."""
+        best = self.tracker.best
+        return None if best is None else self._judge.judge(best.number)
+
+    def best_in_force(self) -> Scored | None:
+        """Return the best iteration, unless it was gone back from as a setback itself.
+
+        That one is no measure of the others, and no place to go back to.
+        """
+        best = self.tracker.best
+        if best is None:
+            return None
+        stretches = path(self.sprint.knowledge.rollbacks, self.sprint.version)
+        # The first look is enough for nearly all, and reads no chain.
+        if lies_on(stretches, best.version) or best.number not in self.off_path():
+            return self._judge.best()
+        judged = self._judge.judge(best.number)
+        return None if is_setback(judged, None, self.rules) else judged
+
+    def target(self) -> int | None:
+        """Return the iteration that a rollback to the best goes to, None without one."""
+        target = self._target(self.tracker.highest)
+        if target is None and self.tracker.best is not None:
+            target = max(measured_on_path(self.sprint), default=None)
+        return target
+
+    def recommendation(self) -> Recommendation:
+        """Return what to do now; raise `RefusedError` before anything was measured."""
+        unmeasured = unmeasured_iteration(self.sprint)
+        if unmeasured is not None:
+            failed = self.tracker.failed
+            why = failed if failed is not None and failed.number == unmeasured else None
+            return recommend_asking(unmeasured, why)
+        last, most = self.last, max_iterations(self.sprint.plan.document)
+        if last is None and most is not None and is_used_up(self.sprint):
+            return recommend_end(self.sprint.knowledge.iteration_max, most)
+        if last is None:
+            raise RefusedError(
+                f"there is nothing to decide on: no iteration of sprint {self.sprint.id} "
+                "was measured on its path",
+                hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+                wish="decide",
+            )
+        return self.advice(last)
+
+    def advice(self, number: int) -> Recommendation:
+        """Return what to do after an iteration that was measured."""
+        return recommend(
+            self._judge.judge(number),
+            self.best_in_force(),
+            self.rules,
+            max_iterations=max_iterations(self.sprint.plan.document),
+            begun=self.sprint.knowledge.iteration_max,
+            find_target=lambda: self._target(number),
+        )
+
+    def _target(self, number: int) -> int | None:
+        """Return where a rollback from an iteration goes."""
+        on_path = measured_on_path(self.sprint)
+        return rollback_target(
+            (self._judge.judge(n) for n in reversed(on_path) if n <= number),
+            self.best_in_force(),
+            self.rules,
+            verified=lambda highest: self._verified(on_path, highest),
+        )
+
+    def _verified(self, on_path: list[int], highest: int) -> Iterator[Judgement]:
+        """Yield the verified iterations on the path up to a number, the newest first."""
+        verified = set(self.tracker.numbers(verified=True))
+        found = [n for n in on_path if n <= highest and n in verified]
+        yield from self._judge.some(reversed(found)) if found else ()
+
+    def selection(self) -> Selection:
+        """Return the loop's result if it ended now; raise `RefusedError` without one."""
+        last = self.last
+        final = BASELINE_NUMBER if last is None else last
+        if self.tracker.highest and (last is not None or self.tracker.baseline):
+            found = select(
+                self.all(),
+                final=final,
+                best=self.tracker.best,
+                baseline=self.baseline(),
+                rules=self.rules,
+                off_path=self.off_path(),
+            )
+            if found is not None:
+                return found
+        raise RefusedError(
+            f"no iteration of sprint {self.sprint.id} can be selected: none has a score",
+            hint="`sprintlog iteration list` lists what was measured",
+            wish="select",
+        )
+
+    def selected(self) -> Selection | None:
+        """Return what was selected last, as it was judged then; None without it."""
+        chosen, version = self.tracker.selected, self.tracker.selected_at
+        if chosen is None:
+            return None
+        known = [one for one in self.all() if one.version <= version]
+        baseline = self.baseline()
+        by_number = {one.number: one for one in known}
+        if baseline is not None:
+            by_number[BASELINE_NUMBER] = baseline
+        if chosen.number not in by_number or chosen.final not in by_number:
+            return None
+        return describe(
+            by_number[chosen.number],
+            by_number[chosen.final],
+            known,
+            rules=self.tracker.rules_at(version),
+            off_path=self.off_path(),
+        )
+
+    def failures(self) -> dict[int, Failure]:
+        """Return the last failed measurement of each iteration that has none."""
+        if self.tracker.failed is None:
+            return {}
+        measured = {entry.number for entry in self.tracker.measured}
+        return {
+            event.number: Failure(version, at, event)
+            for version, at, event in self._events.all(MeasurementFailed)
+            if event.number not in measured
+        }
+
+    def summaries(self) -> dict[int, str]:
+        """Return what was said at the end of iterations, by their numbers."""
+        ended = self._events.all(IterationEnded)
+        return {event.number: event.summary for _, _, event in ended if event.summary}
+
+    def _in_one_scan(self) -> Fetch:
+        found = self._events.all(IterationMeasured)
+        known: dict[int, tuple[str, Event]] = {v: (at, event) for v, at, event in found}
+        return lambda version: known.get(version) or self._events.one(version)
