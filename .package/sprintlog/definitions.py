@@ -1,0 +1,8 @@
+"""Sprint definitions: SPRINT.yaml and its workflows, compiled to a plan."""
+
+from .cli.intake.definition import (
+    CompiledFiles as CompiledFiles,
+    DefinitionError as DefinitionError,
+    compile_files as compile_files,
+)
+from .engine.sprint.compile.problems import Problem as Problem

@@ -1,0 +1,58 @@
+"""How the library opens and makes workspaces."""
+
+from os import urandom
+from pathlib import Path
+
+import pytest
+
+import sprintlog
+from sprintlog.errors import NotFoundError, RefusedError
+from sprintlog.stores import MemoryLog
+
+
+def test_a_new_log_is_found_from_below(tmp_path: Path) -> None:
+    """`init` makes the folder too; `open` finds the log from a folder in it."""
+    folder = tmp_path / "new" / "tree"
+    with sprintlog.init(folder) as workspace:
+        assert workspace.location.root == folder
+    (folder / "deep").mkdir()
+    with sprintlog.open(str(folder / "deep")) as workspace:
+        assert workspace.location.folder == folder / ".sprintlog"
+        assert workspace.sprints() == {}
+
+
+def test_where_the_folder_stands_is_taken_from_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a folder the current one is meant."""
+    monkeypatch.chdir(tmp_path)
+    sprintlog.init().close()
+    with sprintlog.open() as workspace:
+        assert workspace.location.root == tmp_path
+
+
+def test_a_log_can_be_elsewhere(tmp_path: Path) -> None:
+    """`log` names the log's own folder, for making it and for opening it."""
+    place = tmp_path / "logs" / "one"
+    sprintlog.init(tmp_path / "tree", log=place).close()
+    assert (place / "log.db").is_file()
+    with sprintlog.open(tmp_path / "tree", log=str(place)) as workspace:
+        assert workspace.location.folder == place
+
+
+def test_no_log_and_a_second_log_are_errors(tmp_path: Path) -> None:
+    """Nothing is made by opening, and nothing is put over a log."""
+    with pytest.raises(NotFoundError):
+        sprintlog.open(tmp_path)
+    sprintlog.init(tmp_path).close()
+    with pytest.raises(RefusedError, match="there is a log already"):
+        sprintlog.init(tmp_path)
+
+
+def test_a_store_of_ones_own_is_used(tmp_path: Path) -> None:
+    """What is asked and appended goes to the store; no database is made."""
+    store = MemoryLog(clock=lambda: 1_700_000_000_000, entropy=urandom)
+    with sprintlog.open(tmp_path, store=store) as workspace:
+        assert workspace.log is store
+        assert workspace.now() > "2023"
+    assert not (tmp_path / ".sprintlog" / "log.db").exists()
