@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
-import msgspec
+from msgspec.structs import asdict, replace
 
+from sprintlog.engine.command import Command, JournalCommand, digest_of
 from sprintlog.engine.errors import RefusedError, SprintlogError
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.service.port import Skippable
@@ -32,7 +31,9 @@ from .output import hint, print_json, print_text, reference, warn
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state.journal import Journal
 
-Rule = Callable[..., list[Event]]
+Wish = TypeVar("Wish", bound=Command)
+Keep = Callable[[Command], Decide]
+"""Puts more behind what a command decides."""
 
 UNNAMED = ("runtime", "operator")
 """Who causes an event where nobody says more of it."""
@@ -57,6 +58,10 @@ class Options:
         """Return a command's arguments with secrets masked, unless that is off."""
         return mask_texts(dict(arguments)) if self.masks else dict(arguments)
 
+    def masked_command(self, command: Wish) -> Wish:
+        """Return a command with secrets masked, unless that is off."""
+        return replace(command, **mask_texts(asdict(command))) if self.masks else command
+
     def with_values(self, **values: Any) -> Self:
         """Return the options with some of them replaced."""
         changed = copy(self)
@@ -75,54 +80,52 @@ def check_actor(actor: str) -> str:
     )
 
 
-def key_digest(command: str, arguments: Mapping[str, Any]) -> bytes:
-    """Return what an idempotency key stands for: the command and its arguments."""
-    return sha256(msgspec.json.encode([command, dict(arguments)], order="sorted")).digest()
-
-
 def record(
-    command: str,
+    name: str,
     given: Mapping[str, Any],
-    rule: Rule,
-    arguments: Mapping[str, Any],
+    command: Command,
     *,
-    takes_time: bool = False,
+    typed: Collection[str] | None = None,
+    keep: Keep | None = None,
 ) -> Sprint:
     """Run one recording command from its options to its answer; return the sprint.
 
-    `rule` is the engine's command, called with the sprint and the arguments, and with
-    `at` when it `takes_time`.
+    A key stands for the name and the fields of the command, of those `typed` alone. What
+    it decides may be what is to `keep` more.
     """
     options = Options(given)
-    wish = options.masked(arguments)
-
-    def decide(sprint: Sprint, at: str) -> list[Event]:
-        return rule(sprint, **wish, at=at) if takes_time else rule(sprint, **wish)
-
+    command = options.masked_command(command)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, command, decide, options, wish)
+        envelope = envelope_of(name, options, arguments_of(command, typed))
+        if keep is None:
+            outcome = workspace.handle(command, sprint_id=sprint_id, **envelope)
+        else:
+            outcome = workspace.act(sprint_id, keep(command), **envelope)
+        _diagnose(name, outcome)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
         return outcome.sprint
 
 
+def arguments_of(command: Command, typed: Collection[str] | None = None) -> dict[str, Any]:
+    """Return the fields of a command that a key stands for, all of them or some."""
+    given = asdict(command)
+    return given if typed is None else {name: given[name] for name in typed}
+
+
 def record_in_journal(
-    command: str,
+    name: str,
     given: Mapping[str, Any],
-    rule: Rule,
-    arguments: Mapping[str, Any],
+    command: JournalCommand,
     *,
-    takes_time: bool = False,
+    typed: Collection[str] | None = None,
 ) -> None:
     """Run one command that records in the journal, in the same way."""
     options = Options(given)
-    wish = options.masked(arguments)
-
-    def decide(journal: "Journal", at: str) -> list[Event]:
-        return rule(journal, **wish, at=at) if takes_time else rule(journal, **wish)
-
+    command = options.masked_command(command)
     with open_workspace() as workspace:
-        outcome = act_on_journal(workspace, command, decide, options, wish)
+        wish = arguments_of(command, typed)
+        outcome = act_on_journal(workspace, name, command, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
@@ -187,7 +190,7 @@ def envelope_of(
         "actor": options.actor,
         "at": options.at,
         "key": options.key,
-        "key_digest": key_digest(command, arguments) if options.key else None,
+        "key_digest": digest_of(command, arguments) if options.key else None,
         "expect": options.expect,
         "correlation_id": options.correlation_id,
         "causation_id": options.causation_id,

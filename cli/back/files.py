@@ -16,13 +16,12 @@ from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 from sprintlog.engine.service.work_tree.restore import (
     KEPT,
     Restored,
-    RollBack,
     give_up,
     in_place,
 )
 from sprintlog.engine.service.work_tree.restore_plan import Wish
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
-from sprintlog.engine.sprint.iterations.snapshots import first_snapshot
+from sprintlog.engine.sprint.iterations.snapshots import Back, first_snapshot
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, here
@@ -42,7 +41,7 @@ def bring_back(
     command: str,
     arguments: dict[str, Any],
     is_agreed: bool,
-    roll_back: RollBack | None = None,
+    roll_back: Back | None = None,
 ) -> None:
     """Bring files back in place after showing what that means, and answer."""
     store = store_of(workspace, environment())

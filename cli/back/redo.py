@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.iterations.rollback import redo
+from sprintlog.engine.sprint.iterations.rollback import Redo
 
 from ..context import with_recording
 from .undo_redo import take_back, with_files
@@ -16,4 +16,4 @@ from .undo_redo import take_back, with_files
 @with_recording
 def command(reason: str | None, no_files: bool, yes: bool, **given: Any) -> None:
     """Take back the latest undo: the state is as it was just before it, files too."""
-    take_back("redo", redo, reason, given, no_files=no_files, is_agreed=yes)
+    take_back("redo", Redo(reason), given, no_files=no_files, is_agreed=yes)

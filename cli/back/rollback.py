@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.service.streams.points import target_of
-from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.projections.workspace import Workspace
 
@@ -47,6 +47,7 @@ def command(
         sprint_id = workspace.choose(options.sprint_id)
         version = workspace.version_at(sprint_id, to)
         is_inside = workspace.is_inside_append(sprint_id, version)
+        command = RollBack(version, wish["reason"], is_inside)
         if with_files is None:
             with_files = to == "best" and _can_bring_files(workspace, sprint_id)
         if with_files:
@@ -65,18 +66,14 @@ def command(
                 command="rollback",
                 arguments={"to": to, "files": True, **wish},
                 is_agreed=yes,
-                roll_back=lambda sprint: roll_back(
-                    sprint, to=version, is_inside_append=is_inside, **wish
-                ),
+                roll_back=command,
             )
             return
         outcome = act(
             workspace,
             sprint_id,
             "rollback",
-            lambda sprint, at: roll_back(
-                sprint, to=version, is_inside_append=is_inside, **wish
-            ),
+            command,
             options,
             {"to": to, **wish},
         )

@@ -4,10 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.log.event import Event
-from sprintlog.engine.log.port import Log
-from sprintlog.engine.sprint.iterations.rollback import undo_decision, undo_rollback
-from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.iterations.rollback import UndoDecision, UndoRollback
 
 from ..context import with_recording
 from .undo_redo import take_back, take_state_back, with_files
@@ -41,14 +38,6 @@ def command(
     recorded since then no longer counts either. `sprintlog redo` takes an undo back.
     """
     if not decision:
-        take_back("undo", undo_rollback, reason, given, no_files=no_files, is_agreed=yes)
+        take_back("undo", UndoRollback(reason), given, no_files=no_files, is_agreed=yes)
         return
-    wish = {"reason": reason}
-    take_state_back("undo --decision", _undo_decision, wish, given, reads_log=True)
-
-
-def _undo_decision(sprint: Sprint, *, log: Log, **wish: Any) -> list[Event]:
-    # Imported here: to undo a rollback no decision is looked for.
-    from sprintlog.projections.history.decisions import last_decision
-
-    return undo_decision(sprint, first=last_decision(log, sprint), **wish)
+    take_state_back("undo --decision", UndoDecision(reason), given)

@@ -1,11 +1,20 @@
 """What `undo` and `redo` share: files that went along with a rollback go along again."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
+from msgspec.structs import asdict, replace
 
+from sprintlog.engine.command import decided
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.sprint.iterations.rollback import (
+    Redo,
+    UndoDecision,
+    UndoRollback,
+    undo_decision,
+)
 from sprintlog.engine.sprint.iterations.snapshots import (
     files_to_redo,
     files_to_undo,
@@ -13,12 +22,12 @@ from sprintlog.engine.sprint.iterations.snapshots import (
 )
 from sprintlog.engine.sprint.state.held import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.workspace import Workspace
+from sprintlog.projections.workspace import Decide, Workspace
 
 from ..context import Function, open_workspace
 from ..descriptions import described
 from ..output import counted, warn
-from ..record import Options, Rule, act, answer_and_refresh, settle
+from ..record import Options, act, answer_and_refresh, arguments_of, settle
 
 SHOWN_MAX = 3
 """So many of the events that no longer count are named."""
@@ -34,9 +43,8 @@ def with_files(function: Function) -> Function:
 
 
 def take_back(
-    command: str,
-    rule: Rule,
-    reason: str | None,
+    name: str,
+    command: UndoRollback | Redo,
     given: dict[str, Any],
     *,
     no_files: bool,
@@ -46,41 +54,38 @@ def take_back(
 
     Where files alone came back after it, they are what is taken back.
     """
-    if no_files or not _with_files(command, rule, reason, given, is_agreed=is_agreed):
-        take_state_back(command, rule, {"reason": reason}, given)
+    if no_files or not _with_files(name, command, given, is_agreed=is_agreed):
+        take_state_back(name, command, given)
 
 
 def take_state_back(
-    command: str,
-    rule: Callable[..., list[Event]],
-    arguments: dict[str, Any],
-    given: dict[str, Any],
-    *,
-    reads_log: bool = False,
+    name: str, command: UndoRollback | Redo | UndoDecision, given: dict[str, Any]
 ) -> None:
-    """Take a rollback or a decision back, and say which later work went with it.
-
-    `rule` is called with the log as well when it `reads_log`.
-    """
+    """Take a rollback or a decision back, and say which later work went with it."""
     options = Options(given)
-    wish = options.masked(arguments)
+    command = options.masked_command(command)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        log = {"log": workspace.log} if reads_log else {}
-        outcome = act(
-            workspace,
-            sprint_id,
-            command,
-            lambda sprint, at: rule(sprint, **wish, **log),
-            options,
-            wish,
-        )
+        decide: Decide = command
+        if isinstance(command, UndoDecision):
+            decide = partial(_undo_decision, command=command, log=workspace.log)
+        wish = arguments_of(command, ("reason",))
+        outcome = act(workspace, sprint_id, name, decide, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
         if outcome.events and not outcome.duplicate:
-            _tell_gone(workspace, outcome.sprint, command)
+            _tell_gone(workspace, outcome.sprint, name)
 
 
-def _tell_gone(workspace: Workspace, sprint: Sprint, command: str) -> None:
+def _undo_decision(
+    sprint: Sprint, at: str, *, command: UndoDecision, log: Log
+) -> list[Event]:
+    # Imported here: to undo a rollback no decision is looked for.
+    from sprintlog.projections.history.decisions import last_decision
+
+    return undo_decision(sprint, replace(command, first=last_decision(log, sprint)), at)
+
+
+def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
     """Say which work since what was taken back no longer counts either."""
     # Imported here: where files alone are taken back no work goes with them.
     from sprintlog.projections.history.undone import work_gone
@@ -92,7 +97,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, command: str) -> None:
     count = "counts" if len(gone) == 1 else "count"
     before = sprint.knowledge.rollbacks[-1][0] - 1
     way = "`sprintlog redo`"
-    if command == "redo":
+    if name == "redo":
         # It can itself not be taken back, but gone back from.
         way = f"`sprintlog rollback --to version:{before}`"
     warn(
@@ -102,7 +107,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, command: str) -> None:
 
 
 def _with_files(
-    command: str, rule: Rule, reason: str | None, given: dict[str, Any], *, is_agreed: bool
+    name: str, command: UndoRollback | Redo, given: dict[str, Any], *, is_agreed: bool
 ) -> bool:
     """Take back what brought files along; tell whether it did."""
     options = Options(given)
@@ -113,12 +118,14 @@ def _with_files(
             return False
         settle(workspace, sprint_id)
         sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
-        wish = options.masked({"reason": reason})
-        latest = files_to_redo if command == "redo" else files_to_undo
+        command = options.masked_command(command)
+        wish = asdict(command)
+        latest = files_to_redo if isinstance(command, Redo) else files_to_undo
         if (alone := latest(sprint, worktree=worktree)) is not None:
-            _files_alone(workspace, alone, options, command, wish, is_agreed=is_agreed)
+            _files_alone(workspace, alone, options, name, wish, is_agreed=is_agreed)
             return True
-        restore = files_with(sprint, rule(sprint, **wish), worktree=worktree)
+        events = decided(command, sprint, options.at or workspace.now())
+        restore = files_with(sprint, events, worktree=worktree)
         if restore is None:
             return False
         # Imported here: most rollbacks are of the state alone.
@@ -131,10 +138,10 @@ def _with_files(
             sprint_id,
             Wish(restore.event.before),
             options,
-            command=command,
+            command=name,
             arguments=wish,
             is_agreed=is_agreed,
-            roll_back=lambda sprint: rule(sprint, **wish),
+            roll_back=command,
         )
     return True
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
 from sprintlog.engine.sprint.state.tree import CHILDREN
 
 from ..context import open_workspace, with_envelope
@@ -89,7 +89,7 @@ def command(
             workspace,
             compiled.sprint_id,
             "compile",
-            lambda sprint, at: take_plan(sprint, **wish),
+            lambda sprint, at: take_plan(sprint, TakePlan(**wish), at),
             options,
             {"id": compiled.sprint_id, "plan": compiled.plan},
         )

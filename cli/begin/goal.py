@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.goal.goal import claim_in_force, complete_goal, set_goal
+from sprintlog.engine.sprint.goal.goal import CompleteGoal, SetGoal, claim_in_force
 from sprintlog.engine.sprint.queue.requests import urgent
 
 from ..context import with_recording
@@ -31,17 +31,8 @@ def set_(
     **given: Any,
 ) -> None:
     """Say what is to be reached; from here on the sprint is in Ralph mode."""
-    record(
-        "goal set",
-        given,
-        set_goal,
-        {
-            "goal": text,
-            "idle_threshold": idle_threshold,
-            "min_iterations": min_iterations,
-            "max_iterations": max_iterations,
-        },
-    )
+    command = SetGoal(text, idle_threshold, min_iterations, max_iterations)
+    record("goal set", given, command)
 
 
 @command.command(epilog="Example: sprintlog goal complete --summary 'login works'")
@@ -53,7 +44,7 @@ def complete(summary: str | None, **given: Any) -> None:
     Before `ralph.min-iterations`, and while critical or high requests are undecided, it is
     recorded as a claim, and the sprint goes on.
     """
-    sprint = record("goal complete", given, complete_goal, {"summary": summary})
+    sprint = record("goal complete", given, CompleteGoal(summary))
     if (why := claim_in_force(sprint.plan)) is not None:
         warn(f"the goal is claimed, it does not count as reached: {why}")
         if urgent(sprint):

@@ -9,7 +9,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import Place, SprintImported
-from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.sprint_file import sprint_files
 from sprintlog.projections.workspace import Outcome, Workspace
@@ -86,17 +86,12 @@ class Importing:
             if options.actor in UNNAMED
             else options.actor,
         )
-        wish: dict[str, Any] = {
-            "document": document,
-            "source": version.name[-500:],
-            "place": place,
-            "committed_at": version.committed_at,
-        }
+        command = ImportDocument(document, version.name[-500:], place, version.committed_at)
         return act(
             self._workspace,
             sprint_id,
             "import progress",
-            lambda sprint, at: import_document(sprint, **wish),
+            command,
             options,
             {"document": document},
         )

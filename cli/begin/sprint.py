@@ -10,9 +10,9 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.actions import STOP
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.goal.settings import HOOKS, ralph_fields
-from sprintlog.engine.sprint.iterations.loop import limit_iterations
+from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import lifecycle
-from sprintlog.engine.sprint.plan.create import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id, create_sprint
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds
@@ -117,27 +117,29 @@ def create(
     options = Options(given)
     with open_workspace() as workspace:
         folder = sprint_dir or (plan.parent if plan is not None else Path())
-        wish = {
-            "plan": document,
-            "place": place_in(workspace.location, folder),
-            "sources": (source_of(workspace.location, plan, content),) if plan else (),
-            "max_iterations": max_iterations,
-        }
+        command = CreateSprint(
+            document,
+            place_in(workspace.location, folder),
+            (source_of(workspace.location, plan, content),) if plan else (),
+            max_iterations,
+        )
         outcome = act(
             workspace,
             new_id,
             "sprint create",
-            lambda sprint, at: _create(sprint, wish, file=plan),
+            lambda sprint, at: _create(sprint, command, at, file=plan),
             options,
             {"id": new_id, "plan": document, "max": max_iterations},
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _create(sprint: Sprint, wish: dict[str, Any], *, file: Path | None) -> list[Event]:
+def _create(
+    sprint: Sprint, command: CreateSprint, at: str, *, file: Path | None
+) -> list[Event]:
     """Create a sprint; a field that is refused is named with the plan's file."""
     try:
-        return create_sprint(sprint, **wish)
+        return create_sprint(sprint, command, at)
     except RefusedError as error:
         field = error.fields.get("field")
         if field is None or file is None:
@@ -152,14 +154,14 @@ def _create(sprint: Sprint, wish: dict[str, Any], *, file: Path | None) -> list[
 @with_recording
 def start(**given: Any) -> None:
     """Begin to execute."""
-    record("sprint start", given, lifecycle.start_sprint, {})
+    record("sprint start", given, lifecycle.StartSprint())
 
 
 @command.command(epilog="Example: sprintlog sprint heartbeat")
 @with_recording
 def heartbeat(**given: Any) -> None:
     """Say that the loop is alive."""
-    record("sprint heartbeat", given, lifecycle.beat, {})
+    record("sprint heartbeat", given, lifecycle.RecordHeartbeat())
 
 
 @command.command(epilog="Example: sprintlog sprint pause --reason 'lunch'")
@@ -167,7 +169,7 @@ def heartbeat(**given: Any) -> None:
 @with_recording
 def pause(reason: str | None, **given: Any) -> None:
     """Pause at a person's wish."""
-    record("sprint pause", given, lifecycle.pause_sprint, {"reason": reason})
+    record("sprint pause", given, lifecycle.PauseSprint(reason))
 
 
 @command.command(epilog="Example: sprintlog sprint interrupt --reason SIGTERM")
@@ -175,7 +177,7 @@ def pause(reason: str | None, **given: Any) -> None:
 @with_recording
 def interrupt(reason: str | None, **given: Any) -> None:
     """Say that the loop was stopped from outside."""
-    record("sprint interrupt", given, lifecycle.interrupt_sprint, {"reason": reason})
+    record("sprint interrupt", given, lifecycle.InterruptSprint(reason))
 
 
 @command.command(epilog="Example: sprintlog sprint resume --by ana --why 'pinned foo'")
@@ -194,8 +196,8 @@ def resume(
     """
     actor = str(given["actor"])
     who = by or (actor.removeprefix("operator:") if actor.startswith("operator:") else None)
-    wish = {"by": who, "why": why, "done": done, "retry": retry}
-    sprint = record("sprint resume", given, lifecycle.resume_sprint, wish)
+    command = lifecycle.ResumeSprint(who, why, done, retry)
+    sprint = record("sprint resume", given, command)
     action = next_action(sprint, now=from_milliseconds(wall_clock()))
     if action.do == STOP:
         warn(f"it does not go on yet: {action.why}")
@@ -207,7 +209,7 @@ def resume(
 @with_recording
 def block(reason: str, **given: Any) -> None:
     """Say that the sprint cannot go on."""
-    record("sprint block", given, lifecycle.block_sprint, {"reason": reason})
+    record("sprint block", given, lifecycle.BlockSprint(reason))
 
 
 @command.command(
@@ -222,12 +224,8 @@ def needs_human(
     reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
 ) -> None:
     """Wait for a person at a leaf."""
-    record(
-        "sprint needs-human",
-        given,
-        lifecycle.need_human,
-        {"reason": reason, "details": details, "error": error, "phase": phase},
-    )
+    command = lifecycle.NeedHuman(reason, details, error, phase)
+    record("sprint needs-human", given, command)
 
 
 @command.command(epilog="Example: sprintlog sprint complete --summary 'merged'")
@@ -243,8 +241,8 @@ def complete(
     A goal that is not reached keeps it open, and so do critical and high requests that
     nobody has decided; other requests stay pending in its operator queue.
     """
-    wish = {"summary": summary, "abandons_goal": abandon_goal, "reason": reason}
-    sprint = record("sprint complete", given, lifecycle.complete_sprint, wish)
+    command = lifecycle.CompleteSprint(summary, abandon_goal, reason)
+    sprint = record("sprint complete", given, command)
     if waiting := counts(sprint.queue).get(PENDING):
         warn(
             f"{counted(waiting, 'request')} of its operator queue without a decision: "
@@ -257,7 +255,7 @@ def complete(
 @with_recording
 def reopen(reason: str | None, **given: Any) -> None:
     """Open a completed sprint again."""
-    record("sprint reopen", given, lifecycle.reopen_sprint, {"reason": reason})
+    record("sprint reopen", given, lifecycle.ReopenSprint(reason))
 
 
 @command.command(epilog="Example: sprintlog sprint limit 40")
@@ -268,8 +266,7 @@ def limit(max_iterations: int, **given: Any) -> None:
 
     0 is no limit. Without a word a sprint with a goal has one of 100, others have none.
     """
-    wish = {"max_iterations": max_iterations}
-    record("sprint limit", given, limit_iterations, wish)
+    record("sprint limit", given, LimitIterations(max_iterations))
 
 
 @command.command("list", epilog="Example: sprintlog sprint list --json")

@@ -1,6 +1,6 @@
 """What is measured by us: `--report`, `--source`, and `--run`, `--build` before them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,6 +9,11 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.masking import mask
+from sprintlog.engine.sprint.iterations.measurement import (
+    CaptureBaseline,
+    FailMeasurement,
+    Measuring,
+)
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, here
@@ -118,14 +123,14 @@ class Capturer:
             environment=environment_of(environment(), extra=extra, SPRINT_ID=sprint_id),
         )
 
-    def add_to(self, wish: Mapping[str, Any], *, masks: bool) -> dict[str, Any]:
-        """Return a wish to measure with what was captured; say what is worth it.
+    def add_to(self, command: Measuring, *, masks: bool) -> Measuring:
+        """Return a command to measure with what was captured; say what is worth it.
 
         A metric that is both given and found must be the same.
         """
         measured = self._capture.measure()
         metrics = dict(measured.metrics)
-        for name, value in wish["metrics"].items():
+        for name, value in command.metrics.items():
             if metrics.setdefault(name, value) != value:
                 source = next(one.name for one in measured.origins if name in one.metrics)
                 raise InvalidInputError(
@@ -139,14 +144,18 @@ class Capturer:
             msgspec.structs.replace(one, name=mask(one.name)) if masks else one
             for one in measured.origins
         )
-        usage = measured.usage
-        found = {**wish, "metrics": metrics, "origins": origins, "usage": usage}
-        return {name: value for name, value in found.items() if value is not None}
+        found = msgspec.structs.replace(command, metrics=metrics, origins=origins)
+        # Nobody was at work before the first iteration.
+        if measured.usage is None or isinstance(found, CaptureBaseline):
+            return found
+        return msgspec.structs.replace(found, usage=measured.usage)
 
-    def failure(self, error: SprintlogError, *, masks: bool) -> dict[str, Any]:
-        """Return the wish that says why nothing could be measured, and what was run."""
+    def failure(
+        self, error: SprintlogError, number: int | None, *, masks: bool
+    ) -> FailMeasurement:
+        """Return the command that says why nothing could be measured, and what was run."""
         culprit = self._capture.culprit
-        said: dict[str, Any] = {"error": error.message}
+        said: dict[str, Any] = {"error": error.message, "number": number}
         if culprit is not None:
             result = culprit.result
             said |= {
@@ -158,4 +167,4 @@ class Capturer:
             # What is cut out of it is masked whole before.
             output = mask(result.output) if masks else result.output
             said["output"] = output[-OUTPUT_CHARS_MAX:]
-        return said
+        return FailMeasurement(**said)

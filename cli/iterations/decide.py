@@ -7,7 +7,10 @@ import click
 
 from sprintlog.engine.iterations.events import RecommendationGiven
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.sprint.iterations.decisions import give_recommendation
+from sprintlog.engine.sprint.iterations.decisions import (
+    GiveRecommendation,
+    give_recommendation,
+)
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..context import open_workspace, with_recording
@@ -47,7 +50,7 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
 
         def decide(sprint: Sprint, at: str) -> list[Event]:
             advice = evaluate(workspace.log, sprint).recommendation()
-            return give_recommendation(sprint, given=advice.event)
+            return give_recommendation(sprint, GiveRecommendation(given=advice.event), at)
 
         sprint_id = workspace.choose(options.sprint_id)
         outcome = act(workspace, sprint_id, "decide", decide, options, {})

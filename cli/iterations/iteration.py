@@ -1,36 +1,38 @@
 """`sprintlog iteration …`: record, measure and compare the iterations of the loop."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
+from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.goal.goal import fail_iteration
-from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.goal.goal import FailIteration
+from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
 from sprintlog.engine.sprint.iterations.measurement import (
-    capture_baseline,
-    end_measured,
-    fail_measurement,
-    measure_iteration,
+    CaptureBaseline,
+    EndMeasuredIteration,
+    FailMeasurement,
+    MeasureIteration,
+    Measuring,
 )
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
-from sprintlog.projections.workspace import Workspace
+from sprintlog.projections.workspace import Decide, Workspace
 
 from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
 from ..descriptions import described
 from ..output import print_json, print_styled, print_text, warn
-from ..record import Options, Rule, act, answer, record, refresh
+from ..record import Keep, Options, act, answer, arguments_of, record, refresh
 from .capture import Capturer, Capturing, with_capturing
 from .metrics import read_metrics, with_metrics, with_score
 from .report_files import tell_written, with_writing, write_files
 from .select import select
 from .snapshots import diff, keeping_files, prune_command, snapshot, with_snapshot_options
 
-Keeping = AbstractContextManager[Callable[[Rule], Rule]]
-"""Gives what puts a snapshot behind what a rule decides."""
+Keeping = AbstractContextManager[Keep | None]
+"""Gives what puts a snapshot behind what is decided, if one is wanted."""
 
 
 @click.group("iteration")
@@ -57,9 +59,9 @@ def start(
     Refused when as many as the loop allows were begun, also where a rollback took some
     back.
     """
-    wish = {"number": number, "max_iterations": max_iterations}
-    rule = start_iteration
-    record("iteration start", given, rule, {**wish, "beyond_limit": beyond_limit})
+    command = StartIteration(number, max_iterations, beyond_limit=beyond_limit)
+    typed = ("number", "max_iterations", "beyond_limit")
+    record("iteration start", given, command, typed=typed)
 
 
 @command.command(
@@ -97,12 +99,13 @@ def end(
         if is_written:
             raise click.UsageError("--write goes with what was measured")
         with keeping as keep:
-            record("iteration end", given, keep(end_iteration), {"summary": summary})
+            command = EndIteration(summary=summary)
+            record("iteration end", given, command, typed=("summary",), keep=keep)
         return
     metrics = read_metrics(given_metrics, metrics_file)
-    wish = {"summary": summary, "metrics": metrics, "score": score}
+    wish = EndMeasuredIteration(metrics, summary, score)
     _record(
-        *("iteration end", given, end_measured, wish, capturing),
+        *("iteration end", given, wish, ("summary", "metrics", "score"), capturing),
         is_written=is_written,
         keeping=keeping,
     )
@@ -124,8 +127,8 @@ def fail(error: str, category: str, **given: Any) -> None:
 
     The iteration goes on when the policy allows another attempt; else the sprint blocks.
     """
-    wish = {"error": error, "category": category}
-    record("iteration fail", given, fail_iteration, wish, takes_time=True)
+    wish = FailIteration(error, category)
+    record("iteration fail", given, wish, typed=("error", "category"))
 
 
 @command.command(
@@ -148,9 +151,9 @@ def measure(
 ) -> None:
     """Say what an iteration led to, once, without ending it."""
     metrics = read_metrics(given_metrics, metrics_file)
-    wish = {"number": number, "metrics": metrics, "score": score}
-    rule = measure_iteration
-    _record("iteration measure", given, rule, wish, capturing, is_written=is_written)
+    wish = MeasureIteration(metrics, number, score)
+    typed = ("number", "metrics", "score")
+    _record("iteration measure", given, wish, typed, capturing, is_written=is_written)
 
 
 @command.command(
@@ -174,9 +177,8 @@ def baseline(
 ) -> None:
     """Measure iteration 0, before any change: what all others are compared with."""
     metrics = read_metrics(given_metrics, metrics_file)
-    wish = {"metrics": metrics, "loop_id": loop_id}
-    rule = capture_baseline
-    _record("iteration baseline", given, rule, wish, capturing, is_written=is_written)
+    wish, typed = CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
+    _record("iteration baseline", given, wish, typed, capturing, is_written=is_written)
 
 
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
@@ -244,15 +246,11 @@ def compare(
         print_text(*comparison_lines(one, other), *files_lines(files))
 
 
-def _as_it_is(rule: Rule) -> Rule:
-    return rule
-
-
 def _record_failure(
     workspace: Workspace,
     sprint_id: str,
     name: str,
-    failed: dict[str, Any],
+    command: FailMeasurement,
     options: Options,
 ) -> None:
     """Record that an iteration could not be measured; whoever asked is told why after."""
@@ -263,9 +261,9 @@ def _record_failure(
             workspace,
             sprint_id,
             name,
-            lambda sprint, at: fail_measurement(sprint, **failed),
+            command,
             own,
-            failed,
+            {},
         )
         for event in outcome.events:
             warn(f"recorded: {described(event)}; `sprintlog decide` asks a person then")
@@ -276,8 +274,8 @@ def _record_failure(
 def _record(
     name: str,
     given: dict[str, Any],
-    rule: Rule,
-    arguments: dict[str, Any],
+    command: Measuring,
+    fields: tuple[str, ...],
     capturing: Capturing,
     *,
     is_written: bool,
@@ -290,31 +288,33 @@ def _record(
     from sprintlog.engine.service.streams.judged import evaluate
 
     options = Options(given)
-    wish = options.masked(arguments)
+    command = options.masked_command(command)
+    wish = arguments_of(command, fields)
     # A key stands for what was typed: nothing is run and read to answer it again.
     typed = {**wish, **capturing._asdict()} if capturing else wish
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
         if capturing and not (options.key and workspace.log.find_key(options.key)):
             # What would be refused anyway is refused before anything is run.
-            metrics = wish["metrics"] or {"build_status": "success"}
-            rule(workspace.sprint(sprint_id), **{**wish, "metrics": metrics})
+            metrics = command.metrics or {"build_status": "success"}
+            likely = replace(command, metrics=metrics)
+            decided(likely, workspace.sprint(sprint_id), options.at or workspace.now())
             capturer = Capturer(workspace, capturing, sprint_id=sprint_id)
             try:
-                wish = capturer.add_to(wish, masks=options.masks)
+                command = capturer.add_to(command, masks=options.masks)
             except RefusedError as error:
-                if rule is not capture_baseline:
-                    failed = capturer.failure(error, masks=options.masks)
-                    failed["number"] = wish.get("number")
+                if not isinstance(command, CaptureBaseline):
+                    number = getattr(command, "number", None)
+                    failed = capturer.failure(error, number, masks=options.masks)
                     _record_failure(workspace, sprint_id, name, failed, options)
                 raise
-        with keeping or nullcontext(_as_it_is) as keep:
-            kept = keep(rule)
+        with keeping or nullcontext() as keep:
+            decide: Decide = command if keep is None else keep(command)
             outcome = act(
                 workspace,
                 sprint_id,
                 name,
-                lambda sprint, at: kept(sprint, **wish),
+                decide,
                 options,
                 typed,
             )

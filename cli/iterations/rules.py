@@ -5,9 +5,7 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.engine.log.event import Event
-from sprintlog.engine.sprint.iterations.decisions import set_rules
-from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
 from ..output import print_json, print_text, table
@@ -63,13 +61,13 @@ def set_(
 
     What is not named stays. A rollback does not take them back.
     """
-    wish = {
-        "weights": _numbers("weight", weights),
-        "thresholds": _numbers("threshold", thresholds),
-        "verification_required": verification,
-        "progress_edits": progress_edits,
-    }
-    record("rules set", given, _change, wish)
+    command = ChangeRules(
+        {n: x for n, x in _numbers("weight", weights).items() if x is not None},
+        _numbers("threshold", thresholds),
+        verification,
+        progress_edits,
+    )
+    record("rules set", given, command)
 
 
 @command.command(epilog="Example: sprintlog rules show --json")
@@ -99,14 +97,6 @@ def show(at: str | None, sprint_id: str | None, as_json: bool) -> None:
         for name, value in values.items()
     ]
     print_text(*table(rows))
-
-
-def _change(sprint: Sprint, **wish: Any) -> list[Event]:
-    # Imported here: exact numbers would cost every recording command their import.
-    from sprintlog.engine.iterations.rules import change_rules
-
-    rules = sprint.knowledge.tracker.rules_at(sprint.version)
-    return set_rules(sprint, rules=change_rules(rules, **wish))
 
 
 def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint.iterations.decisions import SelectBest
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace
 
@@ -39,7 +40,7 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
 
         def decide(sprint: Sprint, at: str) -> list[Event]:
             selection = evaluate(workspace.log, sprint).selection()
-            return select_best(sprint, selected=selection.event)
+            return select_best(sprint, SelectBest(selected=selection.event), at)
 
         sprint_id = workspace.choose(options.sprint_id)
         outcome = act(workspace, sprint_id, "iteration select", decide, options, {})

@@ -1,17 +1,18 @@
 """`sprintlog iteration snapshot|diff|prune`: the files of iterations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.measurement import with_tree
 from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.workspace import Outcome, Workspace
+from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from ..context import (
     Function,
@@ -23,7 +24,7 @@ from ..context import (
     with_sprint,
 )
 from ..output import counted, print_json, print_text, progress, reference
-from ..record import Options, Rule, answer, envelope_of, refresh
+from ..record import Keep, Options, answer, envelope_of, refresh
 
 if TYPE_CHECKING:
     from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
@@ -93,13 +94,13 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
 @contextmanager
 def keeping_files(
     given: dict[str, Any], patterns: tuple[str, ...], file_max: int, *, wanted: bool
-) -> Iterator[Callable[[Rule], Rule]]:
-    """Give what puts a snapshot behind what a rule decides, if one is wanted.
+) -> Iterator[Keep | None]:
+    """Give what puts a snapshot behind what a command decides, if one is wanted.
 
-    Where the rule decides nothing, or its events are not recorded, none is kept.
+    Where it decides nothing, or its events are not recorded, none is kept.
     """
     if not wanted:
-        yield lambda rule: rule
+        yield None
         return
     from sprintlog.engine.adapters.snapshots.capture import Limits
     from sprintlog.engine.service.work_tree.snapshot import kept_files, store_of
@@ -113,9 +114,9 @@ def keeping_files(
             workspace, sprint_id, store, limits=limits, patterns=patterns, at=options.at
         ) as (taken, event_for):
 
-            def keep(rule: Rule) -> Rule:
-                def decide(sprint: Sprint, **wish: Any) -> list[Event]:
-                    events = rule(sprint, **wish)
+            def keep(command: Command) -> Decide:
+                def decide(sprint: Sprint, at: str) -> list[Event]:
+                    events = decided(command, sprint, at)
                     if not events:
                         return []
                     snapshot = event_for(sprint)

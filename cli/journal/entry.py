@@ -6,7 +6,7 @@ import click
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.journal.questions import queries
-from sprintlog.engine.journal.rules import record_entry
+from sprintlog.engine.journal.rules import RecordEntry
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 from sprintlog.engine.journal.wishes import part_of
@@ -98,9 +98,7 @@ def record(
         git_commits=commits,
         context=_context(given),
     )
-    record_in_journal(
-        "entry record", given, record_entry, {"entry": entry}, takes_time=True
-    )
+    record_in_journal("entry record", given, RecordEntry(entry))
 
 
 @command.command("list", epilog="Example: sprintlog entry list --prd auth-login --last 5")

@@ -15,7 +15,7 @@ from sprintlog.engine.journal.events import (
 )
 from sprintlog.engine.journal.intake.migration import came_from, take_text
 from sprintlog.engine.journal.questions import queries
-from sprintlog.engine.journal.rules import open_journal
+from sprintlog.engine.journal.rules import OpenJournal
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.projections.sql.search import KINDS, LEARNING
@@ -25,7 +25,13 @@ from ..context import here, open_workspace, with_envelope, with_json, with_point
 from ..intake.files import read_text
 from ..output import print_json, print_text, table, warn
 from ..places import journal_place
-from ..record import Options, act_on_journal, answer_and_refresh, refresh_stream
+from ..record import (
+    Options,
+    act_on_journal,
+    answer_and_refresh,
+    arguments_of,
+    refresh_stream,
+)
 
 TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
 """Where loops keep their text, below the work tree's root."""
@@ -55,19 +61,13 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
     with open_workspace() as workspace:
         if place is not None:
             workspace.journal_place = journal_place(workspace.location, here() / place)
-        wish = {"project_name": options.masked({"_": project_name})["_"]}
+        command, typed = OpenJournal(project_name), ["project_name"]
         if place is not None:
-            wish |= {
-                "place": workspace.journal_place or "",
-                "worktree": workspace.location.worktree,
-            }
-        outcome = act_on_journal(
-            workspace,
-            "journal open",
-            lambda journal, at: open_journal(journal, at=at, **wish),
-            options,
-            wish,
-        )
+            worktree = workspace.location.worktree
+            command = OpenJournal(project_name, workspace.journal_place or "", worktree)
+            typed += ["place", "worktree"]
+        wish = arguments_of(command, typed)
+        outcome = act_on_journal(workspace, "journal open", command, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 

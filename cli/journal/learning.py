@@ -6,14 +6,10 @@ import click
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal.questions import queries
-from sprintlog.engine.journal.rules import (
-    add_learning,
-    reference_learning,
-    retire_learning,
-)
+from sprintlog.engine.journal.rules import AddLearning, ReferenceLearning, RetireLearning
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Learning
-from sprintlog.engine.journal.suggestions import add_extracted
+from sprintlog.engine.journal.suggestions import AddExtractedLearnings
 from sprintlog.engine.journal.suggestions import extract as extract_learnings
 
 from ..context import open_workspace, with_envelope, with_json, with_point
@@ -75,8 +71,7 @@ def add(
         source_entry_id=entry_id,
         still_valid=True,
     )
-    arguments = {"learning": learning, "observation": observation or 0}
-    record_in_journal("learning add", given, add_learning, arguments, takes_time=True)
+    record_in_journal("learning add", given, AddLearning(learning, observation or 0))
 
 
 @command.command("list", epilog="Example: sprintlog learning list --type error-workaround")
@@ -139,8 +134,9 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
 @with_envelope
 def use(learning_id: str, prd_id: str, **given: Any) -> None:
     """Count that a learning was used."""
-    arguments = {"learning_id": learning_id, "prd_id": prd_id}
-    record_in_journal("learning use", given, reference_learning, arguments)
+    command = ReferenceLearning(learning_id, prd_id)
+    typed = ("learning_id", "prd_id")
+    record_in_journal("learning use", given, command, typed=typed)
 
 
 @command.command(
@@ -151,8 +147,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
 @with_envelope
 def retire(learning_id: str, reason: str | None, **given: Any) -> None:
     """Say that a learning no longer holds; it stays readable."""
-    arguments = {"learning_id": learning_id, "reason": reason}
-    record_in_journal("learning retire", given, retire_learning, arguments)
+    record_in_journal("learning retire", given, RetireLearning(learning_id, reason))
 
 
 @command.command(epilog="Example: sprintlog learning extract auth-oauth-2 --add")
@@ -175,10 +170,7 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
         )
     proposals = extract_learnings(entry)
     if adds:
-        arguments = {"proposals": proposals}
-        record_in_journal(
-            "learning extract", given, add_extracted, arguments, takes_time=True
-        )
+        record_in_journal("learning extract", given, AddExtractedLearnings(proposals))
     elif given["as_json"]:
         print_json([{"observation": n, "learning": found} for n, found in proposals])
     else:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.journal.questions import queries
-from sprintlog.engine.journal.rules import discover_pattern
+from sprintlog.engine.journal.rules import DiscoverPattern
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Pattern
 
@@ -60,8 +60,7 @@ def add(
         source_prd_id=prd,
         confidence=confidence or "",
     )
-    arguments = {"pattern": pattern}
-    record_in_journal("pattern add", given, discover_pattern, arguments, takes_time=True)
+    record_in_journal("pattern add", given, DiscoverPattern(pattern))
 
 
 @command.command("list", epilog="Example: sprintlog pattern list --type error-handling")

@@ -8,7 +8,7 @@ import msgspec
 
 from sprintlog.engine.journal.events import LearningReferenced
 from sprintlog.engine.journal.questions.briefing import Prepared, Room, prepare
-from sprintlog.engine.journal.rules import hand_over
+from sprintlog.engine.journal.rules import HandOverLearnings, hand_over
 from sprintlog.engine.journal.state.ids import entry_id
 from sprintlog.engine.journal.state.journal import JOURNAL, Journal
 from sprintlog.engine.log.event import Event
@@ -53,10 +53,9 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
             entry = entry_id(prd_id, prepared.iteration)
             before = workspace.journals.events(JOURNAL, LearningReferenced)
             known = {event.learning_id for event in before if event.entry_id == entry}
-            new = [x.id for x in prepared.learnings if x.id not in known]
-            return hand_over(
-                journal, learning_ids=new, prd_id=prd_id, iteration=prepared.iteration
-            )
+            new = tuple(x.id for x in prepared.learnings if x.id not in known)
+            command = HandOverLearnings(new, prd_id, prepared.iteration)
+            return hand_over(journal, command, at)
 
         arguments = {"prd_id": prd_id, "budget": budget}
         outcome = act_on_journal(workspace, "prepare", decide, options, arguments)

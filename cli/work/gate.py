@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
+from sprintlog.engine.command import digest_of
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.service.loop.gate import is_alive, run_gate
-from sprintlog.engine.sprint.gates.checks import record_gate, run_of
+from sprintlog.engine.service.loop.gate import is_alive, lost_run, run_gate
+from sprintlog.engine.sprint.gates.checks import RecordGate, record_gate, run_of
 from sprintlog.engine.sprint.gates.gate import (
     GateResult,
     attempts_of,
@@ -32,7 +33,7 @@ from ..context import (
     with_sprint,
 )
 from ..output import print_json, print_text, table, warn
-from ..record import Options, act, key_digest, settle
+from ..record import Options, act, settle
 from .gate_answers import answer_gate
 
 PHASE = click.option(
@@ -89,7 +90,7 @@ def run(
                 actor=options.actor,
                 at=options.at,
                 key=options.key,
-                key_digest=key_digest("gate run", wish) if options.key else None,
+                key_digest=digest_of("gate run", wish) if options.key else None,
                 expect=options.expect,
                 correlation_id=options.correlation_id,
                 causation_id=options.causation_id,
@@ -141,9 +142,8 @@ def record(
     wish = {"phase": phase, "attempt": attempt, "result": result}
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
-        return record_gate(
-            sprint, result=result, phase=phase, attempt=attempt, is_alive=is_alive
-        )
+        lost = lost_run(sprint, phase)
+        return record_gate(sprint, RecordGate(result, phase, attempt, lost), at)
 
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)

@@ -5,7 +5,12 @@ from typing import Any, TypeVar
 
 import click
 
-from sprintlog.engine.sprint.goal import hook_tasks
+from sprintlog.engine.sprint.goal.hook_tasks import (
+    CompleteHook,
+    FailHook,
+    RunHook,
+    SpawnHook,
+)
 
 from ..context import with_recording
 from ..record import record
@@ -43,9 +48,8 @@ def spawned(
     **given: Any,
 ) -> None:
     """Say that a hook is about to be run."""
-    wish = {"hook_id": hook_id, "iteration": iteration, "pid": pid}
-    wish |= {"transcript": transcript, "again": again}
-    record("hook-task spawned", given, hook_tasks.spawn_hook, wish)
+    command = SpawnHook(hook_id, iteration, pid, transcript, again)
+    record("hook-task spawned", given, command)
 
 
 @command.command(epilog="Example: sprintlog hook-task running learning --pid 4711")
@@ -53,16 +57,14 @@ def spawned(
 @_with_task
 def running(hook_id: str, iteration: int | None, pid: int | None, **given: Any) -> None:
     """Say that a hook's process runs."""
-    wish = {"hook_id": hook_id, "iteration": iteration, "pid": pid}
-    record("hook-task running", given, hook_tasks.run_hook, wish)
+    record("hook-task running", given, RunHook(hook_id, iteration, pid))
 
 
 @command.command(epilog="Example: sprintlog hook-task completed learning")
 @_with_task
 def completed(hook_id: str, iteration: int | None, **given: Any) -> None:
     """Say that a hook ended well."""
-    wish = {"hook_id": hook_id, "iteration": iteration}
-    record("hook-task completed", given, hook_tasks.complete_hook, wish)
+    record("hook-task completed", given, CompleteHook(hook_id, iteration))
 
 
 @command.command(epilog="Example: sprintlog hook-task failed learning --error 'no key'")
@@ -70,5 +72,4 @@ def completed(hook_id: str, iteration: int | None, **given: Any) -> None:
 @_with_task
 def failed(hook_id: str, iteration: int | None, error: str | None, **given: Any) -> None:
     """Say that a hook failed; the loop goes on."""
-    wish = {"hook_id": hook_id, "iteration": iteration, "error": error}
-    record("hook-task failed", given, hook_tasks.fail_hook, wish)
+    record("hook-task failed", given, FailHook(hook_id, iteration, error))

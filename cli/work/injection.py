@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 import click
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
+from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS, parse_position
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import MODELS
 
 from ..context import open_workspace, with_recording
 from ..intake.files import read_bytes, read_text
 from ..output import print_problems, warn
 from ..places import source_of
-from ..record import Options, Rule, act, answer_and_refresh
+from ..record import Options, act, answer_and_refresh, arguments_of
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
@@ -104,7 +103,9 @@ def _position(
     return position
 
 
-def inject(command: str, given: Chosen, rule: Rule, *, key: str) -> None:
+def inject(
+    name: str, given: Chosen, kind: type[InjectPhases | InjectSteps], *, key: str
+) -> None:
     """Run an injection from its options to its answer; `key` is a file's for its list."""
     options = Options(given)
     _check_usage(given, key)
@@ -115,19 +116,14 @@ def inject(command: str, given: Chosen, rule: Rule, *, key: str) -> None:
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
         coming = _coming(given, key, sprint_id)
-        wish = options.masked({"nodes": coming.nodes}) | {
-            "position": given["position"],
-            "id_prefix": id_prefix,
-        }
+        nodes = options.masked({"nodes": coming.nodes})["nodes"]
         sources = tuple(source_of(workspace.location, *read) for read in coming.read)
-
-        def decide(sprint: Sprint, at: str) -> list[Event]:
-            try:
-                return rule(sprint, **wish, sources=sources)
-            except RefusedError as error:
-                raise named(error, coming, key) from error
-
-        outcome = act(workspace, sprint_id, command, decide, options, wish)
+        command = kind(nodes, given["position"], id_prefix, sources)
+        wish = arguments_of(command, ("nodes", "position", "id_prefix"))
+        try:
+            outcome = act(workspace, sprint_id, name, command, options, wish)
+        except RefusedError as error:
+            raise named(error, coming, key) from error
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 

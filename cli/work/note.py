@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.phases.notes import add_note
+from sprintlog.engine.sprint.phases.notes import AddNote
 
 from ..context import with_recording
 from ..record import record
@@ -16,4 +16,4 @@ from ..record import record
 @with_recording
 def command(text: str, phase: str | None, **given: Any) -> None:
     """Leave a remark for whoever reads the log; it changes no state."""
-    record("note", given, add_note, {"text": text, "phase": phase})
+    record("note", given, AddNote(text, phase))

@@ -7,7 +7,7 @@ import click
 
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.done_work import waits_to_go_on
-from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.plan.injection import InjectPhases
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
 
 from ..context import with_recording
@@ -42,7 +42,7 @@ def command() -> None:
 @click.option("--model", type=click.Choice(MODELS), help="The model that executes it.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
     """Begin to execute a leaf."""
-    record("phase start", given, leaves.start_phase, {"phase": phase, "model": model})
+    record("phase start", given, leaves.StartPhase(phase, model))
 
 
 @command.command(epilog="Example: sprintlog phase complete setup --summary 'branch made'")
@@ -55,8 +55,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     resumed the leaf is completed by the loop, or by this command again. A step or a phase
     is finished by what is below it, and then takes a summary.
     """
-    wish = {"phase": phase, "summary": summary}
-    sprint = record("phase complete", given, leaves.complete_phase, wish)
+    sprint = record("phase complete", given, leaves.CompletePhase(phase, summary))
     if waits_to_go_on(sprint.plan):
         warn(
             f"the sprint is {sprint.plan.status}: the work is kept as done, and "
@@ -80,13 +79,7 @@ def fail(phase: str | None, error: str, category: str, **given: Any) -> None:
 
     By policy another attempt is scheduled (next-retry-at), or the sprint blocks.
     """
-    record(
-        "phase fail",
-        given,
-        leaves.fail_phase,
-        {"phase": phase, "error": error, "category": category},
-        takes_time=True,
-    )
+    record("phase fail", given, leaves.FailPhase(error, category, phase))
 
 
 @command.command(epilog="Example: sprintlog phase block deploy --reason 'no access'")
@@ -94,7 +87,7 @@ def fail(phase: str | None, error: str, category: str, **given: Any) -> None:
 @click.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
 def block(phase: str | None, reason: str, **given: Any) -> None:
     """Declare a leaf stuck; the sprint blocks with it."""
-    record("phase block", given, leaves.block_phase, {"phase": phase, "reason": reason})
+    record("phase block", given, leaves.BlockPhase(reason, phase))
 
 
 @command.command(epilog="Example: sprintlog phase skip docs --reason 'nothing to write'")
@@ -102,7 +95,7 @@ def block(phase: str | None, reason: str, **given: Any) -> None:
 @REASON
 def skip(phase: str | None, reason: str | None, **given: Any) -> None:
     """Leave a leaf out on purpose, or all that is unfinished of a step or a phase."""
-    record("phase skip", given, leaves.skip_phase, {"phase": phase, "reason": reason})
+    record("phase skip", given, leaves.SkipPhase(phase, reason))
 
 
 @command.command(epilog="Example: sprintlog phase retry build/step-0/implement")
@@ -113,7 +106,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 
     By a person's word all of its retries may be used again, and all of its gate's.
     """
-    record("phase retry", given, leaves.retry_phase, {"phase": phase, "reason": reason})
+    record("phase retry", given, leaves.RetryPhase(phase, reason))
 
 
 @command.command(epilog="Example: sprintlog phase reopen setup --reason 'wrong branch'")
@@ -122,7 +115,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 @with_recording
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
     """Put what is completed or skipped back: a leaf, or all of a step or a phase."""
-    record("phase reopen", given, leaves.reopen_phase, {"phase": phase, "reason": reason})
+    record("phase reopen", given, leaves.ReopenPhase(phase, reason))
 
 
 @command.command(
@@ -143,4 +136,4 @@ def inject_(**given: Any) -> None:
     `phases` as a plan has them, simple or with steps. What a file or a workflow has comes
     in whole, or not at all.
     """
-    inject("phase inject", given, inject_phases, key="phases")
+    inject("phase inject", given, InjectPhases, key="phases")

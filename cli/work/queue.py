@@ -9,11 +9,16 @@ import msgspec
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.queue import decisions
+from sprintlog.engine.sprint.queue.decisions import (
+    ApproveRequest,
+    BacklogRequest,
+    DeferRequest,
+    RejectRequest,
+    ReopenRequest,
+)
 from sprintlog.engine.sprint.queue.requests import (
-    SubmittedRequest,
+    QueueRequests,
     find_request,
-    queue_requests,
 )
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, Ruling, decide_by_rules
 from sprintlog.engine.sprint.queue.view import takes_part
@@ -30,7 +35,7 @@ from sprintlog.engine.sprint.state.words import (
 from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
 from ..output import print_json, print_text, table, warn
 from ..places import source_of
-from ..record import Options, act, answer_and_refresh, record
+from ..record import Options, act, answer_and_refresh, arguments_of, record
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_answers import (
     answer_of,
@@ -86,13 +91,10 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
     """
     requests, where = read_asked(title, file=file, context=context, given=given)
 
-    def rule(sprint: Sprint, *, requests: list[SubmittedRequest], at: str) -> list[Event]:
-        try:
-            return queue_requests(sprint, requests=requests, at=at)
-        except RefusedError as error:
-            raise name_request(error, file, where) from error
-
-    record("queue add", given, rule, {"requests": requests}, takes_time=True)
+    try:
+        record("queue add", given, QueueRequests(requests))
+    except RefusedError as error:
+        raise name_request(error, file, where) from error
 
 
 @command.command("list", epilog="Example: sprintlog queue list --status pending --json")
@@ -175,20 +177,25 @@ def approve(
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
         coming = Coming([])
-        wish = {"request": request, "position": position, "workflow": workflow, **said}
+        typed = ["request", "position", "workflow", *said]
         if workflow is not None:
             coming = of_workflow(workflow, workflows, sprint_id)
-            wish["nodes"] = coming.nodes
-        wish = options.masked(wish)
-        sources = tuple(source_of(workspace.location, *read) for read in coming.read)
-
-        def decide(sprint: Sprint, at: str) -> list[Event]:
-            try:
-                return decisions.approve_request(sprint, **wish, sources=sources)
-            except RefusedError as error:
-                raise named(error, coming, "phases") from error
-
-        outcome = act(workspace, sprint_id, "queue approve", decide, options, wish)
+            typed.append("nodes")
+        command = options.masked_command(
+            ApproveRequest(
+                request,
+                position=position,
+                workflow=workflow,
+                nodes=None if workflow is None else coming.nodes,
+                sources=tuple(source_of(workspace.location, *read) for read in coming.read),
+                **said,
+            )
+        )
+        wish = arguments_of(command, typed)
+        try:
+            outcome = act(workspace, sprint_id, "queue approve", command, options, wish)
+        except RefusedError as error:
+            raise named(error, coming, "phases") from error
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
@@ -201,8 +208,9 @@ def approve(
 @with_recording
 def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> None:
     """Reject a request."""
-    wish = {"request": request, "reasoning": reasoning, "reason": reason}
-    record("queue reject", given, decisions.reject_request, wish)
+    command = RejectRequest(request, reasoning, reason)
+    typed = ("request", "reasoning", "reason")
+    record("queue reject", given, command, typed=typed)
 
 
 @command.command(
@@ -224,8 +232,9 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
     when nothing is left to do. next-sprint is the next sprint of this log that starts: it
     takes the request over.
     """
-    wish = {"request": request, "reasoning": reasoning, "until": until}
-    record("queue defer", given, decisions.defer_request, wish)
+    command = DeferRequest(request, reasoning, until)
+    typed = ("request", "reasoning", "until")
+    record("queue defer", given, command, typed=typed)
 
 
 @command.command(
@@ -236,8 +245,8 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
 @with_recording
 def backlog(request: str, reasoning: str, **given: Any) -> None:
     """Put a request into the backlog."""
-    wish = {"request": request, "reasoning": reasoning}
-    record("queue backlog", given, decisions.backlog_request, wish)
+    command = BacklogRequest(request, reasoning)
+    record("queue backlog", given, command, typed=("request", "reasoning"))
 
 
 @command.command(
@@ -251,8 +260,7 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 
     What an approval put into the plan stays there; `phase skip` leaves it out.
     """
-    wish = {"request": request, "reason": reason}
-    record("queue reopen", given, decisions.reopen_request, wish)
+    record("queue reopen", given, ReopenRequest(request, reason))
 
 
 @command.command(epilog="Example: sprintlog queue decide --auto --dry-run")

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.goal.dynamic_steps import add_step, update_step
-from sprintlog.engine.sprint.plan.injection import inject_steps
+from sprintlog.engine.sprint.goal.dynamic_steps import AddStep, UpdateStep
+from sprintlog.engine.sprint.plan.injection import InjectSteps
 from sprintlog.engine.sprint.state.words import COMPLETED, DYNAMIC_STEP_STATUSES
 
 from ..context import with_recording
@@ -30,7 +30,7 @@ def inject_(**given: Any) -> None:
     After the current step without --position. A file holds `steps`, each with an id, a
     prompt and, where it has any, its `phases`.
     """
-    inject("step inject", given, inject_steps, key="steps")
+    inject("step inject", given, InjectSteps, key="steps")
 
 
 @command.command(epilog="Example: sprintlog step add --prompt 'Let people log out'")
@@ -39,7 +39,7 @@ def inject_(**given: Any) -> None:
 @with_recording
 def add(prompt: str, step: str | None, **given: Any) -> None:
     """Add a step towards the goal of a sprint in Ralph mode."""
-    record("step add", given, add_step, {"prompt": prompt, "step": step})
+    record("step add", given, AddStep(prompt, step))
 
 
 @command.command(epilog="Example: sprintlog step update step-1 --status in-progress")
@@ -49,8 +49,7 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
     """Give a step towards the goal another status, another prompt, or both."""
-    wish = {"step": step, "status": status, "prompt": prompt}
-    record("step update", given, update_step, wish)
+    record("step update", given, UpdateStep(step, status, prompt))
 
 
 @command.command(epilog="Example: sprintlog step complete step-1")
@@ -58,4 +57,5 @@ def update(step: str, status: str | None, prompt: str | None, **given: Any) -> N
 @with_recording
 def complete(step: str, **given: Any) -> None:
     """Say that a step towards the goal is done."""
-    record("step complete", given, update_step, {"step": step, "status": COMPLETED})
+    command = UpdateStep(step, COMPLETED)
+    record("step complete", given, command, typed=("step", "status"))

@@ -1,9 +1,8 @@
 """The commands of the journal: what may be recorded, and as which events."""
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
+from ..command import Commands, Events, JournalCommand
 from ..errors import NotFoundError, RefusedError
 from ..log.event import Event
 from . import events as f
@@ -13,20 +12,24 @@ from .state.journal import Journal
 from .state.shapes import Entry, Learning, Pattern
 
 
-def open_journal(
-    journal: Journal,
-    *,
-    at: str,
-    project_name: str = "",
-    place: str = "",
-    worktree: str = "",
-) -> list[Event]:
+class OpenJournal(JournalCommand, frozen=True):
     """Begin the journal; the first thing recorded does it as well.
 
     One that is open gets another place for its file.
     """
+
+    project_name: str = ""
+    place: str = ""
+    worktree: str = ""
+    created_at: str = ""
+    """When it began, where that was not now."""
+
+
+def open_journal(journal: Journal, command: OpenJournal, at: str) -> list[Event]:
+    """Decide on `OpenJournal`."""
+    name, place, worktree = command.project_name, command.place, command.worktree
     if journal.exists:
-        if project_name in ("", journal.project_name):
+        if name in ("", journal.project_name):
             is_there = (place, worktree) == (journal.place, journal.worktree)
             return [f.JournalMoved(place, worktree)] if place and not is_there else []
         raise RefusedError(
@@ -34,14 +37,22 @@ def open_journal(
             f"{journal.project_name or 'not named'}",
             field="project_name",
         )
-    return [f.JournalOpened(at, project_name, worktree=worktree, place=place or f.PLACE)]
+    began = command.created_at or at
+    return [f.JournalOpened(began, name, worktree=worktree, place=place or f.PLACE)]
 
 
-def record_entry(journal: Journal, *, entry: Entry, at: str) -> list[Event]:
+class RecordEntry(JournalCommand, frozen=True):
     """Write down how an iteration of a PRD ended.
 
     Its iteration is the one after the highest of this PRD, unless it is given.
     """
+
+    entry: Entry
+
+
+def record_entry(journal: Journal, command: RecordEntry, at: str) -> list[Event]:
+    """Decide on `RecordEntry`."""
+    entry = command.entry
     iteration = entry.iteration or journal.next_iteration(entry.prd_id)
     entry = replace(
         entry,
@@ -69,10 +80,16 @@ def record_entry(journal: Journal, *, entry: Entry, at: str) -> list[Event]:
     return [f.EntryRecorded(entry)]
 
 
-def add_learning(
-    journal: Journal, *, learning: Learning, at: str, observation: int = 0
-) -> list[Event]:
+class AddLearning(JournalCommand, frozen=True):
     """Keep what was learned; with an observation of its entry both name each other."""
+
+    learning: Learning
+    observation: int = 0
+
+
+def add_learning(journal: Journal, command: AddLearning, at: str) -> list[Event]:
+    """Decide on `AddLearning`."""
+    learning = command.learning
     new_id = _given("learning", journal.next_learning_id)
     learning = replace(
         learning, id=learning.id or new_id, created_at=learning.created_at or at
@@ -90,49 +107,76 @@ def add_learning(
             hint="`sprintlog entry list` lists them",
             field="learning.source_entry_id",
         )
-    if observation:
-        _check_link(journal, source, observation)
-    return [f.LearningAdded(learning, observation)]
+    if command.observation:
+        _check_link(journal, source, command.observation)
+    return [f.LearningAdded(learning, command.observation)]
+
+
+class ReferenceLearning(JournalCommand, frozen=True):
+    """Count that a learning was used."""
+
+    learning_id: str
+    prd_id: str = ""
+    times: int = 1
 
 
 def reference_learning(
-    journal: Journal, *, learning_id: str, prd_id: str = "", times: int = 1
+    journal: Journal, command: ReferenceLearning, at: str
 ) -> list[Event]:
-    """Count that a learning was used."""
-    journal.check_learning(learning_id)
-    if not journal.learnings[learning_id]:
+    """Decide on `ReferenceLearning`."""
+    journal.check_learning(command.learning_id)
+    if not journal.learnings[command.learning_id]:
         raise RefusedError(
-            f"learning: {learning_id} was retired, it no longer holds", field="learning"
+            f"learning: {command.learning_id} was retired, it no longer holds",
+            field="learning",
         )
-    if times < 1:
+    if command.times < 1:
         raise RefusedError("times: must be >= 1", field="times")
-    return [f.LearningReferenced(learning_id, prd_id, times)]
+    return [f.LearningReferenced(command.learning_id, command.prd_id, command.times)]
 
 
-def hand_over(
-    journal: Journal, *, learning_ids: Iterable[str], prd_id: str, iteration: int
-) -> list[Event]:
+class HandOverLearnings(JournalCommand, frozen=True):
     """Count that learnings were handed to an iteration."""
-    entry = entry_id(prd_id, iteration)
+
+    learning_ids: tuple[str, ...]
+    prd_id: str
+    iteration: int
+
+
+def hand_over(journal: Journal, command: HandOverLearnings, at: str) -> list[Event]:
+    """Decide on `HandOverLearnings`."""
+    entry = entry_id(command.prd_id, command.iteration)
     return [
-        f.LearningReferenced(learning_id, prd_id, entry_id=entry)
-        for learning_id in learning_ids
+        f.LearningReferenced(learning_id, command.prd_id, entry_id=entry)
+        for learning_id in command.learning_ids
         if journal.learnings.get(learning_id)
     ]
 
 
-def retire_learning(
-    journal: Journal, *, learning_id: str, reason: str | None = None
-) -> list[Event]:
+class RetireLearning(JournalCommand, frozen=True):
     """Say that a learning no longer holds; it stays readable."""
-    journal.check_learning(learning_id)
-    if not journal.learnings[learning_id]:
+
+    learning_id: str
+    reason: str | None = None
+
+
+def retire_learning(journal: Journal, command: RetireLearning, at: str) -> list[Event]:
+    """Decide on `RetireLearning`."""
+    journal.check_learning(command.learning_id)
+    if not journal.learnings[command.learning_id]:
         return []
-    return [f.LearningRetired(learning_id, reason)]
+    return [f.LearningRetired(command.learning_id, command.reason)]
 
 
-def discover_pattern(journal: Journal, *, pattern: Pattern, at: str) -> list[Event]:
+class DiscoverPattern(JournalCommand, frozen=True):
     """Keep a pattern of the codebase."""
+
+    pattern: Pattern
+
+
+def discover_pattern(journal: Journal, command: DiscoverPattern, at: str) -> list[Event]:
+    """Decide on `DiscoverPattern`."""
+    pattern = command.pattern
     new_id = _given("pattern", journal.next_pattern_id)
     pattern = replace(
         pattern, id=pattern.id or new_id, discovered_at=pattern.discovered_at or at
@@ -171,3 +215,32 @@ def _check_link(journal: Journal, source: str, observation: int) -> None:
             f"observation: {observation} of {source} names a learning already",
             field="observation",
         )
+
+
+def _opens(event: f.JournalOpened) -> OpenJournal:
+    if event != f.JournalOpened(event.created_at, event.project_name):
+        raise RefusedError(
+            "data: give created_at and project_name alone, the rest follows",
+            field="data",
+        )
+    return OpenJournal(event.project_name, created_at=event.created_at)
+
+
+COMMANDS: Commands = {
+    OpenJournal: open_journal,
+    RecordEntry: record_entry,
+    AddLearning: add_learning,
+    ReferenceLearning: reference_learning,
+    HandOverLearnings: hand_over,
+    RetireLearning: retire_learning,
+    DiscoverPattern: discover_pattern,
+}
+
+CAUSED: Events = {
+    f.JournalOpened: _opens,
+    f.EntryRecorded: RecordEntry,
+    f.LearningAdded: AddLearning,
+    f.LearningReferenced: ReferenceLearning,
+    f.LearningRetired: RetireLearning,
+    f.PatternDiscovered: DiscoverPattern,
+}

@@ -1,8 +1,9 @@
 """Which learnings an entry suggests, by the specification's rule (R241 to R244, P24)."""
 
+from ..command import Commands, JournalCommand
 from ..log.event import Event
 from .fold import fold
-from .rules import add_learning
+from .rules import AddLearning, add_learning
 from .state.journal import Journal, pack, unpack
 from .state.shapes import Entry, Learning, Observation
 from .state.words import CODEBASE_PATTERN, ERROR_WORKAROUND
@@ -30,12 +31,18 @@ def extract(entry: Entry) -> list[Proposal]:
     ]
 
 
-def add_extracted(journal: Journal, *, proposals: list[Proposal], at: str) -> list[Event]:
+class AddExtractedLearnings(JournalCommand, frozen=True):
     """Add what was extracted; each learning gets an id of its own."""
+
+    proposals: list[Proposal]
+
+
+def add_extracted(journal: Journal, command: AddExtractedLearnings, at: str) -> list[Event]:
+    """Decide on `AddExtractedLearnings`."""
     ahead = unpack(pack(journal))
     events: list[Event] = []
-    for observation, learning in proposals:
-        added = add_learning(ahead, learning=learning, at=at, observation=observation)
+    for observation, learning in command.proposals:
+        added = add_learning(ahead, AddLearning(learning, observation), at)
         fold(ahead, [(ahead.version + 1, at, event) for event in added])
         events += added
     return events
@@ -58,3 +65,8 @@ def _learning(entry: Entry, observation: Observation) -> Learning:
         source_entry_id=entry.id,
         still_valid=True,
     )
+
+
+COMMANDS: Commands = {
+    AddExtractedLearnings: add_extracted,
+}

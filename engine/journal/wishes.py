@@ -2,11 +2,12 @@
 
 from typing import TypeVar
 
+from ..command import Command, made_of, rule_of
 from ..errors import RefusedError
 from ..log.event import Event, event_of
 from . import events as f
-from . import rules
 from .intake.foreign import shape_of
+from .rules import CAUSED
 from .state.journal import Journal
 from .state.shapes import ClosedObject, Entry, Learning, Pattern
 
@@ -56,28 +57,14 @@ def part_of(kind: type[Part], data: object, *, field: str) -> Part:
 
 def fulfil(journal: Journal, event: Event, at: str) -> list[Event]:
     """Return what the command behind an event decides."""
-    match event:
-        case f.JournalOpened(created_at=created_at, project_name=name):
-            if event != f.JournalOpened(created_at, name):
-                raise RefusedError(
-                    "data: give created_at and project_name alone, the rest follows",
-                    field="data",
-                )
-            return rules.open_journal(journal, at=created_at or at, project_name=name)
-        case f.EntryRecorded(entry=entry):
-            return rules.record_entry(journal, entry=entry, at=at)
-        case f.LearningAdded(learning=learning, observation=observation):
-            return rules.add_learning(
-                journal, learning=learning, at=at, observation=observation
-            )
-        case f.LearningReferenced(learning_id=id_, prd_id=prd_id, times=times, entry_id=""):
-            return rules.reference_learning(
-                journal, learning_id=id_, prd_id=prd_id, times=times
-            )
-        case f.LearningRetired(learning_id=id_, reason=reason):
-            return rules.retire_learning(journal, learning_id=id_, reason=reason)
-        case f.PatternDiscovered(pattern=pattern):
-            return rules.discover_pattern(journal, pattern=pattern, at=at)
-        case _:
-            why = _ONLY_CAUSED.get(event.type, "it is no event of the journal")
-            raise RefusedError(f"{event.type} cannot be wished for: {why}", wish=event.type)
+    command = command_of(event)
+    return rule_of(command)(journal, command, at)
+
+
+def command_of(event: Event) -> Command:
+    """Return the command that causes an event; raise `RefusedError` where there is none."""
+    made = CAUSED.get(type(event))
+    if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
+        why = _ONLY_CAUSED.get(event.type, "it is no event of the journal")
+        raise RefusedError(f"{event.type} cannot be wished for: {why}", wish=event.type)
+    return made_of(event, made)

@@ -8,7 +8,7 @@ from ..errors import NotFoundError, RefusedError
 from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..log.port import Log
-from ..sprint.document.adoption import adopt_edit
+from ..sprint.document.adoption import AdoptEdit, adopt_edit
 from ..sprint.events import EditAdopted, EditObserved
 from ..sprint.state.sprint import Sprint
 from .place.state_places import PROGRESS
@@ -84,7 +84,9 @@ def adopt_latest(workspace: Service, sprint_id: str) -> str:
         edit, event, base = observed_edit(workspace, sprint_id, None)
 
         def decide(sprint: Sprint, at: str) -> list[Event]:
-            return adopt_edit(sprint, edit=edit, observed=event, base=base, by=BY, at=at)
+            return adopt_edit(
+                sprint, AdoptEdit(edit=edit, observed=event, base=base, by=BY), at
+            )
 
         events = workspace.act(sprint_id, decide, actor=BY, without={"refuse_edits"}).events
     except RefusedError as error:

@@ -5,6 +5,7 @@ That is done again from the beginning where somebody else appended first.
 
 from collections.abc import Callable
 
+from ..command import Command, decided
 from ..errors import BusyError, ConflictError
 from ..log.append import check_expected, check_key
 from ..log.envelope import NewEvent, RecordedEvent
@@ -25,7 +26,7 @@ def handle(
     service: Service,
     repository: Reader[State],
     name: str,
-    decide: Callable[[State, str], list[Event]],
+    decide: Command | Callable[[State, str], list[Event]],
     middlewares: Middlewares[State],
     envelope: Envelope,
 ) -> Acted[State]:
@@ -43,7 +44,7 @@ def handle(
         try:
             for check in middlewares.before:
                 check(action)
-            events = decide(state, moment)
+            events = decided(decide, state, moment)
             for complete in middlewares.after:
                 events = complete(action, events)
         except MovedOnError as moved:

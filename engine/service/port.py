@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypedDict, Unpack
 
+from ..command import Command
 from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..log.port import Expected, Log
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from ..journal.document import JournalDocument
     from ..journal.state.journal import Journal
 
-Decide = Callable[[Sprint, str], list[Event]]
-"""A command with its arguments: from the sprint and the time to the events."""
+Decide = Command | Callable[[Sprint, str], list[Event]]
+"""A command, or what decides by the sprint and the time, as its function does."""
 
 
-DecideOnJournal = Callable[["Journal", str], list[Event]]
+DecideOnJournal = Command | Callable[["Journal", str], list[Event]]
 """The same for the journal."""
 
 Skippable = Literal["finish_restores", "refuse_edits", "refuse_strangers"]

@@ -5,15 +5,11 @@ it comes over exactly once, however many sprints start at a time and whoever is 
 who starts again finds the key.
 """
 
-from functools import partial
 from hashlib import sha256
 
-from ..log.event import Event
 from ..sprint.events import ForkCreated, RequestOrigin
-from ..sprint.queue.requests import take_over
+from ..sprint.queue.requests import TakeOverRequest
 from ..sprint.queue.returns import for_the_next_sprint
-from ..sprint.state.sprint import Sprint
-from ..sprint.state.tree import Data
 from .port import Service
 from .streams.catalogue import CODEC, sprint_of
 
@@ -30,7 +26,7 @@ def take_over_all(workspace: Service, sprint_id: str, *, at: str, actor: str) ->
             digest = sha256(f"{first}\n{origin.request}".encode()).digest()
             outcome = workspace.act(
                 sprint_id,
-                partial(_taken, entry=entry, origin=origin),
+                TakeOverRequest(entry, origin),
                 actor=actor,
                 at=at,
                 key=f"next-sprint/{digest.hex()}",
@@ -50,7 +46,3 @@ def _first(workspace: Service, sprint_id: str, request: str) -> str:
             source = sprint_of(event.source)
             return _first(workspace, source, request) if source else sprint_id
     return sprint_id
-
-
-def _taken(sprint: Sprint, at: str, *, entry: Data, origin: RequestOrigin) -> list[Event]:
-    return take_over(sprint, entry=entry, origin=origin, at=at)

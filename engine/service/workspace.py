@@ -12,11 +12,15 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from msgspec.structs import replace
+
+from ..command import Command, digest
 from ..errors import NotFoundError, RefusedError
 from ..log.envelope import RecordedEvent
 from ..log.port import WAIT, Clock, Entropy, Log, Wait
 from ..log.stores import create_log, open_log
 from ..sprint.events import EditObserved
+from ..sprint.iterations.rollback import RollBack
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.times import from_milliseconds
 from ..sprint.state.words import SPRINT_STATUSES
@@ -168,6 +172,20 @@ class ServiceWorkspace:
         from .streams.journal import read_documents
 
         return read_documents(self.log)
+
+    def handle(
+        self, command: Command, *, sprint_id: str, **envelope: Unpack[Envelope]
+    ) -> Outcome:
+        """Let a sprint decide on a command and append what it decides, as `act` does.
+
+        A key stands for the command, unless the envelope says what it stands for.
+        """
+        if isinstance(command, RollBack):
+            inside = self.is_inside_append(sprint_id, command.to)
+            command = replace(command, is_inside_append=inside)
+        if envelope.get("key") is not None and envelope.get("key_digest") is None:
+            envelope["key_digest"] = digest(command)
+        return self.act(sprint_id, command, **envelope)
 
     def act(
         self,

@@ -22,7 +22,7 @@ from .gates import checks
 from .goal import dynamic_steps, goal, hook_tasks, reflection
 from .iterations import loop, rollback, snapshots
 from .iterations.rollback import Interval
-from .phases import leaves, lifecycle
+from .phases import leaf_changes, sprint_changes
 from .plan import create, injection
 from .queue import requests
 from .queue.view import says_queue
@@ -31,8 +31,8 @@ from .state.sprint import Knowledge, Plan, Sprint
 
 EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     **create.EVOLVE,
-    **lifecycle.EVOLVE,
-    **leaves.EVOLVE,
+    **sprint_changes.EVOLVE,
+    **leaf_changes.EVOLVE,
     **injection.EVOLVE,
     **checks.EVOLVE,
     **loop.EVOLVE,

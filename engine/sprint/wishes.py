@@ -1,39 +1,24 @@
-"""From an event somebody wants recorded to the command that would have caused it.
+"""From an event somebody wants recorded to the command that causes it.
 
 So `append` obeys the same rules as every other way of recording.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import structs
 
+from ..command import Command, made_of, rule_of
 from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
 from ..log.event import Event, event_of
 from . import events as f
-from .agent.runs import record_run
+from .commands import caused
 from .events import goal as r
 from .events import history as a
 from .events import queue as q
 from .events import snapshots as s
-from .gates.checks import record_gate
-from .gates.gate import GateResult
-from .goal import dynamic_steps, goal, hook_tasks
-from .iterations.decisions import apply_artifacts, set_rules
-from .iterations.loop import end_iteration, limit_iterations, start_iteration
-from .iterations.measurement import (
-    capture_baseline,
-    fail_measurement,
-    measure_iteration,
-    observed_measurement,
-)
-from .iterations.rollback import roll_back
-from .phases import leaves, lifecycle, notes
-from .plan.create import create_sprint, import_document
-from .plan.injection import inject_phases, inject_steps
-from .queue.decisions import decide_request, reopen_request
-from .queue.requests import wish_request
+from .iterations.measurement import observed_measurement
+from .iterations.rollback import RollBack
 from .state.sprint import Sprint
 from .state.transitions import check_exists
 
@@ -112,98 +97,29 @@ def fulfil(sprint: Sprint, event: Event, at: str, *, is_inside_append: bool) -> 
 
     `is_inside_append` is asked of the log for the target of a rollback.
     """
-    given = structs.asdict(event)
-    match event:
-        case f.SprintCompiled():
-            return create_sprint(
-                sprint, plan=event.document, place=event.place, sources=event.sources
-            )
-        case f.SprintImported(document=dict() as document):
-            return import_document(
-                sprint, document=document, source=event.source, place=event.place
-            )
-        case f.RolledBack(undoes=None):
-            return roll_back(
-                sprint, to=event.to, is_inside_append=is_inside_append, reason=event.reason
-            )
-        case f.Injection():
-            inject = inject_phases if isinstance(event, f.PhaseInjected) else inject_steps
-            return inject(
-                sprint,
-                nodes=event.nodes,
-                position=event.position,
-                id_prefix=event.id_prefix,
-            )
-        case f.IterationStarted(number=0):
-            return start_iteration(sprint, **{**given, "number": None})
-        case f.IterationEnded(number=0):
-            return end_iteration(sprint, summary=event.summary)
-        case f.GateChecked():
-            result = GateResult(*(given[name] for name in GateResult.__struct_fields__))
-            attempt = event.attempt or None
-            return record_gate(sprint, result=result, phase=event.phase, attempt=attempt)
-        case f.AgentRan():
-            return record_run(sprint, ran=event)
-        case _ if type(event) in r.RALPH_EVENTS:
-            return _of_goal(sprint, event, at)
-        case q.RequestQueued():
-            return wish_request(sprint, event=event, at=at)
-        case q.RequestDecided():
-            return decide_request(sprint, event=event)
-        case i.IterationMeasured():
-            del given["previous"]
-            return measure_iteration(sprint, **{**given, "number": event.number or None})
-        case i.MeasurementFailed():
-            return fail_measurement(sprint, **{**given, "number": event.number or None})
-        case i.RulesSet():
-            return set_rules(sprint, rules=event)
-        case f.PhaseFailed():
-            return leaves.fail_phase(sprint, at=at, **given)
-        case _:
-            return _as_it_is(sprint, event)
+    command = command_of(event)
+    if isinstance(command, RollBack):
+        command = structs.replace(command, is_inside_append=is_inside_append)
+    return rule_of(command)(sprint, command, at)
 
 
-def _of_goal(sprint: Sprint, event: Event, at: str) -> list[Event]:
-    """Return what the command behind an event of Ralph mode decides."""
-    match event:
-        case r.DynamicStepAdded():
-            step = event.id or None
-            return dynamic_steps.add_step(sprint, prompt=event.prompt, step=step)
-        case r.DynamicStepUpdated():
-            return dynamic_steps.update_step(
-                sprint, step=event.id, status=event.status, prompt=event.prompt
-            )
-        case r.IterationFailed():
-            return goal.fail_iteration(
-                sprint,
-                error=event.error,
-                category=event.category,
-                number=event.number or None,
-                at=at,
-            )
-        case r.GoalCompleted():
-            return goal.complete_goal(sprint, summary=event.summary)
-        case r.HookTaskSpawned(transcript=""):
-            return hook_tasks.spawn_hook(
-                sprint, hook_id=event.hook_id, iteration=event.iteration, pid=event.pid
-            )
-        case _:
-            return _as_it_is(sprint, event)
+def command_of(event: Event) -> Command:
+    """Return the command that causes an event; raise `RefusedError` where there is none."""
+    made = caused().get(type(event))
+    if made is None or _follows(event):
+        why = _ONLY_CAUSED.get(event.type, "give a whole document")
+        raise RefusedError(
+            f"{event.type} cannot be wished for: {why}",
+            hint="--observed records what another tool says happened",
+            wish=event.type,
+        )
+    return made_of(event, made, _LEFT_OUT.get(type(event), {}))
 
 
-def _as_it_is(sprint: Sprint, event: Event) -> list[Event]:
-    """Return what the command decides that takes just what the event says."""
-    if (command := _COMMANDS.get(type(event))) is None:
-        return _refuse(event)
-    return command(sprint, **structs.asdict(event))
-
-
-def _refuse(event: Event) -> list[Event]:
-    why = _ONLY_CAUSED.get(event.type, "give a whole document")
-    raise RefusedError(
-        f"{event.type} cannot be wished for: {why}",
-        hint="--observed records what another tool says happened",
-        wish=event.type,
+def _follows(event: Event) -> bool:
+    """Tell whether an event of a kind that can be wished for has another cause."""
+    return (isinstance(event, f.RolledBack) and event.undoes is not None) or (
+        isinstance(event, f.SprintImported) and event.document is None
     )
 
 
@@ -222,34 +138,3 @@ _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     i.MeasurementFailed: {"number": 0},
 }
 """What a wish may leave to the command, and what stands for that until then."""
-
-_COMMANDS: dict[type[Event], Callable[..., list[Event]]] = {
-    f.SprintStarted: lifecycle.start_sprint,
-    f.SprintPaused: lifecycle.pause_sprint,
-    f.SprintBlocked: lifecycle.block_sprint,
-    f.HumanNeeded: lifecycle.need_human,
-    f.SprintInterrupted: lifecycle.interrupt_sprint,
-    f.SprintResumed: lifecycle.resume_sprint,
-    f.SprintCompleted: lifecycle.complete_sprint,
-    f.SprintReopened: lifecycle.reopen_sprint,
-    f.ActivitySeen: lifecycle.beat,
-    f.PhaseStarted: leaves.start_phase,
-    f.PhaseCompleted: leaves.complete_phase,
-    f.WorkDone: leaves.end_work,
-    f.PhaseBlocked: leaves.block_phase,
-    f.PhaseSkipped: leaves.skip_phase,
-    f.PhaseRetried: leaves.retry_phase,
-    f.PhaseReopened: leaves.reopen_phase,
-    f.IterationStarted: start_iteration,
-    f.IterationEnded: end_iteration,
-    f.IterationsLimited: limit_iterations,
-    f.NoteAdded: notes.add_note,
-    r.GoalSet: goal.set_goal,
-    q.RequestReopened: reopen_request,
-    r.HookTaskSpawned: hook_tasks.spawn_hook,
-    r.HookTaskRunning: hook_tasks.run_hook,
-    r.HookTaskCompleted: hook_tasks.complete_hook,
-    r.HookTaskFailed: hook_tasks.fail_hook,
-    i.BaselineCaptured: capture_baseline,
-    i.ArtifactsApplied: apply_artifacts,
-}

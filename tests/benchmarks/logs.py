@@ -11,7 +11,7 @@ from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place, SprintStarted
-from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.projections.workspace import Workspace, wall_clock
 
 from .samples import PHASES, SPRINT, START, STREAM, loop_events, new_events, plan
@@ -104,7 +104,9 @@ def make_sprint(folder: Path, phases: int) -> Workspace:
     place = Place("PROGRESS.yaml")
     workspace.act(
         SPRINT,
-        lambda sprint, at: create_sprint(sprint, plan=plan(phases), place=place),
+        lambda sprint, at: create_sprint(
+            sprint, CreateSprint(plan=plan(phases), place=place), at
+        ),
         at=START,
     )
     return workspace

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sprintlog.cli.intake.definition import compile_files
-from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench
@@ -45,7 +45,9 @@ def _compile_and_record(bench: Bench, folder: Path) -> None:
     compiled = compile_files(folder)
     with Workspace.init(log, here=True) as workspace:
         decided = workspace.act(
-            SPRINT, lambda sprint, at: take_plan(sprint, plan=compiled.plan), at=START
+            SPRINT,
+            lambda sprint, at: take_plan(sprint, TakePlan(plan=compiled.plan), at),
+            at=START,
         )
         assert len(decided.events) == 1
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.journal.intake.foreign import take_document
-from sprintlog.engine.journal.rules import record_entry
+from sprintlog.engine.journal.rules import RecordEntry, record_entry
 from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
@@ -128,7 +128,9 @@ def _record(workspace: Workspace, entries: int) -> None:
 
 def _act(workspace: Workspace, number: int) -> None:
     made = entry(number)
-    workspace.act_on_journal(lambda journal, at: record_entry(journal, entry=made, at=at))
+    workspace.act_on_journal(
+        lambda journal, at: record_entry(journal, RecordEntry(entry=made), at)
+    )
 
 
 def _journal(bench: Bench, name: str, entries: int) -> Workspace:

@@ -9,8 +9,11 @@ from sprintlog.engine.iterations.metrics import check_metrics
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.sprint.events import IterationStarted, SprintStarted
-from sprintlog.engine.sprint.iterations.loop import start_iteration
-from sprintlog.engine.sprint.iterations.measurement import end_measured
+from sprintlog.engine.sprint.iterations.loop import StartIteration, start_iteration
+from sprintlog.engine.sprint.iterations.measurement import (
+    EndMeasuredIteration,
+    end_measured,
+)
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench, append_all, make_sprint
@@ -96,10 +99,14 @@ _numbers = count(MANY)
 def _end(workspace: Workspace, times: int) -> None:
     for _ in range(times):
         metrics = _metrics(next(_numbers))
-        workspace.act(SPRINT, lambda sprint, at: start_iteration(sprint))
+        workspace.act(
+            SPRINT, lambda sprint, at: start_iteration(sprint, StartIteration(), at)
+        )
         outcome = workspace.act(
             SPRINT,
-            lambda sprint, at, given=metrics: end_measured(sprint, metrics=given),  # type: ignore[misc]
+            lambda sprint, at, given=metrics: end_measured(
+                sprint, EndMeasuredIteration(metrics=given), at
+            ),  # type: ignore[misc]
         )
         assert evaluate(workspace.log, outcome.sprint).recommendation()
         workspace.refresh(SPRINT)

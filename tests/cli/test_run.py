@@ -7,14 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service import after_commit
-from sprintlog.engine.service.loop import runner
-from sprintlog.engine.sprint.agent.runs import start_run
+from sprintlog.engine.sprint.agent import runs
+from sprintlog.engine.sprint.agent.runs import StartRun, start_run
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
@@ -81,12 +81,14 @@ def test_asks_anew_when_somebody_was_faster(
     command = agent(plan="phases: [{id: a, prompt: x}]")
     done("sprint", "start")
 
-    def paused_before(sprint: Any, *, phase: str) -> Any:
+    def paused_before(sprint: Any, command: StartRun, at: str) -> Any:
         with Workspace.open(folder) as other:
-            other.act("auth", lambda state, at: lifecycle.pause_sprint(state))
-        return start_run(sprint, phase=phase)
+            other.handle(lifecycle.PauseSprint(), sprint_id="auth")
+        return start_run(sprint, command, at)
 
-    monkeypatch.setattr(runner, "start_run", paused_before)
+    monkeypatch.setitem(
+        cast("dict[object, object]", runs.COMMANDS), StartRun, paused_before
+    )
     assert run("run", "--json", *command[1:]).json["why"] == "the sprint is paused"
     assert not (folder / "said.txt").exists()
 

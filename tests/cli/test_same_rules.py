@@ -15,8 +15,8 @@ from sprintlog.engine.service.loop.driver import Means
 from sprintlog.engine.service.loop.gate import run_gate
 from sprintlog.engine.service.loop.lock import hold
 from sprintlog.engine.service.loop.runner import Runner
-from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
-from sprintlog.engine.sprint.phases.lifecycle import start_sprint
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.projections.workspace import Workspace
 
 from .conftest import Gated, Run
@@ -70,16 +70,13 @@ class Library:
     def start(self, sprint: str) -> None:
         """Start a sprint."""
         with _opened() as workspace:
-            workspace.act(sprint, lambda state, at: start_sprint(state))
+            workspace.handle(StartSprint(), sprint_id=sprint)
 
     def finish(self, phase: str, summary: str) -> None:
         """Finish a phase with a summary."""
         with _opened() as workspace:
-            workspace.act("auth", lambda state, at: start_phase(state, phase=phase))
-            workspace.act(
-                "auth",
-                lambda state, at: complete_phase(state, phase=phase, summary=summary),
-            )
+            workspace.handle(StartPhase(phase), sprint_id="auth")
+            workspace.handle(CompletePhase(phase, summary), sprint_id="auth")
 
     def check(self) -> None:
         """Run the gate that is due."""

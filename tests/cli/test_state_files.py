@@ -162,7 +162,9 @@ def test_says_what_was_recorded_however_it_ended(
 
     def use() -> None:
         with Workspace.open(sprint) as workspace:
-            workspace.act("auth", lambda state, at: leaves.start_phase(state))
+            workspace.act(
+                "auth", lambda state, at: leaves.start_phase(state, leaves.StartPhase(), at)
+            )
             raise error
 
     with pytest.raises(error):
@@ -176,7 +178,9 @@ def test_tells_of_edits_on_the_way_out(sprint: Path) -> None:
     told: list[str] = []
     with Workspace.open(sprint) as workspace:
         workspace.tell = told.append
-        workspace.act("auth", lambda state, at: leaves.start_phase(state))
+        workspace.act(
+            "auth", lambda state, at: leaves.start_phase(state, leaves.StartPhase(), at)
+        )
     assert "was edited by somebody else" in told[0]
 
 
@@ -187,7 +191,9 @@ def test_ends_as_it_ended_where_the_file_cannot_be_written(sprint: Path) -> None
     def use() -> None:
         with Workspace.open(sprint) as workspace:
             workspace.tell = told.append
-            workspace.act("auth", lambda state, at: leaves.start_phase(state))
+            workspace.act(
+                "auth", lambda state, at: leaves.start_phase(state, leaves.StartPhase(), at)
+            )
             (sprint / PROGRESS).unlink()
             (sprint / PROGRESS).mkdir()
             raise KeyboardInterrupt

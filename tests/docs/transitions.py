@@ -1,25 +1,27 @@
 """The transition tables, by trying every command in every status on the rules."""
 
-from collections.abc import Callable
 from typing import Any
 
+from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.gates.checks import record_gate, start_gate
+from sprintlog.engine.sprint.gates.checks import (
+    RecordGate,
+    StartGate,
+)
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.gates.policy import GATE_RETRIES
 from sprintlog.engine.sprint.goal.hook_tasks import TASK_FROM
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.plan.injection import InjectPhases
 from sprintlog.engine.sprint.queue.decisions import (
     END_OF_PHASE,
-    approve_request,
-    backlog_request,
-    defer_request,
-    reject_request,
-    reopen_request,
+    ApproveRequest,
+    BacklogRequest,
+    DeferRequest,
+    RejectRequest,
+    ReopenRequest,
 )
 from sprintlog.engine.sprint.queue.view import QUEUE
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -38,27 +40,26 @@ from sprintlog.engine.sprint.state.words import (
 )
 
 AT = "2026-01-15T09:00:00Z"
-Command = Callable[[Sprint], list[Event]]
 END = InjectionPosition("end-of-workflow")
 
 SPRINT: dict[str, Command] = {
-    "start": lifecycle.start_sprint,
-    "pause": lifecycle.pause_sprint,
-    "block": lambda sprint: lifecycle.block_sprint(sprint, reason="why"),
-    "needs-human": lambda sprint: lifecycle.need_human(sprint, reason="why"),
-    "interrupt": lifecycle.interrupt_sprint,
-    "resume": lambda sprint: lifecycle.resume_sprint(sprint, by="ana", why="done"),
-    "complete": lifecycle.complete_sprint,
-    "reopen": lifecycle.reopen_sprint,
+    "start": lifecycle.StartSprint(),
+    "pause": lifecycle.PauseSprint(),
+    "block": lifecycle.BlockSprint(reason="why"),
+    "needs-human": lifecycle.NeedHuman(reason="why"),
+    "interrupt": lifecycle.InterruptSprint(),
+    "resume": lifecycle.ResumeSprint(by="ana", why="done"),
+    "complete": lifecycle.CompleteSprint(),
+    "reopen": lifecycle.ReopenSprint(),
 }
 PHASE: dict[str, Command] = {
-    "start": leaves.start_phase,
-    "complete": leaves.complete_phase,
-    "fail": lambda sprint: leaves.fail_phase(sprint, error="why", at=AT),
-    "block": lambda sprint: leaves.block_phase(sprint, reason="why"),
-    "skip": leaves.skip_phase,
-    "retry": leaves.retry_phase,
-    "reopen": lambda sprint: leaves.reopen_phase(sprint, phase="a"),
+    "start": leaves.StartPhase(),
+    "complete": leaves.CompletePhase(),
+    "fail": leaves.FailPhase(error="why"),
+    "block": leaves.BlockPhase(reason="why"),
+    "skip": leaves.SkipPhase(),
+    "retry": leaves.RetryPhase(),
+    "reopen": leaves.ReopenPhase(phase="a"),
 }
 NONE, ONE = ("pending", "blocked", "running"), ("retrying", "running")
 LAST = ("failed", "running")
@@ -157,23 +158,14 @@ content again is accepted and records nothing.
 """
 
 
-def _begins(sprint: Sprint) -> list[Event]:
-    return start_gate(
-        sprint, run="r", pid=1, process_started="", boot_id="", is_alive=lambda _: False
-    )
-
-
-def _ends(code: int) -> Command:
-    result = GateResult(code)
-    return lambda sprint: record_gate(sprint, result=result, is_alive=lambda _: False)
-
-
+BEGINS = StartGate(run="r", pid=1, process_started="", boot_id="")
+PASSES, FAILS = RecordGate(GateResult(0)), RecordGate(GateResult(1))
 GATE: dict[str, tuple[Command, dict[str, int]]] = {
-    "begins to run": (_begins, {**dict.fromkeys(NONE, 0), "retrying": 1, "failed": 2}),
-    "exits with 0": (_ends(0), {**dict.fromkeys(NONE, 0), "retrying": 1, "failed": 2}),
-    "fails for the first time": (_ends(1), dict.fromkeys(NONE, 0)),
-    "fails again": (_ends(1), {**dict.fromkeys(ONE, 1), "failed": 2}),
-    "fails with its retries used up": (_ends(1), dict.fromkeys(LAST, GATE_RETRIES)),
+    "begins to run": (BEGINS, {**dict.fromkeys(NONE, 0), "retrying": 1, "failed": 2}),
+    "exits with 0": (PASSES, {**dict.fromkeys(NONE, 0), "retrying": 1, "failed": 2}),
+    "fails for the first time": (FAILS, dict.fromkeys(NONE, 0)),
+    "fails again": (FAILS, {**dict.fromkeys(ONE, 1), "failed": 2}),
+    "fails with its retries used up": (FAILS, dict.fromkeys(LAST, GATE_RETRIES)),
 }
 """What happens to a gate, from which words, and how many attempts were made before."""
 
@@ -210,13 +202,13 @@ def phase_table() -> str:
 def request_table() -> str:
     """Return what every decision on a request is allowed from, and leads to."""
     decisions: dict[str, Command] = {
-        "approve": lambda x: approve_request(x, request="r", reasoning="w"),
-        "reject": lambda x: reject_request(x, request="r", reasoning="w"),
-        "defer": lambda x: defer_request(x, request="r", reasoning="w", until=END_OF_PHASE),
-        "backlog": lambda x: backlog_request(x, request="r", reasoning="w"),
+        "approve": ApproveRequest(request="r", reasoning="w"),
+        "reject": RejectRequest(request="r", reasoning="w"),
+        "defer": DeferRequest(request="r", reasoning="w", until=END_OF_PHASE),
+        "backlog": BacklogRequest(request="r", reasoning="w"),
     }
     assert tuple(decisions) == DECISIONS
-    decisions["reopen"] = lambda x: reopen_request(x, request="r", reason="w")
+    decisions["reopen"] = ReopenRequest(request="r", reason="w")
     rows: dict[str, dict[str, str]] = {}
     for name, command in decisions.items():
         found = rows[f"queue {name}"] = {}
@@ -230,10 +222,7 @@ def request_table() -> str:
 
 def injection_table() -> str:
     """Return in which status of the sprint something may come in."""
-
-    def command(sprint: Sprint) -> list[Event]:
-        return inject_phases(sprint, nodes=[{"id": "n", "prompt": "p"}], position=END)
-
+    command = InjectPhases([{"id": "n", "prompt": "p"}], END)
     found = {
         status: sprint.plan.status
         for status in SPRINT_STATUSES
@@ -285,7 +274,7 @@ def _after(
         }
     )
     try:
-        events = command(state)
+        events = decided(command, state, AT)
     except RefusedError:
         return None
     return fold(state, [(2 + n, AT, event) for n, event in enumerate(events)])

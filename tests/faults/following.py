@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.projections.workspace import Workspace
 
 COMMAND = [sys.executable, "-m", "sprintlog.cli"]
@@ -29,7 +29,9 @@ def follow_while_appended(
     plan = {"phases": [{"id": "build", "prompt": "x"}]}
     with Workspace.init(folder, here=True) as workspace:
         for name in ("one", "two"):
-            workspace.act(name, lambda sprint, at: create_sprint(sprint, plan=plan))
+            workspace.act(
+                name, lambda sprint, at: create_sprint(sprint, CreateSprint(plan=plan), at)
+            )
     total = 2 + writers * events
     seen = [folder / f"follower-{n}.jsonl" for n in range(followers)]
     following = [_follower(folder, path, total) for path in seen]

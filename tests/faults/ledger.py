@@ -156,8 +156,8 @@ def edits_kept(folder: Path) -> dict[str, str]:
 def make_sprints(root: Path, names: list[str]) -> None:
     """Make a log with sprints in progress, each with a state file in its own folder."""
     from sprintlog.engine.sprint.events import Place
-    from sprintlog.engine.sprint.phases.lifecycle import start_sprint
-    from sprintlog.engine.sprint.plan.create import create_sprint
+    from sprintlog.engine.sprint.phases.lifecycle import StartSprint, start_sprint
+    from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 
     root.mkdir(parents=True, exist_ok=True)
     with Workspace.init(root, here=True) as workspace:
@@ -167,10 +167,10 @@ def make_sprints(root: Path, names: list[str]) -> None:
             workspace.act(
                 name,
                 lambda sprint, at, document=document, place=place: create_sprint(  # type: ignore[misc]
-                    sprint, plan=document, place=place
+                    sprint, CreateSprint(plan=document, place=place), at
                 ),
             )
-            workspace.act(name, lambda sprint, at: start_sprint(sprint))
+            workspace.act(name, lambda sprint, at: start_sprint(sprint, StartSprint(), at))
             workspace.refresh(name)
 
 

@@ -25,8 +25,11 @@ from sprintlog.engine.sprint.events import (
     PhaseCompleted,
     PhaseStarted,
 )
-from sprintlog.engine.sprint.iterations.loop import start_iteration
-from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
+from sprintlog.engine.sprint.iterations.loop import StartIteration
+from sprintlog.engine.sprint.phases.leaves import (
+    CompletePhase,
+    StartPhase,
+)
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace, workspace
 
@@ -186,29 +189,23 @@ def _act(root: Path, number: int, rounds: int, began: float) -> int:
     with Workspace.open(root) as opened:
         _wait_for(began)
         for phase in PLAN["phases"]:
-            for wish in (start_phase, complete_phase):
-                _wish(opened, partial(_of_phase, wish, phase["id"]))
+            for wish in (StartPhase, CompletePhase):
+                _wish(opened, wish(phase["id"]))
             opened.refresh(SPRINT)
         for turn in range(rounds):
-            opened.act(SPRINT, lambda sprint, at: start_iteration(sprint))
+            opened.handle(StartIteration(), sprint_id=SPRINT)
             text = f"note {turn}"
             note = partial(_note, text)
             outcome = opened.act(SPRINT, note, key=text, key_digest=b"note")
             report = {"form": "keyed", "what": text}
             _report(report, "duplicate" if outcome.duplicate else "recorded")
             try:
-                opened.act(SPRINT, lambda sprint, at: start_iteration(sprint), expect=0)
+                opened.handle(StartIteration(), sprint_id=SPRINT, expect=0)
             except ConflictError as error:
                 told = {"form": "exact", "what": SPRINT, "given": 0}
                 _report(told, "conflict", **error.fields)
         opened.refresh(SPRINT)
     return 0
-
-
-def _of_phase(
-    wish: Callable[..., list[Event]], phase: str, sprint: Sprint, at: str
-) -> list[Event]:
-    return wish(sprint, phase=phase)
 
 
 def _note(text: str, sprint: Sprint, at: str) -> list[Event]:

@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import RequestQueued
-from sprintlog.engine.sprint.phases.lifecycle import start_sprint
-from sprintlog.engine.sprint.plan.create import create_sprint
-from sprintlog.engine.sprint.queue.decisions import defer_request
-from sprintlog.engine.sprint.queue.requests import SubmittedRequest, queue_requests
-from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.engine.sprint.queue.decisions import DeferRequest
+from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.projections import Workspace
 
 from .children import Herd, command_line
@@ -31,20 +29,13 @@ def make(root: Path) -> None:
     root.mkdir()
     with Workspace.init(root, here=True) as workspace:
         for name in ("first", *(f"s{number}" for number in range(SPRINTS))):
-            workspace.act(name, lambda sprint, at: create_sprint(sprint, plan=PLAN))
-        workspace.act("first", lambda sprint, at: start_sprint(sprint))
+            workspace.handle(CreateSprint(plan=PLAN), sprint_id=name)
+        workspace.handle(StartSprint(), sprint_id="first")
         asked = [SubmittedRequest(name, "low", "docs", request=name) for name in REQUESTS]
-        workspace.act(
-            "first", lambda sprint, at: queue_requests(sprint, requests=asked, at=at)
-        )
+        workspace.handle(QueueRequests(asked), sprint_id="first")
         for name in REQUESTS:
-            later: dict[str, Any] = {"reasoning": "x", "until": "next-sprint"}
-            rule = partial(defer_request, request=name, **later)
-            workspace.act("first", partial(_decide, rule))
-
-
-def _decide(rule: Callable[[Sprint], list[Event]], sprint: Sprint, at: str) -> list[Event]:
-    return rule(sprint)
+            later = DeferRequest(name, "x", "next-sprint")
+            workspace.handle(later, sprint_id="first")
 
 
 def taken(root: Path) -> Counter[str]:

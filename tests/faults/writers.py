@@ -11,7 +11,7 @@ import msgspec
 
 # Imported before the fork, so that a writer's life is spent on the log.
 import sprintlog.cli.work.append  # noqa: F401
-from sprintlog.cli.record import key_digest
+from sprintlog.engine.command import digest_of
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.wishes import to_event
@@ -69,7 +69,7 @@ def _call_library(root: Path, seed: int) -> int:
                 line.sprint,
                 partial(_decide, event),
                 key=line.token,
-                key_digest=key_digest("append", {**arguments, "to": line.sprint}),
+                key_digest=digest_of("append", {**arguments, "to": line.sprint}),
                 observed=True,
             )
             recorded = outcome.events[0]

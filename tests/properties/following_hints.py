@@ -5,7 +5,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.sprint.gates.checks import check_gate, record_gate, start_gate
+from sprintlog.engine.sprint.gates.checks import (
+    CheckGate,
+    RecordGate,
+    StartGate,
+)
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.goal import dynamic_steps, goal, hook_tasks
 from sprintlog.engine.sprint.iterations import loop
@@ -14,6 +18,7 @@ from sprintlog.engine.sprint.queue import decisions
 from sprintlog.engine.sprint.queue.view import takes_part
 from sprintlog.engine.sprint.state.words import PENDING
 from tests.cli.typed import Typed, commands_in, typed
+from tests.spec.gated import lost
 
 from .random_sprints import Life
 
@@ -129,7 +134,7 @@ def _rule(
 
     def perform(life: Life, command: Typed) -> None:
         options = {name: command.options[name] for name in names}
-        life.wish(rule, **options, **fixed)
+        life.wish(rule(**options, **fixed))
 
     return perform
 
@@ -139,55 +144,56 @@ def _decide(life: Life, command: Typed) -> None:
     for entry in life.sprint.queue:
         if takes_part(entry) and entry["status"] == PENDING:
             said = {"request": entry["id"], "reasoning": "no"}
-            life.wish(decisions.reject_request, **said)
+            life.wish(decisions.RejectRequest(**said))
 
 
 def _complete(life: Life, command: Typed) -> None:
     said = {"abandons_goal": command.options["abandon_goal"]}
-    life.wish(lifecycle.complete_sprint, reason=command.options["reason"], **said)
+    life.wish(lifecycle.CompleteSprint(reason=command.options["reason"], **said))
 
 
 def _fail(life: Life, command: Typed) -> None:
-    life.wish(leaves.fail_phase, phase=command.options["phase"], error="x", at=life.time)
+    life.wish(leaves.FailPhase(phase=command.options["phase"], error="x"))
 
 
 def _run_gate(life: Life, command: Typed) -> None:
     events = life.wish(
-        start_gate,
-        phase=command.options["phase"],
-        run=f"r{len(life.events)}",
-        pid=1,
-        process_started="s",
-        boot_id="b",
-        is_alive=lambda started: False,
+        StartGate(
+            phase=command.options["phase"],
+            run=f"r{len(life.events)}",
+            pid=1,
+            process_started="s",
+            boot_id="b",
+            lost=lost(life.sprint, command.options["phase"]),
+        ),
     )
     if events:
         run: Any = events[-1]
-        life.wish(check_gate, phase=run.phase, run=run.run, result=GateResult(0))
+        life.wish(CheckGate(phase=run.phase, run=run.run, result=GateResult(0)))
 
 
 COMMANDS: dict[tuple[str, ...], Callable[[Life, Typed], None]] = {
-    ("sprint", "start"): _rule(lifecycle.start_sprint),
-    ("sprint", "resume"): _rule(lifecycle.resume_sprint, "by", "why"),
+    ("sprint", "start"): _rule(lifecycle.StartSprint),
+    ("sprint", "resume"): _rule(lifecycle.ResumeSprint, "by", "why"),
     ("sprint", "complete"): _complete,
-    ("sprint", "reopen"): _rule(lifecycle.reopen_sprint),
-    ("phase", "start"): _rule(leaves.start_phase, "phase"),
-    ("phase", "complete"): _rule(leaves.complete_phase, "phase"),
-    ("phase", "skip"): _rule(leaves.skip_phase, "phase"),
-    ("phase", "retry"): _rule(leaves.retry_phase, "phase"),
-    ("phase", "reopen"): _rule(leaves.reopen_phase, "phase"),
+    ("sprint", "reopen"): _rule(lifecycle.ReopenSprint),
+    ("phase", "start"): _rule(leaves.StartPhase, "phase"),
+    ("phase", "complete"): _rule(leaves.CompletePhase, "phase"),
+    ("phase", "skip"): _rule(leaves.SkipPhase, "phase"),
+    ("phase", "retry"): _rule(leaves.RetryPhase, "phase"),
+    ("phase", "reopen"): _rule(leaves.ReopenPhase, "phase"),
     ("phase", "fail"): _fail,
     ("gate", "run"): _run_gate,
-    ("gate", "record"): _rule(record_gate, "phase", result=GateResult(0)),
-    ("iteration", "start"): _rule(loop.start_iteration, "max_iterations", "beyond_limit"),
-    ("sprint", "limit"): _rule(loop.limit_iterations, "max_iterations"),
-    ("goal", "set"): _rule(goal.set_goal, goal="Win"),
-    ("goal", "complete"): _rule(goal.complete_goal),
-    ("step", "update"): _rule(dynamic_steps.update_step, "step", status="completed"),
-    ("hook-task", "spawned"): _rule(hook_tasks.spawn_hook, "hook_id"),
+    ("gate", "record"): _rule(RecordGate, "phase", result=GateResult(0)),
+    ("iteration", "start"): _rule(loop.StartIteration, "max_iterations", "beyond_limit"),
+    ("sprint", "limit"): _rule(loop.LimitIterations, "max_iterations"),
+    ("goal", "set"): _rule(goal.SetGoal, goal="Win"),
+    ("goal", "complete"): _rule(goal.CompleteGoal),
+    ("step", "update"): _rule(dynamic_steps.UpdateStep, "step", status="completed"),
+    ("hook-task", "spawned"): _rule(hook_tasks.SpawnHook, "hook_id"),
     ("queue", "list"): _decide,
-    ("queue", "reopen"): _rule(decisions.reopen_request, "request", reason="x"),
+    ("queue", "reopen"): _rule(decisions.ReopenRequest, "request", reason="x"),
     ("queue", "defer"): _rule(
-        decisions.defer_request, "request", until="next-sprint", reasoning="x"
+        decisions.DeferRequest, "request", until="next-sprint", reasoning="x"
     ),
 }

@@ -2,9 +2,13 @@
 
 from typing import Any, NamedTuple
 
+from sprintlog.engine.command import decided
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
+from sprintlog.engine.sprint.plan.injection import (
+    InjectPhases,
+    InjectSteps,
+)
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, BESIDE, POSITIONS
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -44,5 +48,6 @@ def injection(sprint: Sprint, i: int, j: int) -> Injection:
 
 def inject(sprint: Sprint, *, wish: Injection) -> list[Event]:
     """Decide on an injection."""
-    rule = inject_steps if wish.step else inject_phases
-    return rule(sprint, nodes=wish.nodes, position=wish.position, id_prefix=wish.id_prefix)
+    kind = InjectSteps if wish.step else InjectPhases
+    command = kind(wish.nodes, wish.position, wish.id_prefix)
+    return decided(command, sprint, "2026-01-15T09:00:00Z")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from sprintlog.engine.iterations.events import Metrics
 from sprintlog.engine.log.event import Event
@@ -12,15 +13,28 @@ from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
 from sprintlog.engine.service.streams.judged import Judged, evaluate
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.iterations.loop import (
+    EndIteration,
+    StartIteration,
+    end_iteration,
+    start_iteration,
+)
 from sprintlog.engine.sprint.iterations.measurement import (
+    CaptureBaseline,
+    EndMeasuredIteration,
+    FailMeasurement,
     capture_baseline,
     end_measured,
     fail_measurement,
     measured_on_path,
 )
-from sprintlog.engine.sprint.iterations.rollback import iteration_end, path, roll_back
-from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    iteration_end,
+    path,
+    roll_back,
+)
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 AT = "2026-03-01T10:00:00Z"
@@ -59,7 +73,7 @@ class LoopHistory:
         self.log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
         self.events: list[Event] = []
         self.sprint = Sprint("s")
-        self._record(create_sprint(self.sprint, plan=PLAN))
+        self._record(create_sprint(self.sprint, CreateSprint(plan=PLAN), AT))
         self._record([SprintStarted()])
 
     @property
@@ -70,14 +84,18 @@ class LoopHistory:
     def take(self, step: Any) -> None:
         """Go one step on."""
         if isinstance(step, Metrics):
-            self._record(start_iteration(self.sprint))
-            self._record(end_measured(self.sprint, metrics=step))
+            self._record(start_iteration(self.sprint, StartIteration(), AT))
+            self._record(
+                end_measured(self.sprint, EndMeasuredIteration(metrics=asdict(step)), AT)
+            )
         elif step == "unmeasured":
-            self._record(start_iteration(self.sprint))
-            self._record(end_iteration(self.sprint))
+            self._record(start_iteration(self.sprint, StartIteration(), AT))
+            self._record(end_iteration(self.sprint, EndIteration(), AT))
         elif step == "failed":
-            self._record(start_iteration(self.sprint))
-            self._record(fail_measurement(self.sprint, error="no report"))
+            self._record(start_iteration(self.sprint, StartIteration(), AT))
+            self._record(
+                fail_measurement(self.sprint, FailMeasurement(error="no report"), AT)
+            )
         elif step == "to the best":
             if (target := self.judged.target()) is not None:
                 self.go_back(target)
@@ -86,12 +104,14 @@ class LoopHistory:
 
     def measure_baseline(self, measured: Metrics) -> None:
         """Measure what there was before any change."""
-        self._record(capture_baseline(self.sprint, metrics=measured))
+        self._record(
+            capture_baseline(self.sprint, CaptureBaseline(metrics=asdict(measured)), AT)
+        )
 
     def go_back(self, number: int) -> None:
         """Roll back to the end of an iteration."""
         to = iteration_end(self.sprint.knowledge, number, version=self.sprint.version)
-        self._record(roll_back(self.sprint, to=to, is_inside_append=False))
+        self._record(roll_back(self.sprint, RollBack(to=to, is_inside_append=False), AT))
 
     def on_path(self) -> list[int]:
         """Return the measured iterations that the state is built on."""

@@ -2,23 +2,28 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.runs import end_run, start_run
+from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
 from sprintlog.engine.sprint.events import AgentRan, GateStarted
-from sprintlog.engine.sprint.gates.checks import check_gate, run_of, start_gate
+from sprintlog.engine.sprint.gates.checks import (
+    CheckGate,
+    StartGate,
+    run_of,
+)
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.goal import hook_tasks
 from sprintlog.engine.sprint.goal.answers import Turn
-from sprintlog.engine.sprint.goal.work import end_turn, start_turn
+from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.phases.done_work import done_work
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, NEEDS_HUMAN
+from tests.spec.gated import lost
 
 if TYPE_CHECKING:
     from .random_sprints import Life
@@ -55,15 +60,15 @@ def perform(life: "Life", *, between: Meddle | None = None) -> actions.Action:
 
 def _says(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     command = {
-        actions.START: lifecycle.start_sprint,
-        actions.RESUME: lifecycle.resume_sprint,
-        actions.COMPLETE: lifecycle.complete_sprint,
+        actions.START: lifecycle.StartSprint(),
+        actions.RESUME: lifecycle.ResumeSprint(),
+        actions.COMPLETE: lifecycle.CompleteSprint(),
     }[action.do]
     life.wish(command)
 
 
 def _retry(life: "Life", action: actions.Action, between: Meddle | None) -> None:
-    life.wish(leaves.retry_phase, phase=action.phase)
+    life.wish(leaves.RetryPhase(phase=action.phase))
 
 
 def _wait(life: "Life", action: actions.Action, between: Meddle | None) -> None:
@@ -76,21 +81,21 @@ def _end(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     assert action.phase is not None
     done = done_work(life.sprint.plan, action.phase)
     summary = done.summary if done else None
-    life.wish(leaves.complete_phase, phase=action.phase, summary=summary)
+    life.wish(leaves.CompletePhase(phase=action.phase, summary=summary))
 
 
 def _work(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     assert action.phase is not None
-    life.wish(start_run, phase=action.phase)
+    life.wish(StartRun(phase=action.phase))
     if is_killed(life.chance, between):
         return
     verdict = verdict_of(life.chance)
     ran = AgentRan(action.phase, verdict.status)
-    life.wish(end_run, ran=ran, verdict=verdict, at=life.time)
+    life.wish(EndRun(ran=ran, verdict=verdict))
 
 
 def _iterate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
-    life.wish(start_turn)
+    life.wish(StartTurn())
     number = life.sprint.plan.turns.number
     if is_killed(life.chance, between):
         return
@@ -99,15 +104,15 @@ def _iterate(life: "Life", action: actions.Action, between: Meddle | None) -> No
         late = life.sprint.knowledge.iteration_max > ITERATIONS_MAX
         verdict = Turn(COMPLETED, is_goal=late or life.chance.random() < 0.2)
     ran = AgentRan("", verdict.status, iteration=number)
-    life.wish(end_turn, ran=ran, verdict=verdict, at=life.time)
+    life.wish(EndTurn(ran=ran, verdict=verdict))
 
 
 def _hooks(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     for hook in action.hooks:
-        said = {"hook_id": hook.id, "iteration": action.iteration}
-        life.wish(hook_tasks.spawn_hook, **said)
+        said: dict[str, Any] = {"hook_id": hook.id, "iteration": action.iteration}
+        life.wish(hook_tasks.SpawnHook(**said))
         if not is_killed(life.chance, between):
-            life.wish(hook_tasks.complete_hook, **said)
+            life.wish(hook_tasks.CompleteHook(**said))
 
 
 def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
@@ -115,13 +120,14 @@ def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
         assert action.phase is not None
         life.append([AgentRan(action.phase, COMPLETED, is_repair=True)])
     events = life.wish(
-        start_gate,
-        phase=action.phase,
-        run=f"r{len(life.events)}",
-        pid=1,
-        process_started="s",
-        boot_id="b",
-        is_alive=lambda started: False,
+        StartGate(
+            phase=action.phase,
+            run=f"r{len(life.events)}",
+            pid=1,
+            process_started="s",
+            boot_id="b",
+            lost=lost(life.sprint, action.phase),
+        ),
     )
     run = events[-1]
     assert isinstance(run, GateStarted)
@@ -130,7 +136,7 @@ def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     result = GateResult(0 if life.chance.random() < 0.6 else 1)
     counts = is_under_way(life, run)
     try:
-        life.wish(check_gate, phase=run.phase, run=run.run, result=result)
+        life.wish(CheckGate(phase=run.phase, run=run.run, result=result))
     except RefusedError as error:
         if counts:
             raise AssertionError("a verdict is lost") from error

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -14,7 +14,8 @@ from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.sprint.agent import stops
 from sprintlog.engine.sprint.events import OF_ITERATION
-from sprintlog.engine.sprint.gates.checks import check_gate
+from sprintlog.engine.sprint.gates import checks
+from sprintlog.engine.sprint.gates.checks import CheckGate, check_gate
 from sprintlog.engine.sprint.goal import goal
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.phases import lifecycle
@@ -22,7 +23,7 @@ from sprintlog.engine.sprint.state import tree
 from sprintlog.engine.sprint.state.node import Node, gate_is_open
 from sprintlog.engine.sprint.state.transitions import check_running
 
-from . import looping, test_selection_laws, test_snapshot_laws
+from . import test_selection_laws, test_snapshot_laws
 from .living import live_to_the_end
 from .loop_histories import loop_histories
 from .test_sprint_laws import laws
@@ -34,11 +35,11 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def loses_a_verdict(patch: pytest.MonkeyPatch) -> None:
     """Give a gate that ends while the sprint is paused no verdict."""
 
-    def check(sprint: Any, **said: Any) -> Any:
+    def check(sprint: Any, command: CheckGate, at: str) -> Any:
         check_running(sprint, "check the gate")
-        return check_gate(sprint, **said)
+        return check_gate(sprint, command, at)
 
-    patch.setattr(looping, "check_gate", check)
+    patch.setitem(cast("dict[object, object]", checks.COMMANDS), CheckGate, check)
 
 
 def waits_beside_the_work(patch: pytest.MonkeyPatch) -> None:

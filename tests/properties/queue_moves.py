@@ -6,7 +6,11 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS
 from sprintlog.engine.sprint.queue import decisions
-from sprintlog.engine.sprint.queue.requests import SubmittedRequest, queue_requests
+from sprintlog.engine.sprint.queue.requests import (
+    QueueRequests,
+    SubmittedRequest,
+    queue_requests,
+)
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, decide_by_rules
 from sprintlog.engine.sprint.queue.view import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -25,7 +29,7 @@ def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Event]:
             f"x{j}", priority, kind, request=identity, context={"j": j}
         )
         return queue_requests(
-            sprint, requests=[asked] * (1 if identity else 1 + j % 2), at=at
+            sprint, QueueRequests(requests=[asked] * (1 if identity else 1 + j % 2)), at
         )
     if i % 23 == 22:
         rulings = decide_by_rules(sprint, rules=DEFAULT_RULES[: 1 + j % 3], at=at)
@@ -37,14 +41,18 @@ def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Event]:
             is_alone = position in (AFTER_CURRENT, "end-of-phase", "end-of-workflow")
             said["position"] = InjectionPosition(position if is_alone else AFTER_CURRENT)
             said["id_prefix"] = None if j % 2 else "fix"
-            return decisions.approve_request(sprint, **said)
+            return decisions.approve_request(sprint, decisions.ApproveRequest(**said), at)
         case "reject":
-            return decisions.reject_request(sprint, **said)
+            return decisions.reject_request(sprint, decisions.RejectRequest(**said), at)
         case "defer":
-            return decisions.defer_request(sprint, **said, until=DEFERRALS[j % 3])
+            return decisions.defer_request(
+                sprint, decisions.DeferRequest(**said, until=DEFERRALS[j % 3]), at
+            )
         case "reopen":
             return decisions.reopen_request(
-                sprint, request=said["request"], reason=said["reasoning"]
+                sprint,
+                decisions.ReopenRequest(request=said["request"], reason=said["reasoning"]),
+                at,
             )
         case _:
-            return decisions.backlog_request(sprint, **said)
+            return decisions.backlog_request(sprint, decisions.BacklogRequest(**said), at)

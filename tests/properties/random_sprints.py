@@ -4,17 +4,17 @@ Everything is drawn from one `random.Random`, so a seed tells a life again; a pr
 hands in one that hypothesis draws from.
 """
 
-from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
+from sprintlog.engine.command import Command
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan import create
-from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.engine.sprint.queue.returns import with_returns
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds
@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.state.tree import gate_status
 
 from .injections import inject, injection
 from .queue_moves import move_queue
-from .sprint_histories import World, copied
+from .sprint_histories import Given, World, copied, given
 from .sprint_plans import mutated, walk
 
 Data = dict[str, Any]
@@ -51,7 +51,7 @@ class Life(World):
         self.ends = [0]
         self.sprint = Sprint("s")
         limit = chance.choice((None, None, 4))
-        self.wish(create.create_sprint, plan=copied(self.definition), max_iterations=limit)
+        self.wish(create.CreateSprint(plan=copied(self.definition), max_iterations=limit))
 
     def __repr__(self) -> str:
         return f"Life of {self.definition}\n{super().__repr__()}"
@@ -62,10 +62,10 @@ class Life(World):
         seconds = SECONDS_BETWEEN * len(self.events)
         return from_milliseconds(1_768_467_600_000 + 1000 * seconds + self.waited_ms)
 
-    def wish(self, command: Callable[..., list[Event]], **arguments: Any) -> list[Event]:
+    def wish(self, command: Given, **arguments: Any) -> list[Event]:
         """Append what a command decides; raise `RefusedError` where it refuses."""
         try:
-            events = command(self.sprint, **arguments)
+            events = given(command, self.sprint, self.time, **arguments)
             decided = with_returns(self.sprint, events, at=self.time)
         except (RefusedError, NotFoundError) as error:
             self.refusal = Refusal(_name(command), error.message, error.hint)
@@ -88,7 +88,7 @@ class Life(World):
         else:
             fold(self.sprint, [(v, at, copied(event)) for v, at, event in news])
 
-    def act(self, command: Callable[..., list[Event]], **arguments: Any) -> bool:
+    def act(self, command: Given, **arguments: Any) -> bool:
         """Give a command as far as the rules allow it; tell whether it was granted."""
         try:
             self.wish(command, **arguments)
@@ -102,9 +102,9 @@ class Life(World):
         i, j = chance.randrange(60), chance.randrange(60)
         match chance.choice(MEDDLING):
             case "pause":
-                self.act(lifecycle.pause_sprint, reason="lunch")
+                self.act(lifecycle.PauseSprint(reason="lunch"))
             case "resume":
-                self.act(lifecycle.resume_sprint, by="Ada", why="done")
+                self.act(lifecycle.ResumeSprint(by="Ada", why="done"))
             case "inject":
                 self.act(inject, wish=injection(self.sprint, i, j))
             case "queue":
@@ -113,9 +113,9 @@ class Life(World):
                 self.compile_again(i, j)
             case "import":
                 self.act(
-                    create.import_document,
-                    document=mutated(copied(self.sprint.document), i, j),
-                    source="x",
+                    create.ImportDocument(
+                        document=mutated(copied(self.sprint.document), i, j), source="x"
+                    ),
                 )
             case "parent":
                 self.wish_for_a_parent(j)
@@ -126,8 +126,8 @@ class Life(World):
         """Skip, retry or reopen any node, also one that has others below it."""
         nodes = list(self.sprint.plan.tree.nodes.values())
         if nodes:
-            command = (leaves.skip_phase, leaves.retry_phase, leaves.reopen_phase)[j % 3]
-            self.act(command, phase=self.chance.choice(nodes).address)
+            kinds = (leaves.SkipPhase, leaves.RetryPhase, leaves.ReopenPhase)
+            self.act(kinds[j % 3](phase=self.chance.choice(nodes).address))
 
     def compile_again(self, i: int, j: int) -> None:
         """Put an item into the definition, somewhere, and compile it again."""
@@ -137,7 +137,7 @@ class Life(World):
         key = next((k for k in ("steps", "phases") if k in holder), None)
         siblings = holder[key] if key else grown.setdefault("phases", [])
         siblings.insert(i % (len(siblings) + 1), {"id": f"new{i}-{j}", "prompt": "x"})
-        if self.act(take_plan, plan=copied(grown)):
+        if self.act(TakePlan(plan=copied(grown))):
             self.definition = grown
 
 
@@ -209,5 +209,7 @@ def random_plan(chance: Random) -> Data:
     return {**goal, "retry": retry, "phases": tops}
 
 
-def _name(command: Callable[..., list[Event]]) -> str:
+def _name(command: Given) -> str:
+    if isinstance(command, Command):
+        return command.name()
     return str(getattr(command, "__name__", command))

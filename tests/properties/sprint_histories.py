@@ -5,12 +5,12 @@ Nearly every move is one that the rules allow; what they refuse is left out.
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 
+from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.iterations.events import RulesSet, Thresholds
 from sprintlog.engine.log.event import Event
@@ -20,7 +20,11 @@ from sprintlog.engine.sprint.fold import Versioned, fold
 from sprintlog.engine.sprint.gates import checks
 from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots
-from sprintlog.engine.sprint.iterations.rollback import path, roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    UndoRollback,
+    path,
+)
 from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle, notes
 from sprintlog.engine.sprint.plan import create
@@ -38,32 +42,46 @@ Data = dict[str, Any]
 Move = tuple[str, int, int]
 
 _TAKEN = SnapshotTaken("a", 1, "t", 1, 1)
-PHASE_COMMANDS: dict[str, Callable[..., list[Event]]] = {
-    name: getattr(phases, f"{name}_phase") for name in PHASE_FROM
+PHASE_COMMANDS: dict[str, Callable[..., Command]] = {
+    name: getattr(phases, f"{name.capitalize()}Phase") for name in PHASE_FROM
 }
-SPRINT_COMMANDS: list[tuple[Callable[..., list[Event]], Data]] = [
-    (lifecycle.start_sprint, {}),
-    (lifecycle.resume_sprint, {"by": "Ada", "why": "done"}),
-    (lifecycle.pause_sprint, {}),
-    (lifecycle.interrupt_sprint, {"reason": "x"}),
-    (lifecycle.block_sprint, {"reason": "x"}),
-    (lifecycle.need_human, {"reason": "x"}),
-    (lifecycle.complete_sprint, {}),
-    (lifecycle.reopen_sprint, {}),
-    (lifecycle.beat, {}),
-    (loop.start_iteration, {}),
-    (loop.start_iteration, {"number": 7, "max_iterations": 9}),
-    (notes.add_note, {"text": "x"}),
-    (loop.end_iteration, {"summary": "x"}),
-    (snapshots.take_snapshot, {"taken": _TAKEN}),
-    (snapshots.start_restore, {"before": _TAKEN, "restore": RestoreStarted("a", "b")}),
-    (snapshots.prune_snapshots, {"keep": 1}),
-    (measurement.capture_baseline, {"metrics": {"test_count": 9, "tests_passed": 5}}),
-    (measurement.measure_iteration, {"metrics": {"test_count": 9, "tests_passed": 7}}),
-    (measurement.end_measured, {"metrics": {"coverage_percentage": 72.5}, "score": 0.5}),
-    (decisions.set_rules, {"rules": RulesSet(thresholds=Thresholds(target=0.9))}),
+SPRINT_COMMANDS: list[tuple[Callable[..., Command], Data]] = [
+    (lifecycle.StartSprint, {}),
+    (lifecycle.ResumeSprint, {"by": "Ada", "why": "done"}),
+    (lifecycle.PauseSprint, {}),
+    (lifecycle.InterruptSprint, {"reason": "x"}),
+    (lifecycle.BlockSprint, {"reason": "x"}),
+    (lifecycle.NeedHuman, {"reason": "x"}),
+    (lifecycle.CompleteSprint, {}),
+    (lifecycle.ReopenSprint, {}),
+    (lifecycle.RecordHeartbeat, {}),
+    (loop.StartIteration, {}),
+    (loop.StartIteration, {"number": 7, "max_iterations": 9}),
+    (notes.AddNote, {"text": "x"}),
+    (loop.EndIteration, {"summary": "x"}),
+    (snapshots.TakeSnapshot, {"taken": _TAKEN}),
+    (snapshots.StartRestore, {"before": _TAKEN, "restore": RestoreStarted("a", "b")}),
+    (snapshots.PruneSnapshots, {"keep": 1}),
+    (measurement.CaptureBaseline, {"metrics": {"test_count": 9, "tests_passed": 5}}),
+    (measurement.MeasureIteration, {"metrics": {"test_count": 9, "tests_passed": 7}}),
+    (
+        measurement.EndMeasuredIteration,
+        {"metrics": {"coverage_percentage": 72.5}, "score": 0.5},
+    ),
+    (decisions.SetRules, {"rules": RulesSet(thresholds=Thresholds(target=0.9))}),
 ]
 OWN = ("phase",) * 8 + ("gate",) * 3 + ("goal",) * 3 + ("sprint", "wake")
+
+
+Given = Command | Callable[..., list[Event]]
+"""A command, or a function that tries one by the state."""
+
+
+def given(command: Given, sprint: Sprint, now: str, /, **arguments: Any) -> list[Event]:
+    """Return what is decided on a command at this time."""
+    if isinstance(command, Command):
+        return decided(command, sprint, now)
+    return command(sprint, **arguments)
 
 
 def copied(value: Any) -> Any:
@@ -79,19 +97,19 @@ class World:
         self.events: list[Versioned] = []
         self.ends = [0]
         self.sprint = Sprint("s")
-        self.act(create.create_sprint, plan=document)
+        self.act(create.CreateSprint(plan=document))
         self.move(("wake", 0, 0))
 
     def __repr__(self) -> str:
         return "\n".join(["World", *(f"  {v} {event}" for v, _, event in self.events)])
 
-    def act(self, command: Callable[..., list[Event]], **arguments: Any) -> bool:
+    def act(self, command: Given, **arguments: Any) -> bool:
         """Give a command twice: it decides the same and changes nothing; then append."""
         before = pack(self.sprint)
         answers: list[list[Event] | str] = []
         for _ in range(2):
             try:
-                events = command(self.sprint, **arguments)
+                events = given(command, self.sprint, self.time, **arguments)
                 answers.append(with_returns(self.sprint, events, at=self.time))
             except RefusedError as error:
                 answers.append(error.message)
@@ -152,25 +170,25 @@ class World:
                 said: Data = {"block": {"reason": "x"}}.get(wish, {})
                 if wish == "fail":
                     category = ("network", "logic", "timeout")[j % 3]
-                    said = {"error": "x", "category": category, "at": self.time}
-                self.act(PHASE_COMMANDS[wish], phase=leaf.address, **said)
+                    said = {"error": "x", "category": category}
+                self.act(PHASE_COMMANDS[wish](phase=leaf.address, **said))
             case "gate":
                 self.check_gate(i, j)
             case "sprint":
                 command, said = SPRINT_COMMANDS[i % len(SPRINT_COMMANDS)]
-                self.act(command, **said)
+                self.act(command(**said))
             case "goal":
                 self.work_on_goal(i)
             case "wake":
                 for command, said in SPRINT_COMMANDS[:2]:
-                    self.act(command, **said)
+                    self.act(command(**said))
             case "iterate":
-                self.act(loop.start_iteration)
+                self.act(loop.StartIteration())
             case "back":
                 to = self.ends[1:][i % len(self.ends[1:])]
-                self.act(roll_back, to=to, is_inside_append=False)
+                self.act(RollBack(to=to, is_inside_append=False))
             case "undo":
-                self.act(undo_rollback)
+                self.act(UndoRollback())
             case "queue":
                 self.act(move_queue, i=i, j=j, at=self.time)
             case "inject":
@@ -182,13 +200,13 @@ class World:
 
     def take_in(self, theirs: Data) -> None:
         """Import a document: it stands there as it came."""
-        if self.act(create.import_document, document=theirs, source="x"):
+        if self.act(create.ImportDocument(document=theirs, source="x")):
             assert written(self.sprint) == msgspec.json.encode(theirs)
 
     def work_on_goal(self, i: int) -> None:
         """Do something for the goal, as far as there is one."""
         with suppress(NotFoundError):
-            self.act(partial(goal_command, i=i, at=self.time))
+            self.act(goal_command(i))
 
     def check_gate(self, i: int, j: int) -> None:
         """Begin to run the gate at the pointer, or let its run end, well or not."""
@@ -200,15 +218,15 @@ class World:
         result = GateResult(j % 2, timed_out=j % 5 == 4, output="x" * (j % 3))
         run = under_way.run if under_way and i % 7 else f"r{j}"
         if i % 5 == 0 or (under_way is None and i % 2):
-            by = {"pid": i, "process_started": "s", "boot_id": "b"}
-            alive = j % 3 == 0
-            self.act(checks.start_gate, run=run, is_alive=lambda _: alive, **by)
+            by: Data = {"pid": i, "process_started": "s", "boot_id": "b"}
+            lost = under_way.run if under_way and j % 3 else None
+            self.act(checks.StartGate(run=run, lost=lost, **by))
         elif under_way is None:
-            self.act(checks.record_gate, phase=phase, result=result)
+            self.act(checks.RecordGate(phase=phase, result=result))
         elif i % 5 == 1:
-            self.act(checks.interrupt_gate, phase=phase, run=run, reason="x")
+            self.act(checks.InterruptGate(phase=phase, run=run, reason="x"))
         else:
-            self.act(checks.check_gate, phase=phase, run=run, result=result)
+            self.act(checks.CheckGate(phase=phase, run=run, result=result))
 
 
 def written(sprint: Sprint) -> bytes:

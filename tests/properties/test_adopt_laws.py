@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.adoption import adopt_edit
+from sprintlog.engine.sprint.document.adoption import AdoptEdit, adopt_edit
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditAdopted
 
@@ -25,7 +25,7 @@ def adopted(world: World, base: Any, changes: Any) -> list[Event]:
     observed = f.EditObserved("PROGRESS.yaml", "ab", "kept", 1, changes)
     given: dict[str, Any] = {"edit": 1, "observed": observed, "base": base}
     try:
-        return adopt_edit(world.sprint, **given, by="operator:ana", at=world.time)
+        return adopt_edit(world.sprint, AdoptEdit(**given, by="operator:ana"), world.time)
     except RefusedError:
         return []
 

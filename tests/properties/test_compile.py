@@ -14,7 +14,7 @@ from sprintlog.cli.intake.definition_models import Workflow
 from sprintlog.cli.intake.shapes import shape_problems
 from sprintlog.engine.sprint.compile.compiler import Compiled, compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition
-from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 Data = dict[str, Any]
@@ -137,7 +137,14 @@ def test_what_compiles_can_be_recorded(
     assert again.problems == found.problems
     assert (found.plan is None) == any(not one.is_warning for one in found.problems)
     if found.plan is not None:
-        assert len(create_sprint(Sprint("s"), plan=found.plan)) == 1
+        assert (
+            len(
+                create_sprint(
+                    Sprint("s"), CreateSprint(plan=found.plan), "2026-01-15T09:00:00Z"
+                )
+            )
+            == 1
+        )
 
 
 @laws
@@ -153,4 +160,11 @@ def test_no_definition_makes_the_compiler_fail(
     ]
     found = compiled(sprint, main, first)
     if not wrong and found.plan is not None:
-        assert len(create_sprint(Sprint("s"), plan=found.plan)) == 1
+        assert (
+            len(
+                create_sprint(
+                    Sprint("s"), CreateSprint(plan=found.plan), "2026-01-15T09:00:00Z"
+                )
+            )
+            == 1
+        )

@@ -14,14 +14,23 @@ from sprintlog.engine.sprint.agent.actions import GATE
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.gates.checks import record_gate, start_gate
+from sprintlog.engine.sprint.gates.checks import (
+    RecordGate,
+    StartGate,
+    record_gate,
+    start_gate,
+)
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
-from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.phases.leaves import (
+    CompletePhase,
+    StartPhase,
+)
+from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
 from sprintlog.engine.sprint.plan.spots import BESIDE, END_OF_PHASE
 from sprintlog.engine.sprint.queue.returns import copied
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import FINISHED, IN_PROGRESS, PASSED
+from tests.spec.gated import lost
 
 from .sprint_histories import Data, World, worlds
 from .test_injection_laws import number
@@ -50,8 +59,8 @@ def gated(draw: st.DrawFn, *kinds: str) -> World:
         move = draw(kind), draw(number), draw(number)
         if move[0] != "work":
             world.move(move)
-        elif world.act(start_phase):
-            world.act(complete_phase)
+        elif world.act(StartPhase()):
+            world.act(CompletePhase())
     world.move(("wake", 0, 0))
     return world
 
@@ -69,8 +78,16 @@ def check_named_gate(sprint: Sprint) -> None:
     assert open_leaves in ([], [node])
     assert node.leaf < 0 or node.is_empty or node.status in (IN_PROGRESS, *FINISHED)
     by: Data = {"pid": 1, "process_started": "s", "boot_id": "b"}
-    start_gate(sprint, run="r", is_alive=lambda _: False, **by)
-    events = record_gate(sprint, result=GateResult(0), is_alive=lambda _: False)
+    start_gate(
+        sprint,
+        StartGate(run="r", lost=lost(sprint, action.phase), **by),
+        "2026-01-15T09:00:00Z",
+    )
+    events = record_gate(
+        sprint,
+        RecordGate(result=GateResult(0), lost=lost(sprint, action.phase)),
+        "2026-01-15T09:00:00Z",
+    )
     fold(
         sprint,
         [(sprint.version + n, NOW, event) for n, event in enumerate(events, start=1)],
@@ -86,10 +103,13 @@ def injected_anywhere(sprint: Sprint) -> Iterator[Sprint]:
             try:
                 events = inject_phases(
                     copy,
-                    nodes=[{"prompt": "x"}],
-                    position=position,
-                    id_prefix="new",
-                    is_new=True,
+                    InjectPhases(
+                        nodes=[{"prompt": "x"}],
+                        position=position,
+                        id_prefix="new",
+                        is_new=True,
+                    ),
+                    "2026-01-15T09:00:00Z",
                 )
             except RefusedError:
                 continue

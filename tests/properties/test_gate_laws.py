@@ -30,8 +30,8 @@ def gated(draw: st.DrawFn) -> World:
         move = draw(kind), draw(number), draw(number)
         if move[0] != "work":
             world.move(move)
-        elif world.act(leaves.start_phase):
-            world.act(leaves.complete_phase)
+        elif world.act(leaves.StartPhase()):
+            world.act(leaves.CompletePhase())
     return world
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import Injection
-from sprintlog.engine.sprint.iterations.rollback import roll_back
-from sprintlog.engine.sprint.phases.leaves import skip_phase
+from sprintlog.engine.sprint.iterations.rollback import RollBack
+from sprintlog.engine.sprint.phases.leaves import SkipPhase, skip_phase
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.plan.spots import END_OF_WORKFLOW
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -143,7 +143,7 @@ def test_rebuilds_and_undoes_to_the_same_bytes(world: World, i: int, j: int) -> 
     injected(world, i, j)
     after = written(world.sprint)
     assert saved(world.rebuilt()) == saved(world.sprint)
-    world.act(roll_back, to=version, is_inside_append=False)
+    world.act(RollBack(to=version, is_inside_append=False))
     assert written(world.sprint) == before
     world.move(("undo", 0, 0))
     assert written(world.sprint) == after
@@ -225,6 +225,6 @@ def _skipped(sprint: Sprint, world: World) -> bool:
         return False
 
     def command(state: Sprint) -> list[Event]:
-        return skip_phase(state, phase=leaf.address)
+        return skip_phase(state, SkipPhase(phase=leaf.address), "2026-01-15T09:00:00Z")
 
     return world.act(command)

@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.events import (
     RequestReopened,
     RequestReturned,
 )
-from sprintlog.engine.sprint.gates.checks import record_gate
+from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations.rollback import lies_on
 from sprintlog.engine.sprint.phases import leaves as phases
@@ -40,7 +40,7 @@ def steady(draw: st.DrawFn) -> World:
         if move[0] == "work":
             work(world)
         elif move[0] == "complete":
-            world.act(lifecycle.complete_sprint)
+            world.act(lifecycle.CompleteSprint())
         else:
             world.move(move)
     return world
@@ -49,13 +49,13 @@ def steady(draw: st.DrawFn) -> World:
 def work(world: World) -> None:
     """Do the work that the pointer is on, and let its gate pass."""
     world.move(("wake", 0, 0))
-    for command in (phases.start_phase, phases.complete_phase):
+    for command in (phases.StartPhase, phases.CompletePhase):
         leaf = world.sprint.plan.pointed()
         if leaf is not None and leaf.status in ("pending", "in-progress"):
-            world.act(command, phase=leaf.address)
-    world.act(record_gate, result=GateResult(0))
+            world.act(command(phase=leaf.address))
+    world.act(RecordGate(result=GateResult(0)))
     if (leaf := world.sprint.plan.pointed()) is not None and leaf.status == "in-progress":
-        world.act(phases.complete_phase, phase=leaf.address)
+        world.act(phases.CompletePhase(phase=leaf.address))
 
 
 @laws

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from sprintlog.engine.sprint.events import SnapshotTaken
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.iterations.snapshots import (
+    TakeSnapshot,
     current_iteration,
     purpose_now,
     snapshot_of,
-    take_snapshot,
 )
 from sprintlog.engine.sprint.phases import lifecycle
 
@@ -25,16 +25,16 @@ ONE_PHASE = {"phases": [{"id": "a", "prompt": "x"}]}
 def measured_files(chance: Random) -> tuple[Life, dict[int, str]]:
     """Return a loop, and which files each iteration was measured with at its end."""
     life, ended = Life(chance, document=ONE_PHASE), dict[int, str]()
-    life.wish(lifecycle.start_sprint)
+    life.wish(lifecycle.StartSprint())
     for step in range(STEPS):
         number = current_iteration(life.sprint)
         is_open = loop.open_iteration(life.sprint.plan) is not None
         match chance.choice(("begin", "end", "end", "look")):
             case "begin":
-                life.act(loop.start_iteration)
+                life.act(loop.StartIteration())
             case "end" if is_open:
                 ended[number] = take(life, step)
-                life.wish(loop.end_iteration)
+                life.wish(loop.EndIteration())
             case "look" if not is_open:
                 take(life, step)
     return life, ended
@@ -44,7 +44,7 @@ def take(life: Life, step: int) -> str:
     """Take a snapshot as a command does now; return its id."""
     name, number = f"files-{step}", current_iteration(life.sprint)
     purpose = purpose_now(life.sprint, worktree="")
-    life.wish(take_snapshot, taken=SnapshotTaken(name, number, "t", 1, 1, purpose=purpose))
+    life.wish(TakeSnapshot(taken=SnapshotTaken(name, number, "t", 1, 1, purpose=purpose)))
     return name
 
 

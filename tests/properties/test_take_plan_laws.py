@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sprintlog.engine.sprint.events import SprintCompiled
-from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
 
 from .sprint_histories import Data, World, saved, worlds
 from .sprint_plans import walk
@@ -52,7 +52,10 @@ def enlarged(plan: Data, places: list[int]) -> Data:
 @given(worlds(*HISTORIES))
 def test_the_same_plan_is_never_a_difference(world: World) -> None:
     """However far a sprint is, the plan that it was made from changes nothing."""
-    assert take_plan(world.sprint, plan=definition(world)) == []
+    assert (
+        take_plan(world.sprint, TakePlan(plan=definition(world)), "2026-01-15T09:00:00Z")
+        == []
+    )
 
 
 @laws
@@ -61,8 +64,10 @@ def test_additions_come_in_where_they_stand(world: World, places: list[int]) -> 
     """What is new comes in once, in the plan's order; everything else stays."""
     plan = enlarged(definition(world), places)
     before = [node for node, _ in walk(deepcopy(world.sprint.plan.document))]
-    assume(world.act(take_plan, plan=plan))
-    assert take_plan(world.sprint, plan=deepcopy(plan)) == []
+    assume(world.act(TakePlan(plan=plan)))
+    assert (
+        take_plan(world.sprint, TakePlan(plan=deepcopy(plan)), "2026-01-15T09:00:00Z") == []
+    )
     ids = [node["id"] for node, _ in walk(world.sprint.plan.document)]
     wanted = [node["id"] for node, _ in walk(plan)]
     assert [node["id"] for node in before if node["id"] not in ids] == []

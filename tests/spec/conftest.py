@@ -10,16 +10,19 @@ from typing import Any, Self
 import msgspec
 import pytest
 
+from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import Versioned, fold
 from sprintlog.engine.sprint.iterations.rollback import path
-from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 
 Data = dict[str, Any]
-Command = Callable[..., list[Event]]
+Make = Callable[..., Command]
+"""The struct of a command, called with its fields."""
+Decision = Command | Callable[[Sprint, str], list[Event]]
 
 
 class Scenario:
@@ -42,7 +45,11 @@ class Scenario:
                 case str():
                     self.now = item
                 case dict():
-                    self._happen(create_sprint(self.sprint, plan=item))
+                    self._happen(
+                        create_sprint(
+                            self.sprint, CreateSprint(plan=item), "2026-01-15T09:00:00Z"
+                        )
+                    )
                 case None:
                     pass
                 case _:
@@ -54,12 +61,12 @@ class Scenario:
         self.now = time
         return self
 
-    def when(self, command: Command, /, **arguments: Any) -> Self:
+    def when(self, command: Decision, /, *, at: str | None = None) -> Self:
         """Let a command decide on the sprint; deciding must not change it."""
         before = pack(self.sprint)
         self.decided = self.refused = None
         try:
-            self.decided = command(self.sprint, **arguments)
+            self.decided = decided(command, self.sprint, self.now if at is None else at)
         except RefusedError as error:
             self.refused = error
         assert pack(self.sprint) == before
@@ -88,9 +95,9 @@ class Scenario:
         self._happen(self.decided)
         return self
 
-    def do(self, command: Command, **arguments: Any) -> Self:
+    def do(self, command: Decision, *, at: str | None = None) -> Self:
         """Give a command and let happen whatever it decides."""
-        return self.when(command, **arguments).go()
+        return self.when(command, at=at).go()
 
     @property
     def document(self) -> Data:

@@ -2,16 +2,18 @@
 
 from typing import Any
 
+from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.gates import checks as g
-from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .conftest import Data, Scenario, for_each
 
 EACH = {**for_each("p", x=("i",)), "gate": {"script": "make"}}
 LEAF = {"id": "p", "prompt": "x", "gate": {"script": "make"}}
 NEXT = {"id": "q", "prompt": "x"}
-BY = {"pid": 7, "process_started": "99", "boot_id": "b"}
+BY: Data = {"pid": 7, "process_started": "99", "boot_id": "b"}
 
 
 def at_its_gate(running: Any, gate: Data | None = None, **keys: Any) -> Scenario:
@@ -21,15 +23,25 @@ def at_its_gate(running: Any, gate: Data | None = None, **keys: Any) -> Scenario
     return scenario.given(f.PhaseCompleted("p/x/i"))
 
 
+def lost(sprint: Sprint, phase: str | None = None) -> str | None:
+    """Return the run of a gate that is under way, as of one whose process is gone."""
+    try:
+        started = g.run_of(sprint.plan, find_gate(sprint, phase))
+    except (NotFoundError, RefusedError):
+        return None
+    return started.run if started is not None else None
+
+
 def start(scenario: Scenario, run: str = "r", *, alive: bool = False) -> Scenario:
     """Begin to run the gate that the pointer waits for."""
-    return scenario.when(g.start_gate, run=run, is_alive=lambda started: alive, **BY)
+    gone = None if alive else lost(scenario.sprint)
+    return scenario.when(g.StartGate(run=run, lost=gone, **BY))
 
 
 def check(scenario: Scenario, code: int = 0, **said: Any) -> Scenario:
     """Run the gate and let it end so."""
     start(scenario).go()
-    return scenario.when(g.check_gate, phase="p", run="r", result=GateResult(code, **said))
+    return scenario.when(g.CheckGate(phase="p", run="r", result=GateResult(code, **said)))
 
 
 def tracking(scenario: Scenario) -> Data:
@@ -44,4 +56,4 @@ def word(scenario: Scenario) -> str:
 
 def record(scenario: Scenario, code: int, **said: Any) -> Scenario:
     """Hand in a result from elsewhere."""
-    return scenario.when(g.record_gate, result=GateResult(code), **said)
+    return scenario.when(g.RecordGate(GateResult(code), **said))

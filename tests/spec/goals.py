@@ -7,8 +7,11 @@ from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintStarted
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.settings import ralph_fields
-from sprintlog.engine.sprint.goal.work import end_turn, start_turn
-from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
+from sprintlog.engine.sprint.iterations.loop import (
+    EndIteration,
+    StartIteration,
+)
 
 from .conftest import Data, Scenario
 
@@ -28,16 +31,16 @@ def begun(plan: Data | None = None, *history: Event) -> Scenario:
 
 def iterate(scenario: Scenario, verdict: Verdict) -> Scenario:
     """Let an iteration begin and its agent's run end so."""
-    scenario.do(start_turn)
+    scenario.do(StartTurn())
     number = scenario.sprint.plan.turns.number
     ran = AgentRan("", verdict.status, iteration=number)
-    return scenario.do(end_turn, ran=ran, verdict=verdict, at=scenario.now)
+    return scenario.do(EndTurn(ran=ran, verdict=verdict), at=scenario.now)
 
 
 def idle(scenario: Scenario, times: int) -> Scenario:
     """Let iterations go by in which nothing moves."""
     for _ in range(times):
-        scenario.do(start_iteration).do(end_iteration)
+        scenario.do(StartIteration()).do(EndIteration())
     return scenario
 
 

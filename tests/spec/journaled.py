@@ -1,10 +1,10 @@
 """A journal with its history: given, when, then; no store and no clock."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import msgspec
 
+from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.fold import fold
@@ -61,24 +61,24 @@ class Diary:
             fold_document(self.document, recorded)
         return self
 
-    def decide(self, rule: Callable[..., list[Event]], **arguments: Any) -> list[Event]:
-        """Return what a rule decides; deciding must not change the journal."""
+    def decide(self, command: Command, *, at: str = AT) -> list[Event]:
+        """Return what is decided on a command; deciding must not change the journal."""
         before = pack(self.journal)
-        events = rule(self.journal, **arguments)
+        events = decided(command, self.journal, at)
         assert pack(self.journal) == before
         return events
 
-    def do(self, rule: Callable[..., list[Event]], **arguments: Any) -> Self:
+    def do(self, command: Command, *, at: str = AT) -> Self:
         """Give a command and let happen whatever it decides."""
-        return self.happen(*self.decide(rule, **arguments))
+        return self.happen(*self.decide(command, at=at))
 
-    def refusal(self, rule: Callable[..., list[Event]], **arguments: Any) -> RefusedError:
+    def refusal(self, command: Command, *, at: str = AT) -> RefusedError:
         """Return why a command is refused."""
         try:
-            decided = self.decide(rule, **arguments)
+            events = self.decide(command, at=at)
         except RefusedError as error:
             return error
-        raise AssertionError(f"not refused: {decided}")
+        raise AssertionError(f"not refused: {events}")
 
     @property
     def data(self) -> Any:

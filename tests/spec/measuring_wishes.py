@@ -7,54 +7,54 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.iterations import decisions, measurement
 
-from .conftest import Command, Data
+from .conftest import Data, Make
 
 _GO: list[Event] = [events.SprintStarted(), events.IterationStarted(1)]
 _M = {"test_count": 9, "tests_passed": 7, "coverage_percentage": 72.5}
 _LIMITS = i.Thresholds(target=0.9, error_increase=0)
 _FILES: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
 
-MEASURING: list[tuple[list[Event], str, Data, Command, Data]] = [
+MEASURING: list[tuple[list[Event], str, Data, Make, Data]] = [
     (
         _GO,
         "baseline-captured",
         {"metrics": _M, "loop_id": "ralph-001"},
-        measurement.capture_baseline,
+        measurement.CaptureBaseline,
         {"metrics": _M, "loop_id": "ralph-001"},
     ),
     (
         _GO,
         "iteration-measured",
         {"metrics": _M, "score": 0.5},
-        measurement.measure_iteration,
+        measurement.MeasureIteration,
         {"metrics": _M, "score": 0.5},
     ),
     (
         _GO,
         "iteration-measured",
         {"metrics": _M, "origins": [{"name": "a", "format": "b"}], "usage": {"turns": 3}},
-        measurement.measure_iteration,
+        measurement.MeasureIteration,
         {"metrics": _M, "origins": (i.Origin("a", "b"),), "usage": i.Usage(turns=3)},
     ),
     (
         _GO,
         "measurement-failed",
         {"error": "no report", "command": "make test", "exit_code": 2, "output": "x"},
-        measurement.fail_measurement,
+        measurement.FailMeasurement,
         {"error": "no report", "command": "make test", "exit_code": 2, "output": "x"},
     ),
     (
         _GO,
         "rules-set",
         {"thresholds": {"target": 0.9, "error_increase": 0}},
-        decisions.set_rules,
+        decisions.SetRules,
         {"rules": i.RulesSet(thresholds=_LIMITS)},
     ),
     (
         [*_GO, i.BestSelected(1, 1, True)],
         "artifacts-applied",
         _FILES,
-        decisions.apply_artifacts,
+        decisions.ApplyArtifacts,
         _FILES,
     ),
 ]

@@ -2,14 +2,15 @@
 
 from typing import Any
 
+from sprintlog.engine.command import Command, decided
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import RequestQueued
-from sprintlog.engine.sprint.queue.decisions import defer_request
-from sprintlog.engine.sprint.queue.requests import SubmittedRequest, queue_requests
+from sprintlog.engine.sprint.queue.decisions import DeferRequest
+from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.engine.sprint.queue.returns import with_returns
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from .conftest import Command, Data, Scenario
+from .conftest import Data, Decision, Scenario
 
 AT = "2026-01-20T10:30:00Z"
 BUG = SubmittedRequest("Crash", "high", "bug", request="r")
@@ -31,7 +32,7 @@ def found(identity: str = "r", **keys: Any) -> RequestQueued:
 
 def queue(scenario: Scenario, *requests: SubmittedRequest) -> Scenario:
     """Queue requests at the scenario's time."""
-    return scenario.do(queue_requests, requests=requests, at=scenario.now)
+    return scenario.do(QueueRequests(requests=requests), at=scenario.now)
 
 
 def entry(scenario: Scenario, identity: str = "r") -> Data:
@@ -45,11 +46,11 @@ def status(scenario: Scenario, identity: str = "r") -> str:
     return str(entry(scenario, identity)["status"])
 
 
-def settled(command: Command) -> Command:
-    """Return a command that also decides what its events bring back."""
+def settled(command: Command) -> Decision:
+    """Return what decides on a command, and on what its events bring back."""
 
-    def whole(sprint: Sprint, **arguments: Any) -> list[Event]:
-        return with_returns(sprint, command(sprint, **arguments), at=AT)
+    def whole(sprint: Sprint, at: str) -> list[Event]:
+        return with_returns(sprint, decided(command, sprint, at), at=AT)
 
     return whole
 
@@ -58,4 +59,4 @@ def deferred(scenario: Scenario, until: str, asked: str | RequestQueued = "r") -
     """Put a request off, by its id or as it is queued."""
     event = found(asked) if isinstance(asked, str) else asked
     scenario.given(event)
-    return scenario.do(defer_request, request=event.request, reasoning="Later", until=until)
+    return scenario.do(DeferRequest(event.request, "Later", until))

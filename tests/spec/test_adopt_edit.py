@@ -9,7 +9,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.adoption import adopt_edit
+from sprintlog.engine.sprint.document.adoption import AdoptEdit, adopt_edit
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.engine.sprint.phases import leaves, lifecycle
@@ -25,8 +25,8 @@ Edit = Callable[[Any], object]
 def worked(running: Any) -> Scenario:
     """Return a sprint in which `a` is completed, `b` runs and `c` waits."""
     scenario: Scenario = running(simple("a", "b", "c"))
-    scenario.do(leaves.start_phase).do(leaves.complete_phase)
-    return scenario.do(leaves.start_phase)
+    scenario.do(leaves.StartPhase()).do(leaves.CompletePhase())
+    return scenario.do(leaves.StartPhase())
 
 
 def edited(scenario: Scenario, edit: Edit, *, later: Edit | None = None) -> list[Event]:
@@ -38,7 +38,9 @@ def edited(scenario: Scenario, edit: Edit, *, later: Edit | None = None) -> list
         later(scenario)
     observed = f.EditObserved("PROGRESS.yaml", "ab", "kept", 5, diff(base, theirs))
     return adopt_edit(
-        scenario.sprint, edit=6, observed=observed, base=base, by="operator:ana", at=AT
+        scenario.sprint,
+        AdoptEdit(edit=6, observed=observed, base=base, by="operator:ana"),
+        AT,
     )
 
 
@@ -89,7 +91,7 @@ def test_a_stop_comes_after_what_was_done(worked: Scenario) -> None:
 
 def test_going_on_comes_first(worked: Scenario) -> None:
     """An edit of a stopped sprint that goes on and completes does both."""
-    worked.do(lifecycle.block_sprint, reason="x")
+    worked.do(lifecycle.BlockSprint(reason="x"))
 
     def edit(document: Any) -> None:
         document["status"] = "in-progress"
@@ -177,13 +179,13 @@ def test_what_cannot_become_a_event_is_said(
 
 def test_what_changed_here_since_stays(worked: Scenario) -> None:
     """A field that both changed is left; one that is so already is no difference."""
-    later: Edit = lambda s: s.do(leaves.complete_phase, phase="b")  # noqa: E731
+    later: Edit = lambda s: s.do(leaves.CompletePhase(phase="b"))  # noqa: E731
     assert edited(worked, put(1, status="completed"), later=later) == []
 
 
 def test_a_conflict_is_left(worked: Scenario) -> None:
     """What was decided here meanwhile counts, whatever the edit says."""
-    later: Edit = lambda s: s.do(leaves.skip_phase, phase="c")  # noqa: E731
+    later: Edit = lambda s: s.do(leaves.SkipPhase(phase="c"))  # noqa: E731
     with pytest.raises(RefusedError, match="c/status: was changed here too"):
         edited(worked, put(2, status="in-progress"), later=later)
 
@@ -192,7 +194,7 @@ def test_an_edit_that_cannot_be_read(worked: Scenario) -> None:
     """Bytes that are no document are refused with the reason that is known."""
     torn = f.EditObserved("PROGRESS.yaml", "ab", "kept", 5, None, "line 3: no YAML")
     with pytest.raises(RefusedError, match="line 3: no YAML"):
-        adopt_edit(worked.sprint, edit=6, observed=torn, base={}, by="x", at=AT)
+        adopt_edit(worked.sprint, AdoptEdit(edit=6, observed=torn, base={}, by="x"), AT)
 
 
 def test_nothing_is_changed_by_deciding(worked: Scenario) -> None:
@@ -204,7 +206,7 @@ def test_nothing_is_changed_by_deciding(worked: Scenario) -> None:
 
 def test_a_sprint_goes_on_although_a_leaf_stopped_it_again(worked: Scenario) -> None:
     """What an edit says of the sprint holds in the end, and nothing else is called so."""
-    worked.do(lifecycle.block_sprint, reason="x")
+    worked.do(lifecycle.BlockSprint(reason="x"))
 
     def edit(document: Any) -> None:
         document["status"] = "in-progress"
@@ -213,4 +215,4 @@ def test_a_sprint_goes_on_although_a_leaf_stopped_it_again(worked: Scenario) -> 
     *events, adopted = edited(worked, edit)
     assert isinstance(adopted, EditAdopted)
     assert (adopted.adopted, adopted.left) == (("b/status", "status"), ())
-    assert worked.when(lambda sprint: [*events, adopted]).go().status == "in-progress"
+    assert worked.when(lambda sprint, at: [*events, adopted]).go().status == "in-progress"

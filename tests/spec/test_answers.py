@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.agent.answers import (
     judge,
 )
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.runs import end_run
+from sprintlog.engine.sprint.agent.runs import EndRun
 from sprintlog.engine.sprint.events import AgentRan, PhaseStarted, Usage
 
 from .conftest import Scenario, simple
@@ -147,7 +147,7 @@ def test_a_need_keeps_its_error_beside_the_reason(running: Any) -> None:
     assert (verdict.error, verdict.reason) == ("401", "a key")
     scenario: Scenario = running(simple("a"), PhaseStarted("a"))
     ran = AgentRan("a", verdict.status)
-    scenario.do(end_run, ran=ran, verdict=verdict, at=scenario.now)
+    scenario.do(EndRun(ran=ran, verdict=verdict), at=scenario.now)
     leaf = scenario.node("a")
     assert (leaf["error"], leaf["human-needed"]) == ("401", {"reason": "a key"})
     told = next_action(scenario.sprint, now=scenario.now)

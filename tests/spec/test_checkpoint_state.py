@@ -7,9 +7,12 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.plan.create import create_sprint, import_document
+from sprintlog.engine.sprint.plan.create import (
+    CreateSprint,
+    ImportDocument,
+)
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
 from .conftest import Scenario, for_each, simple
@@ -23,8 +26,8 @@ def busy(running: Any) -> Scenario:
         {"phases": [empty, for_each("p", x=("i", "j")), *simple("z")["phases"]]}
     )
     scenario.given(f.IterationStarted(1), f.PhaseStarted("p/x/i"), f.NoteAdded("x"))
-    scenario.do(leaves.complete_phase, summary="fine").do(leaves.start_phase)
-    scenario.do(roll_back, to=6, is_inside_append=False).do(leaves.start_phase)
+    scenario.do(leaves.CompletePhase(summary="fine")).do(leaves.StartPhase())
+    scenario.do(RollBack(to=6, is_inside_append=False)).do(leaves.StartPhase())
     return scenario
 
 
@@ -51,7 +54,10 @@ def test_goes_on_from_any_version(busy: Scenario, version: int) -> None:
 def test_knows_the_same_wish_again(busy: Scenario) -> None:
     """What was said last survives the checkpoint (P33)."""
     again = unpack(pack(busy.sprint))
-    assert leaves.start_phase(again, phase="p/x/j") == []
+    assert (
+        leaves.start_phase(again, leaves.StartPhase(phase="p/x/j"), "2026-01-15T09:00:00Z")
+        == []
+    )
 
 
 def test_keeps_the_last_event_of_every_subject(busy: Scenario) -> None:
@@ -79,14 +85,14 @@ def test_keeps_the_last_event_of_every_subject(busy: Scenario) -> None:
 def test_keeps_where_the_file_lives(given: Any) -> None:
     """The place of the state file is part of the state."""
     place = f.Place("a/PROGRESS.yaml", "tree")
-    scenario: Scenario = given().do(create_sprint, plan=simple("a"), place=place)
+    scenario: Scenario = given().do(CreateSprint(plan=simple("a"), place=place))
     assert unpack(pack(scenario.sprint)).plan.place == place
 
 
 def test_keeps_an_untouched_import(given: Any) -> None:
     """A document as it came stays as it came, numbers and order included."""
     document = {"z": -0.0, "b": [1, 1.0, None, {"y": "ü\u2028"}], "a": 2**63 - 1}
-    scenario: Scenario = given().do(import_document, document=document, source="x")
+    scenario: Scenario = given().do(ImportDocument(document=document, source="x"))
     again = unpack(pack(scenario.sprint))
     assert msgspec.json.encode(again.document) == msgspec.json.encode(document)
 

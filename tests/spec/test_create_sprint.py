@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import NoteAdded, Place, Source, SprintCompiled
 from sprintlog.engine.sprint.goal.settings import NOT_LEFT
-from sprintlog.engine.sprint.plan.create import check_sprint_id, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .conftest import Data, Scenario, for_each, simple
@@ -15,7 +15,9 @@ from .conftest import Data, Scenario, for_each, simple
 
 def made(plan: Data, **arguments: Any) -> Data:
     """Return the document that a new sprint `s` gets from a plan."""
-    events = create_sprint(Sprint("s"), plan=plan, **arguments)
+    events = create_sprint(
+        Sprint("s"), CreateSprint(plan=plan, **arguments), "2026-01-15T09:00:00Z"
+    )
     assert len(events) == 1
     assert isinstance(events[0], SprintCompiled)
     return events[0].document
@@ -78,7 +80,7 @@ def test_keeps_place_and_sources(given: Any) -> None:
     place = Place("sprints/x/PROGRESS.yaml", "tree")
     sources = (Source("SPRINT.yaml", "0" * 64), Source("workflow.yaml"))
     scenario: Scenario = given().when(
-        create_sprint, plan=simple("a"), place=place, sources=sources
+        CreateSprint(plan=simple("a"), place=place, sources=sources)
     )
     event = SprintCompiled(made(simple("a")), place, sources)
     assert scenario.then(event).sprint.plan.place == place
@@ -86,12 +88,12 @@ def test_keeps_place_and_sources(given: Any) -> None:
 
 def test_accepts_the_same_plan_twice(given: Any) -> None:
     """Creating with the same content again records nothing (P33)."""
-    given(simple("a")).when(create_sprint, plan=simple("a")).then_nothing()
+    given(simple("a")).when(CreateSprint(plan=simple("a"))).then_nothing()
 
 
 def test_refuses_another_plan_under_the_id(given: Any) -> None:
     """Creating with other content is refused (P33)."""
-    given(simple("a")).when(create_sprint, plan=simple("b")).then_refused(
+    given(simple("a")).when(CreateSprint(plan=simple("b"))).then_refused(
         containing="there is a sprint s already", wish="create"
     )
 
@@ -99,7 +101,7 @@ def test_refuses_another_plan_under_the_id(given: Any) -> None:
 def test_refuses_once_something_has_happened(given: Any) -> None:
     """The same plan is no repetition once other events followed."""
     scenario: Scenario = given(simple("a"), NoteAdded("hello"))
-    scenario.when(create_sprint, plan=simple("a")).then_refused(containing="already")
+    scenario.when(CreateSprint(plan=simple("a"))).then_refused(containing="already")
 
 
 def test_takes_a_ralph_plan_without_phases() -> None:
@@ -184,5 +186,5 @@ def test_fills_in_what_a_goal_needs(given: Any, settings: Data) -> None:
 def test_refuses_a_goal_that_says_nothing(given: Any) -> None:
     """A plan in Ralph mode says what is to be reached."""
     scenario: Scenario = given()
-    scenario.when(create_sprint, plan={"mode": "ralph", **simple("a")})
+    scenario.when(CreateSprint(plan={"mode": "ralph", **simple("a")}))
     scenario.then_refused(field="goal")

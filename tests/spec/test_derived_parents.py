@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.phases.lifecycle import complete_sprint
+from sprintlog.engine.sprint.phases.lifecycle import CompleteSprint
 
 from .conftest import Data, Scenario, for_each
 
@@ -76,7 +76,7 @@ def test_falls_back_when_a_leaf_reopens(running: Any) -> None:
     scenario: Scenario = running({"phases": [for_each("p", x=("a", "b"))]})
     scenario.given(*events("p/x/a", "completed"), *events("p/x/b", "skipped"))
     assert {"completed-at", "elapsed"} < set(scenario.node("p"))
-    scenario.do(leaves.reopen_phase, phase="p/x/b")
+    scenario.do(leaves.ReopenPhase(phase="p/x/b"))
     assert [scenario.node(a)["status"] for a in ("p", "p/x")] == ["in-progress"] * 2
     assert not {"completed-at", "elapsed"} & set(scenario.node("p"))
 
@@ -128,7 +128,7 @@ def test_completes_no_leaf_before_its_gate(running: Any, word: str) -> None:
     """A simple phase completes only when its own gate passed (section 6)."""
     gated = {"id": "p", "prompt": "x", "gate": {}, "gate-tracking": {"status": word}}
     scenario: Scenario = running({"phases": [gated]}, f.PhaseStarted("p"))
-    scenario.when(leaves.complete_phase).then_refused(
+    scenario.when(leaves.CompletePhase()).then_refused(
         containing="has a gate that has not passed", phase="p", wish="complete"
     )
 
@@ -137,7 +137,7 @@ def test_holds_the_sprint_while_a_gate_is_open(running: Any) -> None:
     """A sprint whose last phase waits for its gate is not finished (P31)."""
     gated = {**for_each("p", x=("a",)), "gate": {"script": "make"}}
     scenario: Scenario = running({"phases": [gated]}, *events("p/x/a", "completed"))
-    scenario.when(complete_sprint).then_refused(phase="p/x/a")
+    scenario.when(CompleteSprint()).then_refused(phase="p/x/a")
 
 
 def empty(*ids: str) -> list[Data]:
@@ -158,7 +158,7 @@ def test_completes_an_empty_phase_when_reached(running: Any) -> None:
     ]
     scenario.given(*events("a", "completed"))
     assert scenario.document["stats"]["completed-phases"] == 4
-    scenario.do(leaves.reopen_phase, phase="a")
+    scenario.do(leaves.ReopenPhase(phase="a"))
     assert scenario.document["stats"]["completed-phases"] == 1
 
 
@@ -171,8 +171,8 @@ def test_reaches_no_empty_phase_before_the_start(given: Any) -> None:
 def test_executes_nothing_of_an_empty_phase(running: Any) -> None:
     """An empty phase is no leaf: it cannot be started, and nothing waits for it."""
     scenario: Scenario = running({"phases": empty("e")})
-    scenario.when(leaves.start_phase, phase="e").then_refused(phase="e")
-    scenario.when(complete_sprint).then(f.SprintCompleted())
+    scenario.when(leaves.StartPhase(phase="e")).then_refused(phase="e")
+    scenario.when(CompleteSprint()).then(f.SprintCompleted())
 
 
 @pytest.mark.parametrize("step", [{}, {"phases": []}])
@@ -181,8 +181,8 @@ def test_treats_a_bare_step_as_leaf(running: Any, step: Data) -> None:
     plan = {"phases": [{"id": "p", "steps": [{"id": "x", "prompt": "Do x", **step}]}]}
     scenario: Scenario = running(plan)
     assert scenario.pointer == (0, 0, None)
-    scenario.when(leaves.start_phase).then(f.PhaseStarted("p/x"))
-    scenario.do(leaves.complete_phase)
+    scenario.when(leaves.StartPhase()).then(f.PhaseStarted("p/x"))
+    scenario.do(leaves.CompletePhase())
     assert scenario.node("p")["status"] == "completed"
     assert scenario.document["stats"]["completed-steps"] == 1
 

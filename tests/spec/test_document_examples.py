@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.iterations.loop import start_iteration
-from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
-from sprintlog.engine.sprint.phases.lifecycle import need_human, start_sprint
-from sprintlog.engine.sprint.plan.create import create_sprint
+from sprintlog.engine.sprint.iterations.loop import StartIteration
+from sprintlog.engine.sprint.phases.leaves import (
+    CompletePhase,
+    StartPhase,
+)
+from sprintlog.engine.sprint.phases.lifecycle import (
+    NeedHuman,
+    StartSprint,
+)
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 
 from .conftest import Data, Scenario
 
@@ -74,16 +80,16 @@ def begun(scenario: Scenario, plan: Data) -> Scenario:
     """Return a sprint that started at nine."""
     scenario.sprint.id = plan["sprint-id"]
     scenario.at(at("09:00"))
-    events = create_sprint(scenario.sprint, plan=plan)
-    return scenario.given(*events).do(start_sprint)
+    events = create_sprint(scenario.sprint, CreateSprint(plan=plan), "2026-01-15T09:00:00Z")
+    return scenario.given(*events).do(StartSprint())
 
 
 def work(scenario: Scenario, *turns: str) -> Scenario:
     """Execute the pointed leaf from one time to the next; the last one stays running."""
     for start, end in zip(turns, [*turns[1:], None], strict=True):
-        scenario.at(at(start)).do(start_phase)
+        scenario.at(at(start)).do(StartPhase())
         if end is not None:
-            scenario.at(at(end)).do(complete_phase)
+            scenario.at(at(end)).do(CompletePhase())
     return scenario
 
 
@@ -182,7 +188,7 @@ COMPLEX: Data = {
 def test_gives_the_complex_sprint(given: Any) -> None:
     """The complex sprint (R146): iteration 5 is recorded, all else derived (P36)."""
     scenario = begun(given(), COMPLEX_PLAN)
-    scenario.do(start_iteration, number=5, max_iterations=30)
+    scenario.do(StartIteration(number=5, max_iterations=30))
     work(scenario, "09:00", "09:02", "09:10", "09:15")
     assert differences(COMPLEX, scenario.document) == []
 
@@ -260,11 +266,12 @@ def test_gives_the_standard_sprint(given: Any) -> None:
 def test_gives_the_human_intervention(given: Any) -> None:
     """Human intervention (R149, P38): blocked leaf with error and human-needed."""
     scenario = begun(given(), {"sprint-id": "s", "phases": [phase("implement")]})
-    scenario.do(start_phase).do(
-        need_human,
-        error="The build lacks a part",
-        reason="Two parts do not fit",
-        details="foo 2.0 wants another bar",
+    scenario.do(StartPhase()).do(
+        NeedHuman(
+            error="The build lacks a part",
+            reason="Two parts do not fit",
+            details="foo 2.0 wants another bar",
+        ),
     )
     expected = phase("implement", "blocked", error="The build lacks a part")
     needed = {"reason": "Two parts do not fit", "details": "foo 2.0 wants another bar"}

@@ -7,10 +7,13 @@ import pytest
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.plan.create import import_document
-from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
-from sprintlog.engine.sprint.plan.recompile import take_plan
-from sprintlog.engine.sprint.queue.decisions import approve_request
+from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.plan.injection import (
+    InjectPhases,
+    InjectSteps,
+)
+from sprintlog.engine.sprint.plan.recompile import TakePlan
+from sprintlog.engine.sprint.queue.decisions import ApproveRequest
 
 from .conftest import Data, Scenario, for_each
 from .gated import NEXT, check, record
@@ -41,15 +44,15 @@ def do_all(scenario: Scenario) -> list[str]:
         done.append(f"{action.do} {action.phase}")
         match action.do:
             case "work":
-                scenario.do(leaves.start_phase, phase=action.phase)
+                scenario.do(leaves.StartPhase(phase=action.phase))
                 if not action.gated:
-                    scenario.do(leaves.complete_phase, phase=action.phase)
+                    scenario.do(leaves.CompletePhase(phase=action.phase))
                 else:
-                    scenario.do(leaves.end_work, phase=action.phase)
+                    scenario.do(leaves.EndWork(phase=action.phase))
             case "gate":
                 record(scenario, 0, phase=action.phase).go()
             case "end":
-                scenario.do(leaves.complete_phase, phase=action.phase)
+                scenario.do(leaves.CompletePhase(phase=action.phase))
             case _:
                 raise AssertionError(action)
     raise AssertionError(done)
@@ -62,14 +65,14 @@ def until_the_gate(running: Any, *levels: int) -> Scenario:
         assert action.phase is not None
         match action.do:
             case "work" if action.gated:
-                scenario.do(leaves.start_phase)
+                scenario.do(leaves.StartPhase())
                 record(scenario, 0, phase=action.phase).go()
             case "work":
-                scenario.do(leaves.start_phase).do(leaves.complete_phase)
+                scenario.do(leaves.StartPhase()).do(leaves.CompletePhase())
             case "gate":
                 record(scenario, 0, phase=action.phase).go()
             case _:
-                scenario.do(leaves.complete_phase)
+                scenario.do(leaves.CompletePhase())
     return scenario
 
 
@@ -81,8 +84,8 @@ def test_does_what_came_in_first(
 ) -> None:
     """Whatever comes into a phase that waits for its gate is done first, then checked."""
     scenario = until_the_gate(running, *levels)
-    inject = inject_phases if ref.count("/") == 2 else inject_steps
-    scenario.do(inject, nodes=[node()], position=at(kind, ref))
+    inject = InjectPhases if ref.count("/") == 2 else InjectSteps
+    scenario.do(inject(nodes=[node()], position=at(kind, ref)))
     into = ref.rpartition("/")[0]
     expected = [f"work {into}/n"]
     if 2 in levels and into == "p/x":
@@ -95,7 +98,7 @@ def test_does_an_approved_request_first(running: Any) -> None:
     scenario = until_the_gate(running, 1)
     scenario.given(found("r"))
     position = at("end-of-phase", "p")
-    scenario.do(approve_request, request="r", reasoning="w", prompt="x", position=position)
+    scenario.do(ApproveRequest(request="r", reasoning="w", prompt="x", position=position))
     first, *rest = do_all(scenario)
     assert first.startswith("work p/")
     assert rest == ["gate p"]
@@ -106,22 +109,22 @@ def test_does_a_new_item_first(running: Any) -> None:
     scenario = until_the_gate(running, 1)
     plan = gated(1)
     plan["phases"][0]["steps"].insert(1, {"id": "n", "prompt": "x"})
-    scenario.do(take_plan, plan=plan)
+    scenario.do(TakePlan(plan=plan))
     assert do_all(scenario) == ["work p/n", "gate p"]
 
 
 def test_stays_at_the_gate_for_work_elsewhere(running: Any) -> None:
     """A gate that is due stays due when something comes in before its phase."""
     scenario = until_the_gate(running, 1)
-    scenario.do(inject_phases, nodes=[node()], position=at("before", "p"))
+    scenario.do(InjectPhases(nodes=[node()], position=at("before", "p")))
     assert do_all(scenario) == ["gate p", "work n"]
 
 
 def test_does_more_work_before_what_came_in_elsewhere(running: Any) -> None:
     """More work for the gate under way comes before what came in ahead of its phase."""
     scenario = until_the_gate(running, 1)
-    scenario.do(inject_phases, nodes=[node()], position=at("before", "p"))
-    scenario.do(inject_steps, nodes=[node("m")], position=at("before", "p/x"))
+    scenario.do(InjectPhases(nodes=[node()], position=at("before", "p")))
+    scenario.do(InjectSteps(nodes=[node("m")], position=at("before", "p/x")))
     first, *rest = do_all(scenario)
     assert first == "work p/m"
     assert sorted(rest) == ["gate p", "work n"]
@@ -132,7 +135,7 @@ def test_checks_what_a_document_contradicts(running: Any) -> None:
     scenario = until_the_gate(running, 1)
     theirs = scenario.document
     theirs["phases"][0]["steps"][0]["status"] = "in-progress"
-    scenario.do(import_document, document=theirs, source="x").given(f.ActivitySeen())
+    scenario.do(ImportDocument(document=theirs, source="x")).given(f.ActivitySeen())
     assert do_all(scenario) == ["gate p"]
     assert scenario.node("p")["status"] == "completed"
 
@@ -140,6 +143,6 @@ def test_checks_what_a_document_contradicts(running: Any) -> None:
 def test_forgets_where_it_was_held_once_passed(running: Any) -> None:
     """A gate that has passed holds the pointer no more, also when a leaf is reopened."""
     scenario = until_the_gate(running, 1)
-    scenario.do(inject_phases, nodes=[node()], position=at("before", "p"))
+    scenario.do(InjectPhases(nodes=[node()], position=at("before", "p")))
     check(scenario).go()
     assert scenario.sprint.plan.held is None

@@ -7,15 +7,15 @@ import pytest
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.gates import checks as g
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 from sprintlog.engine.sprint.state.words import GATE_STATUSES
 
-from .conftest import Command, Data
-from .gated import BY, at_its_gate, check, start, tracking, word
+from .conftest import Data, Make
+from .gated import BY, at_its_gate, check, lost, start, tracking, word
 
-Step = tuple[Command, Data]
+Step = tuple[Make, Data]
 
 
 def test_runs(running: Any) -> None:
@@ -82,10 +82,10 @@ def test_reaches_every_word(running: Any) -> None:
     seen = ["pending"]
     for code in (1, 1, 1, 0):
         if scenario.status == "blocked":
-            scenario.do(lifecycle.resume_sprint, by="ana", why="mended")
+            scenario.do(lifecycle.ResumeSprint(by="ana", why="mended"))
         start(scenario).go()
         seen.append(word(scenario))
-        scenario.do(g.check_gate, phase="p", run="r", result=GateResult(code))
+        scenario.do(g.CheckGate(phase="p", run="r", result=GateResult(code)))
         seen.append(word(scenario))
     assert dict.fromkeys(seen).keys() == set(GATE_STATUSES)
 
@@ -108,41 +108,41 @@ def test_begins_anew_after_a_person(running: Any) -> None:
     scenario = at_its_gate(running, {"max-retries": 1})
     check(check(scenario, 1).go(), 1).go()
     start(scenario).then_refused(containing="sprint s is blocked", state="blocked")
-    scenario.do(lifecycle.resume_sprint, by="ana", why="mended")
+    scenario.do(lifecycle.ResumeSprint(by="ana", why="mended"))
     assert word(scenario) == "blocked"
     start(scenario).then(f.GateStarted("p", 1, "r", 7, "99", "b", 60000))
     assert "error" not in tracking(scenario)
     assert scenario.node("p")["status"] == "in-progress"
-    scenario.do(g.check_gate, phase="p", run="r", result=GateResult(1))
+    scenario.do(g.CheckGate(phase="p", run="r", result=GateResult(1)))
     assert (word(scenario), scenario.status) == ("retrying", "in-progress")
 
 
-STOPS: list[tuple[Command, Data, str]] = [
-    (lifecycle.pause_sprint, {}, "paused"),
-    (lifecycle.interrupt_sprint, {}, "interrupted"),
-    (lifecycle.block_sprint, {"reason": "x"}, "blocked"),
+STOPS: list[tuple[Make, Data, str]] = [
+    (lifecycle.PauseSprint, {}, "paused"),
+    (lifecycle.InterruptSprint, {}, "interrupted"),
+    (lifecycle.BlockSprint, {"reason": "x"}, "blocked"),
 ]
 
 
 @pytest.mark.parametrize(("stop", "said", "status"), STOPS)
 @pytest.mark.parametrize("code", [0, 1])
 def test_takes_a_verdict_whatever_happened(
-    running: Any, stop: Command, said: Data, status: str, code: int
+    running: Any, stop: Make, said: Data, status: str, code: int
 ) -> None:
     """A verdict that was reached is recorded, also when the sprint was stopped."""
-    scenario = start(at_its_gate(running)).go().do(stop, **said)
-    scenario.when(g.check_gate, phase="p", run="r", result=GateResult(code))
+    scenario = start(at_its_gate(running)).go().do(stop(**said))
+    scenario.when(g.CheckGate(phase="p", run="r", result=GateResult(code)))
     scenario.then(f.GateChecked("p", 1, code))
     assert (scenario.status, word(scenario)) == (status, ("passed", "retrying")[code])
 
 
 @pytest.mark.parametrize(("stop", "said", "status"), STOPS)
 def test_blocks_a_sprint_that_was_stopped(
-    running: Any, stop: Command, said: Data, status: str
+    running: Any, stop: Make, said: Data, status: str
 ) -> None:
     """The last failure blocks its phase and the sprint, unless that is blocked already."""
-    scenario = start(at_its_gate(running, {"max-retries": 0})).go().do(stop, **said)
-    scenario.do(g.check_gate, phase="p", run="r", result=GateResult(1))
+    scenario = start(at_its_gate(running, {"max-retries": 0})).go().do(stop(**said))
+    scenario.do(g.CheckGate(phase="p", run="r", result=GateResult(1)))
     assert (scenario.status, scenario.node("p")["status"]) == ("blocked", "blocked")
     assert scenario.decided is not None
     is_news = any(isinstance(event, f.SprintBlocked) for event in scenario.decided)
@@ -151,24 +151,24 @@ def test_blocks_a_sprint_that_was_stopped(
 
 @pytest.mark.parametrize(("stop", "said", "status"), STOPS)
 def test_reaches_its_breakpoint_all_the_same(
-    running: Any, stop: Command, said: Data, status: str
+    running: Any, stop: Make, said: Data, status: str
 ) -> None:
     """A breakpoint behind a gate holds, also when the sprint was stopped meanwhile."""
-    scenario = start(at_its_gate(running, None, **{"break": True})).go().do(stop, **said)
-    scenario.do(g.check_gate, phase="p", run="r", result=GateResult(0))
+    scenario = start(at_its_gate(running, None, **{"break": True})).go().do(stop(**said))
+    scenario.do(g.CheckGate(phase="p", run="r", result=GateResult(0)))
     if status == "blocked":
         assert scenario.status == "blocked"
-        scenario.do(lifecycle.resume_sprint, by="ana", why="x")
+        scenario.do(lifecycle.ResumeSprint(by="ana", why="x"))
     assert scenario.status == "paused-at-breakpoint"
-    assert scenario.do(lifecycle.resume_sprint).status == "in-progress"
+    assert scenario.do(lifecycle.ResumeSprint()).status == "in-progress"
 
 
 def test_says_nothing_of_a_leaf_that_is_over(running: Any) -> None:
     """A leaf that somebody skipped while its gate ran stays skipped."""
     leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
     scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
-    scenario.do(leaves.skip_phase)
-    scenario.when(g.check_gate, phase="p", run="r", result=GateResult(1))
+    scenario.do(leaves.SkipPhase())
+    scenario.when(g.CheckGate(phase="p", run="r", result=GateResult(1)))
     scenario.then(f.GateChecked("p", 1, 1))
     assert scenario.node("p")["status"] == "skipped"
 
@@ -177,36 +177,35 @@ def test_begins_anew_with_work_that_failed_first(running: Any) -> None:
     """What fails last on a leaf that failed meanwhile blocks nothing; both begin anew."""
     leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
     scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
-    said = {"error": "429", "at": scenario.now, "category": "network"}
-    scenario.do(leaves.fail_phase, **said)
-    scenario.when(g.check_gate, phase="p", run="r", result=GateResult(1))
+    scenario.do(leaves.FailPhase("429", "network"))
+    scenario.when(g.CheckGate(phase="p", run="r", result=GateResult(1)))
     scenario.then(f.GateChecked("p", 1, 1))
     assert scenario.status == "in-progress"
-    scenario.do(leaves.retry_phase)
+    scenario.do(leaves.RetryPhase())
     assert (tracking(scenario)["attempts"], word(scenario)) == (0, "pending")
 
 
 @pytest.mark.parametrize(("stop", "said", "status"), STOPS)
 def test_takes_a_result_of_elsewhere_while_stopped(
-    running: Any, stop: Command, said: Data, status: str
+    running: Any, stop: Make, said: Data, status: str
 ) -> None:
     """What a gate came to elsewhere is taken in whatever the sprint waits for."""
-    scenario = at_its_gate(running).do(stop, **said)
-    scenario.do(g.record_gate, result=GateResult(0))
+    scenario = at_its_gate(running).do(stop(**said))
+    scenario.do(g.RecordGate(result=GateResult(0)))
     assert (scenario.status, word(scenario)) == (status, "passed")
 
 
 def test_takes_no_result_of_what_has_blocked(running: Any) -> None:
     """Once it has blocked a person first says what becomes of a gate."""
     scenario = check(at_its_gate(running, {"max-retries": 0}), 1).go()
-    scenario.when(g.record_gate, result=GateResult(0)).then_refused(state="blocked")
+    scenario.when(g.RecordGate(result=GateResult(0))).then_refused(state="blocked")
 
 
 def test_has_nothing_to_do_once_passed(running: Any) -> None:
     """A gate that has passed is not run again."""
     scenario = check(at_its_gate(running)).go()
     scenario.when(
-        g.start_gate, run="s", is_alive=lambda started: False, phase="p", **BY
+        g.StartGate(run="s", lost=lost(scenario.sprint, "p"), phase="p", **BY)
     ).then_nothing()
 
 
@@ -225,7 +224,7 @@ def test_notices_a_lost_run(running: Any) -> None:
         f.GateInterrupted("p", "process 7 is gone and left no result"),
         f.GateStarted("p", 2, "s", 7, "99", "b", 60000),
     )
-    scenario.do(g.check_gate, phase="p", run="s", result=GateResult(1))
+    scenario.do(g.CheckGate(phase="p", run="s", result=GateResult(1)))
     assert (tracking(scenario)["attempts"], word(scenario)) == (2, "failed")
 
 
@@ -237,10 +236,10 @@ def test_goes_back_to_its_word(running: Any, before: int, then: str) -> None:
     scenario = at_its_gate(running)
     for _ in range(before):
         check(scenario, 1).go()
-    start(scenario).go().when(g.interrupt_gate, phase="p", run="r", reason="Ctrl-C")
+    start(scenario).go().when(g.InterruptGate(phase="p", run="r", reason="Ctrl-C"))
     scenario.then(f.GateInterrupted("p", "Ctrl-C"))
     assert (tracking(scenario)["attempts"], word(scenario)) == (before, then)
-    scenario.when(g.interrupt_gate, phase="p", run="r", reason="Ctrl-C").then_nothing()
+    scenario.when(g.InterruptGate(phase="p", run="r", reason="Ctrl-C")).then_nothing()
 
 
 def test_takes_up_what_another_tool_left_running(running: Any) -> None:
@@ -257,16 +256,16 @@ def test_knows_its_run_after_a_checkpoint(running: Any) -> None:
     scenario = start(at_its_gate(running)).go()
     scenario.sprint = unpack(pack(scenario.sprint))
     start(scenario, "s", alive=True).then_refused(pid=7)
-    scenario.when(g.check_gate, phase="p", run="r", result=GateResult(0))
+    scenario.when(g.CheckGate(phase="p", run="r", result=GateResult(0)))
     scenario.then(f.GateChecked("p", 1, 0))
 
 
-ROLLBACK: Step = (roll_back, {"to": 4, "is_inside_append": False})
-LOSS: Step = (g.interrupt_gate, {"phase": "p", "run": "r", "reason": "x"})
+ROLLBACK: Step = (RollBack, {"to": 4, "is_inside_append": False})
+LOSS: Step = (g.InterruptGate, {"phase": "p", "run": "r", "reason": "x"})
 AGAIN: list[Step] = [
-    (leaves.reopen_phase, {"phase": "p/x/i"}),
-    (leaves.start_phase, {}),
-    (leaves.complete_phase, {}),
+    (leaves.ReopenPhase, {"phase": "p/x/i"}),
+    (leaves.StartPhase, {}),
+    (leaves.CompletePhase, {}),
 ]
 
 
@@ -281,6 +280,6 @@ def test_counts_no_result_of_another_run(
     """A result counts only for the run that is under way."""
     scenario = start(at_its_gate(running)).go()
     for command, said in meanwhile:
-        scenario.do(command, **said)
-    scenario.when(g.check_gate, phase="p", run=run, result=GateResult(0))
+        scenario.do(command(**said))
+    scenario.when(g.CheckGate(phase="p", run=run, result=GateResult(0)))
     scenario.then_refused(containing="no longer counts", phase="p")

@@ -36,7 +36,7 @@ def test_checks_a_leaf_at_work(running: Any, status: str) -> None:
         "skipped": [f.PhaseSkipped("p")],
     }
     scenario.given(*events.get(status, []))
-    scenario.when(g.start_gate, run="r", is_alive=bool, phase="p", **BY)
+    scenario.when(g.StartGate(run="r", phase="p", **BY))
     scenario.then_refused(containing=f"p is {status}", state=status)
 
 
@@ -44,10 +44,10 @@ def test_lets_a_leaf_complete(running: Any) -> None:
     """A leaf with a gate completes once that has passed, by its own command (section 6)."""
     scenario: Scenario = running({"phases": [LEAF, NEXT]}, f.PhaseStarted("p"))
     check(scenario, 1).go()
-    scenario.when(leaves.complete_phase).then_refused(containing="has not passed")
+    scenario.when(leaves.CompletePhase()).then_refused(containing="has not passed")
     check(scenario, 0).then(f.GateChecked("p", 2, 0))
     assert scenario.node("p")["status"] == "in-progress"
-    scenario.when(leaves.complete_phase, summary="x").then(f.PhaseCompleted("p", "x"))
+    scenario.when(leaves.CompletePhase(summary="x")).then(f.PhaseCompleted("p", "x"))
     assert scenario.pointer == (1, None, None)
 
 
@@ -58,15 +58,15 @@ def test_blocks_a_leaf(running: Any) -> None:
     check(scenario, 1).go()
     error = tracking(scenario)["error"]
     assert (scenario.node("p")["status"], scenario.node("p")["error"]) == ("blocked", error)
-    scenario.do(lifecycle.resume_sprint, by="ana", why="x")
-    scenario.do(leaves.retry_phase)
+    scenario.do(lifecycle.ResumeSprint(by="ana", why="x"))
+    scenario.do(leaves.RetryPhase())
     assert tracking(scenario) | {"last-output": ""} == {
         "attempts": 0,
         "status": "pending",
         "last-output": "",
         "last-exit-code": 1,
     }
-    assert check(scenario.do(leaves.start_phase), 0).go().status == "in-progress"
+    assert check(scenario.do(leaves.StartPhase()), 0).go().status == "in-progress"
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -76,7 +76,7 @@ def test_runs_a_blocked_leaf_gate_again_alone(running: Any, elsewhere: bool) -> 
     scenario: Scenario = running({"phases": [{**LEAF, "gate": gate}]}, f.PhaseStarted("p"))
     check(check(scenario, 1).go(), 1).go()
     start(scenario).then_refused(containing="sprint s is blocked")
-    scenario.do(lifecycle.resume_sprint, by="ana", why="x")
+    scenario.do(lifecycle.ResumeSprint(by="ana", why="x"))
     if elsewhere:
         record(scenario, 1).then(f.GateChecked("p", 1, 1, elsewhere=True))
     else:
@@ -84,7 +84,7 @@ def test_runs_a_blocked_leaf_gate_again_alone(running: Any, elsewhere: bool) -> 
     assert (word(scenario), scenario.node("p")["status"]) == ("retrying", "in-progress")
     assert "error" not in scenario.node("p")
     check(scenario, 0).go()
-    assert scenario.do(leaves.complete_phase).node("p")["status"] == "completed"
+    assert scenario.do(leaves.CompletePhase()).node("p")["status"] == "completed"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_says_what_comes_first(
     plan = {"phases": [{**phase, "gate": {"script": "make"}}]}
     scenario: Scenario = running(plan)
     if "x" in hint and "start" not in hint:
-        scenario.do(leaves.start_phase)
-    scenario.when(g.record_gate, result=GateResult(0), phase="p")
+        scenario.do(leaves.StartPhase())
+    scenario.when(g.RecordGate(result=GateResult(0), phase="p"))
     scenario.then_refused(containing=containing)
     assert scenario.refused is not None
     assert hint in str(scenario.refused.hint)
@@ -116,10 +116,10 @@ def test_says_what_comes_first(
 def test_checks_again_after_a_reopening(running: Any, code: int) -> None:
     """Work that is done again is checked again; what failed keeps its count."""
     scenario = check(at_its_gate(running), code).go()
-    scenario.do(leaves.reopen_phase, phase="p/x/i")
+    scenario.do(leaves.ReopenPhase(phase="p/x/i"))
     expected = {0: (0, "pending"), 1: (1, "retrying")}[code]
     assert (tracking(scenario)["attempts"], word(scenario)) == expected
-    scenario.do(leaves.start_phase).do(leaves.complete_phase)
+    scenario.do(leaves.StartPhase()).do(leaves.CompletePhase())
     assert scenario.node("p")["status"] == "in-progress"
     assert check(scenario, 0).go().node("p")["status"] == "completed"
 
@@ -130,14 +130,14 @@ def test_holds_at_each_gate(running: Any) -> None:
     step = plan["phases"][0]["steps"][0]
     for node in (plan["phases"][0], step, step["phases"][0]):
         node["gate"] = {"script": "make"}
-    scenario: Scenario = running(plan).do(leaves.start_phase)
+    scenario: Scenario = running(plan).do(leaves.StartPhase())
     for place, address in (((0, 0, 0), "p/x/i"), ((0, 0, 1), "p/x"), ((0, 0, 1), "p")):
         assert scenario.pointer == place
         start(scenario).then(f.GateStarted(address, 1, "r", 7, "99", "b", 60000))
-        scenario.do(g.check_gate, phase=address, run="r", result=GateResult(0))
+        scenario.do(g.CheckGate(phase=address, run="r", result=GateResult(0)))
         if address == "p/x/i":
-            scenario.do(leaves.complete_phase).do(leaves.start_phase)
-            scenario.do(leaves.complete_phase)
+            scenario.do(leaves.CompletePhase()).do(leaves.StartPhase())
+            scenario.do(leaves.CompletePhase())
     assert scenario.pointer == (1, None, None)
 
 
@@ -153,7 +153,7 @@ def test_pauses_a_leaf_when_it_completes(running: Any) -> None:
     plan = {"phases": [{**LEAF, "break": True}]}
     scenario: Scenario = running(plan, f.PhaseStarted("p"))
     check(scenario).then(f.GateChecked("p", 1, 0))
-    scenario.when(leaves.complete_phase)
+    scenario.when(leaves.CompletePhase())
     scenario.then(f.PhaseCompleted("p"), f.BreakpointReached("p"))
 
 
@@ -170,7 +170,7 @@ def test_needs_a_gate(running: Any) -> None:
     """A phase without a gate has nothing to run."""
     scenario: Scenario = running({"phases": [NEXT]}, f.PhaseStarted("q"))
     start(scenario).then_refused(containing="no gate waits at the pointer")
-    scenario.when(g.start_gate, run="r", is_alive=bool, phase="q", **BY)
+    scenario.when(g.StartGate(run="r", phase="q", **BY))
     scenario.then_refused(containing="phase q has no gate")
 
 
@@ -188,7 +188,7 @@ def test_refuses_what_cannot_be_run(
 ) -> None:
     """Without a script or a time there is nothing to run."""
     scenario = at_its_gate(running, gate)
-    scenario.when(g.start_gate, run="r", is_alive=bool, **BY, **said)
+    scenario.when(g.StartGate(run="r", **BY, **said))
     scenario.then_refused(containing=containing)
 
 
@@ -198,5 +198,5 @@ def test_refuses_what_cannot_be_run(
 def test_takes_another_time_limit(running: Any, seconds: float, limit: int) -> None:
     """The time limit of the plan can be replaced for a run."""
     scenario = at_its_gate(running, {"timeout": 5})
-    scenario.when(g.start_gate, run="r", is_alive=bool, timeout_seconds=seconds, **BY)
+    scenario.when(g.StartGate(run="r", timeout_seconds=seconds, **BY))
     scenario.then(f.GateStarted("p", 1, "r", 7, "99", "b", limit))

@@ -39,7 +39,7 @@ def test_takes_no_result_beside_a_run(running: Any) -> None:
     """Whether a run is still alive is not for a result to guess."""
     scenario = start(at_its_gate(running)).go()
     record(scenario, 0).then_refused(pid=7)
-    record(scenario, 0, is_alive=lambda started: False).then(
+    record(scenario, 0, lost="r").then(
         f.GateInterrupted("p", "process 7 is gone and left no result"),
         f.GateChecked("p", 1, 0, elsewhere=True),
     )

@@ -6,8 +6,11 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
-from sprintlog.engine.sprint.phases.lifecycle import resume_sprint
+from sprintlog.engine.sprint.phases.leaves import (
+    CompletePhase,
+    StartPhase,
+)
+from sprintlog.engine.sprint.phases.lifecycle import ResumeSprint
 
 from .conftest import Scenario, simple
 
@@ -23,45 +26,45 @@ STOPS = [
 @pytest.mark.parametrize("stop", STOPS, ids=lambda event: str(event.type))
 def test_work_that_ends_in_a_stop_is_kept(running: Any, stop: Any) -> None:
     """Nobody's pause loses the work: it is done, and is not handed out again."""
-    scenario: Scenario = running(simple("a", "b")).do(start_phase).given(stop)
-    scenario.when(complete_phase, summary="x").then(f.WorkDone("a", "x"))
-    scenario.when(complete_phase, summary="x").then_nothing()
+    scenario: Scenario = running(simple("a", "b")).do(StartPhase()).given(stop)
+    scenario.when(CompletePhase(summary="x")).then(f.WorkDone("a", "x"))
+    scenario.when(CompletePhase(summary="x")).then_nothing()
     scenario.given(f.SprintResumed("ana", "fixed"))
     assert next_action(scenario.sprint, now=NOW).do == "end"
-    scenario.when(complete_phase).then(f.PhaseCompleted("a", "x"))
+    scenario.when(CompletePhase()).then(f.PhaseCompleted("a", "x"))
 
 
 def test_nothing_is_done_that_was_not_begun(running: Any) -> None:
     """In a sprint that was stopped only work under way can have ended."""
     scenario: Scenario = running(simple("a", "b"), f.SprintPaused())
-    scenario.when(complete_phase).then_refused(state="paused")
+    scenario.when(CompletePhase()).then_refused(state="paused")
 
 
 def test_what_a_person_is_needed_for_is_tried_again_at_once(running: Any) -> None:
     """With `retry` the resume is enough: the leaf is handed out again."""
-    scenario: Scenario = running(simple("a", "b")).do(start_phase)
+    scenario: Scenario = running(simple("a", "b")).do(StartPhase())
     scenario.given(f.HumanNeeded("a", "a key"))
-    wish = {"by": "ana", "why": "here it is", "retry": True}
-    scenario.when(resume_sprint, **wish)
+    wish: dict[str, Any] = {"by": "ana", "why": "here it is", "retry": True}
+    scenario.when(ResumeSprint(**wish))
     scenario.then(f.SprintResumed("ana", "here it is"), f.PhaseRetried("a", "here it is"))
     assert next_action(scenario.sprint, now=NOW).do == "work"
-    scenario.when(resume_sprint, **wish).then_nothing()
+    scenario.when(ResumeSprint(**wish)).then_nothing()
 
 
 def test_retry_after_the_resume_is_still_heard(running: Any) -> None:
     """Who resumed without it may say it afterwards, in the same words."""
-    scenario: Scenario = running(simple("a")).do(start_phase)
+    scenario: Scenario = running(simple("a")).do(StartPhase())
     scenario.given(f.PhaseFailed("a", "x"), f.SprintBlocked("x"))
-    scenario.do(resume_sprint, by="ana", why="so")
+    scenario.do(ResumeSprint(by="ana", why="so"))
     assert next_action(scenario.sprint, now=NOW).do == "stop"
-    scenario.when(resume_sprint, by="ana", why="so", retry=True)
+    scenario.when(ResumeSprint(by="ana", why="so", retry=True))
     scenario.then(f.PhaseRetried("a", "so"))
 
 
 def test_retry_leaves_alone_what_needs_none(running: Any) -> None:
     """A pause has nothing to try again, and a scheduled retry keeps its time."""
     scenario: Scenario = running(simple("a"), f.SprintPaused())
-    scenario.when(resume_sprint, retry=True).then(f.SprintResumed())
-    scenario.do(start_phase).given(f.PhaseFailed("a", "429"))
+    scenario.when(ResumeSprint(retry=True)).then(f.SprintResumed())
+    scenario.do(StartPhase()).given(f.PhaseFailed("a", "429"))
     scenario.given(f.RetryScheduled("a", NOW), f.SprintPaused())
-    scenario.when(resume_sprint, retry=True).then(f.SprintResumed())
+    scenario.when(ResumeSprint(retry=True)).then(f.SprintResumed())

@@ -1,37 +1,40 @@
 """Hook tasks: their transitions, transcripts, and which are due (R60-R64, section 6)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.runs import end_run, start_run
+from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
 from sprintlog.engine.sprint.events import AgentRan, SprintImported
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.goal import complete_goal
+from sprintlog.engine.sprint.goal.goal import CompleteGoal
 from sprintlog.engine.sprint.goal.hook_tasks import (
+    CompleteHook,
+    FailHook,
+    RunHook,
+    SpawnHook,
     complete_hook,
-    fail_hook,
     hooks_due,
-    run_hook,
     spawn_hook,
     transcript_of,
 )
-from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
+from sprintlog.engine.sprint.iterations.loop import (
+    EndIteration,
+    StartIteration,
+)
 from sprintlog.engine.sprint.state.words import HOOK_TASK_STATUSES
 
-from .conftest import Scenario, simple
+from .conftest import Make, Scenario, simple
 from .goals import DOCS, LEARNING, begun, goal, idle
 
-SAY: dict[str, Callable[..., list[Event]]] = {
-    "spawned": spawn_hook,
-    "running": run_hook,
-    "completed": complete_hook,
-    "failed": fail_hook,
+SAY: dict[str, Make] = {
+    "spawned": SpawnHook,
+    "running": RunHook,
+    "completed": CompleteHook,
+    "failed": FailHook,
 }
 ALLOWED = {
     ("spawned", "running"),
@@ -44,23 +47,23 @@ ALLOWED = {
 
 def hooked(*words: str) -> Scenario:
     """Return a sprint whose hook of iteration 1 went through these words."""
-    scenario = begun(goal(LEARNING, DOCS)).do(start_iteration)
+    scenario = begun(goal(LEARNING, DOCS)).do(StartIteration())
     for word in words:
-        scenario.do(SAY[word], hook_id="learning")
+        scenario.do(SAY[word](hook_id="learning"))
     return scenario
 
 
 def test_are_due_after_an_iteration_for_a_phase(running: Any) -> None:
     """In standard mode an iteration's hooks come when it has ended, as towards a goal."""
     plan = {**simple("a", "b"), "per-iteration-hooks": [LEARNING, DOCS]}
-    scenario: Scenario = running(plan).do(start_run, phase="a")
+    scenario: Scenario = running(plan).do(StartRun(phase="a"))
     assert hooks_due(scenario.sprint.plan) == []
     ran = AgentRan("a", "completed")
-    scenario.do(end_run, ran=ran, verdict=Verdict("completed"), at=scenario.now)
+    scenario.do(EndRun(ran=ran, verdict=Verdict("completed")), at=scenario.now)
     action = next_action(scenario.sprint, now=scenario.now)
     assert (action.do, action.iteration) == ("hooks", 1)
     assert [hook.id for hook in action.hooks] == ["learning", "docs"]
-    scenario.do(spawn_hook, hook_id="learning").do(spawn_hook, hook_id="docs")
+    scenario.do(SpawnHook(hook_id="learning")).do(SpawnHook(hook_id="docs"))
     assert next_action(scenario.sprint, now=scenario.now).do == "work"
 
 
@@ -75,10 +78,10 @@ def test_are_not_due_in_a_document_that_came_in(given: Any) -> None:
 
 def test_says_only_what_is_said_of_it() -> None:
     """A word is about one hook in one iteration; the other tasks stay as they are."""
-    scenario = hooked("spawned").do(spawn_hook, hook_id="docs").do(end_iteration)
-    scenario.do(start_iteration).do(spawn_hook, hook_id="learning")
-    scenario.do(complete_hook, hook_id="learning")
-    scenario.do(fail_hook, hook_id="docs", iteration=1)
+    scenario = hooked("spawned").do(SpawnHook(hook_id="docs")).do(EndIteration())
+    scenario.do(StartIteration()).do(SpawnHook(hook_id="learning"))
+    scenario.do(CompleteHook(hook_id="learning"))
+    scenario.do(FailHook(hook_id="docs", iteration=1))
     told = [(t["iteration"], t["hook-id"], t["status"]) for t in _tasks(scenario)]
     assert told == [
         (1, "learning", "spawned"), (1, "docs", "failed"), (2, "learning", "completed"),
@@ -92,7 +95,7 @@ def _tasks(scenario: Scenario) -> list[Any]:
 
 def test_has_all_fields_of_the_document() -> None:
     """A task has iteration, hook, status, process while it runs, and transcript."""
-    scenario = hooked("spawned").do(run_hook, hook_id="learning", pid=4711)
+    scenario = hooked("spawned").do(RunHook(hook_id="learning", pid=4711))
     task = {
         "iteration": 1,
         "hook-id": "learning",
@@ -101,7 +104,7 @@ def test_has_all_fields_of_the_document() -> None:
         "transcript": "transcripts/iter-1-learning.jsonl",
     }
     assert scenario.document["hook-tasks"] == [task]
-    scenario.do(complete_hook, hook_id="learning")
+    scenario.do(CompleteHook(hook_id="learning"))
     ended = {**task, "status": "completed", "pid": None}
     assert scenario.document["hook-tasks"] == [ended]
 
@@ -111,7 +114,7 @@ def test_has_all_fields_of_the_document() -> None:
 def test_follows_the_table(state: str, word: str) -> None:
     """Only the transitions of the table are allowed; the same word again is nothing."""
     before = ("spawned", state) if state != "spawned" else ("spawned",)
-    scenario = hooked(*before).when(SAY[word], hook_id="learning")
+    scenario = hooked(*before).when(SAY[word](hook_id="learning"))
     if state == word:
         scenario.then_nothing()
     elif (state, word) in ALLOWED:
@@ -124,20 +127,20 @@ def test_follows_the_table(state: str, word: str) -> None:
 def test_is_spawned_again_when_its_process_is_gone() -> None:
     """What a killed loop ran is run again under the same entry; what ended is not."""
     scenario = hooked("spawned", "running")
-    scenario.when(spawn_hook, hook_id="learning", again=True).then(
+    scenario.when(SpawnHook(hook_id="learning", again=True)).then(
         r.HookTaskSpawned(1, "learning", "transcripts/iter-1-learning.jsonl")
     )
     assert [t["status"] for t in scenario.document["hook-tasks"]] == ["spawned"]
     hooked("spawned", "completed").when(
-        spawn_hook, hook_id="learning", again=True
+        SpawnHook(hook_id="learning", again=True)
     ).then_refused(state="completed")
 
 
 def test_names_an_iteration() -> None:
     """A task belongs to the latest iteration, or to the one that is named."""
-    scenario = hooked("spawned").do(start_iteration)
-    scenario.do(spawn_hook, hook_id="learning").do(
-        complete_hook, hook_id="learning", iteration=1
+    scenario = hooked("spawned").do(StartIteration())
+    scenario.do(SpawnHook(hook_id="learning")).do(
+        CompleteHook(hook_id="learning", iteration=1)
     )
     tasks = [(t["iteration"], t["status"]) for t in scenario.document["hook-tasks"]]
     assert tasks == [(1, "completed"), (2, "spawned")]
@@ -146,10 +149,12 @@ def test_names_an_iteration() -> None:
 def test_refuses_what_is_not_there() -> None:
     """An unknown hook, a task never spawned and a time before iterations are refused."""
     with pytest.raises(NotFoundError, match="no hook nowhere"):
-        spawn_hook(hooked().sprint, hook_id="nowhere")
+        spawn_hook(hooked().sprint, SpawnHook(hook_id="nowhere"), "2026-01-15T09:00:00Z")
     with pytest.raises(NotFoundError, match="was not spawned"):
-        complete_hook(hooked().sprint, hook_id="learning")
-    begun(goal(LEARNING)).when(spawn_hook, hook_id="learning").then_refused(
+        complete_hook(
+            hooked().sprint, CompleteHook(hook_id="learning"), "2026-01-15T09:00:00Z"
+        )
+    begun(goal(LEARNING)).when(SpawnHook(hook_id="learning")).then_refused(
         containing="no iteration has begun"
     )
 
@@ -157,7 +162,7 @@ def test_refuses_what_is_not_there() -> None:
 @pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "a\\..\\x", "a\nb", "\\x"])
 def test_no_transcript_leads_out(path: str) -> None:
     """A transcript stands in the sprint's directory, whoever names it."""
-    hooked().when(spawn_hook, hook_id="learning", transcript=path).then_refused(
+    hooked().when(SpawnHook(hook_id="learning", transcript=path)).then_refused(
         field="transcript"
     )
 
@@ -178,12 +183,12 @@ def due(scenario: Scenario) -> list[str]:
 
 def test_hooks_are_due_when_their_iteration_has_ended() -> None:
     """Each is due once, until it is spawned or the next iteration begins."""
-    scenario = begun(goal(LEARNING, DOCS)).do(start_iteration)
+    scenario = begun(goal(LEARNING, DOCS)).do(StartIteration())
     assert due(scenario) == []
-    assert due(scenario.do(end_iteration)) == ["learning", "docs"]
-    assert due(scenario.do(spawn_hook, hook_id="learning")) == ["docs"]
-    assert due(scenario.do(start_iteration)) == []
-    assert due(scenario.do(complete_goal)) == ["learning", "docs"]
+    assert due(scenario.do(EndIteration())) == ["learning", "docs"]
+    assert due(scenario.do(SpawnHook(hook_id="learning"))) == ["docs"]
+    assert due(scenario.do(StartIteration())) == []
+    assert due(scenario.do(CompleteGoal())) == ["learning", "docs"]
 
 
 @pytest.mark.parametrize(

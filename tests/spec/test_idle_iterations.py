@@ -4,11 +4,20 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.dynamic_steps import add_step, update_step
+from sprintlog.engine.sprint.goal.dynamic_steps import (
+    AddStep,
+    UpdateStep,
+)
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
-from sprintlog.engine.sprint.iterations.loop import end_iteration, start_iteration
-from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.iterations.loop import (
+    EndIteration,
+    StartIteration,
+)
+from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    UndoRollback,
+)
+from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .conftest import Scenario, fold_all, simple
@@ -27,21 +36,21 @@ def test_two_idle_iterations_do_not_reflect() -> None:
     """Below the threshold there is no reflection (section 4: 2 and 3)."""
     scenario = idle(begun(), 2)
     assert (count(scenario), reflection_is_due(scenario.sprint.plan)) == (2, False)
-    scenario.when(start_iteration).then(f.IterationStarted(3))
+    scenario.when(StartIteration()).then(f.IterationStarted(3))
 
 
 def test_three_idle_iterations_reflect() -> None:
     """At the threshold reflection starts with the next iteration, and is said once."""
     scenario = idle(begun(), 3)
     assert reflection_is_due(scenario.sprint.plan)
-    scenario.when(start_iteration).then(f.IterationStarted(4), r.ReflectionStarted(4, 3))
+    scenario.when(StartIteration()).then(f.IterationStarted(4), r.ReflectionStarted(4, 3))
     assert reflection_is_due(scenario.sprint.plan)
-    scenario.do(end_iteration)
+    scenario.do(EndIteration())
     assert (count(scenario), reflection_is_due(scenario.sprint.plan)) == (4, True)
-    scenario.when(start_iteration).then(f.IterationStarted(5))
-    scenario.do(add_step, prompt="x")
+    scenario.when(StartIteration()).then(f.IterationStarted(5))
+    scenario.do(AddStep(prompt="x"))
     assert (count(scenario), reflection_is_due(scenario.sprint.plan)) == (0, False)
-    scenario.do(end_iteration)
+    scenario.do(EndIteration())
     assert count(scenario) == 0
 
 
@@ -63,18 +72,18 @@ def test_three_is_the_default(odd: object) -> None:
 
 def test_only_completion_and_addition_count() -> None:
     """Other words, other prompts, claims and notes are no progress."""
-    scenario = begun().do(add_step, prompt="x")
+    scenario = begun().do(AddStep(prompt="x"))
     for change in ({"status": "in-progress"}, {"prompt": "y"}, {"status": "blocked"}):
-        scenario.do(start_iteration).do(update_step, step="step-0", **change)
-        scenario.given(f.NoteAdded("x"), r.GoalClaimed(1, "x")).do(end_iteration)
+        scenario.do(StartIteration()).do(UpdateStep(step="step-0", **change))
+        scenario.given(f.NoteAdded("x"), r.GoalClaimed(1, "x")).do(EndIteration())
     assert count(scenario) == 3
-    scenario.do(start_iteration).do(update_step, step="step-0", status="completed")
-    assert count(scenario.do(end_iteration)) == 0
+    scenario.do(StartIteration()).do(UpdateStep(step="step-0", status="completed"))
+    assert count(scenario.do(EndIteration())) == 0
 
 
 def test_what_happens_between_iterations_counts() -> None:
     """A step that a person adds between two iterations ends an idle stretch."""
-    scenario = idle(begun(), 2).do(add_step, prompt="x")
+    scenario = idle(begun(), 2).do(AddStep(prompt="x"))
     assert count(scenario) == 0
     assert count(idle(scenario, 1)) == 1
 
@@ -83,18 +92,18 @@ def test_an_iteration_left_open_ends_with_the_next_one() -> None:
     """Whoever never says that an iteration ended is counted in the same way."""
     scenario = begun()
     for _ in range(4):
-        scenario.do(start_iteration)
+        scenario.do(StartIteration())
     assert scenario.decided == [f.IterationStarted(4), r.ReflectionStarted(4, 3)]
     assert count(scenario) == 3
 
 
 def test_a_rollback_takes_idle_iterations_back() -> None:
     """The count is that of the path; what was taken back counts again after an undo."""
-    scenario = idle(begun().do(add_step, prompt="x"), 3)
-    scenario.do(roll_back, to=5, is_inside_append=False)
+    scenario = idle(begun().do(AddStep(prompt="x")), 3)
+    scenario.do(RollBack(to=5, is_inside_append=False))
     assert count(scenario) == 1
     assert not reflection_is_due(scenario.sprint.plan)
-    scenario.do(undo_rollback)
+    scenario.do(UndoRollback())
     assert count(scenario) == 3
 
 
@@ -109,4 +118,4 @@ def test_an_imported_document_begins_anew() -> None:
     """What another tool did since is not known, so nothing is counted of before."""
     scenario = idle(begun(), 2)
     theirs = {**scenario.document, "goal": "Other"}
-    assert count(scenario.do(import_document, document=theirs, source="x")) == 0
+    assert count(scenario.do(ImportDocument(document=theirs, source="x"))) == 0

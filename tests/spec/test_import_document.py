@@ -9,7 +9,7 @@ import pytest
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.plan.create import import_document
+from sprintlog.engine.sprint.plan.create import ImportDocument
 
 from .conftest import Data, Scenario, for_each, simple
 
@@ -36,7 +36,7 @@ EMPTY: Data = {"id": "e", "steps": []}
 
 def take(scenario: Scenario, document: Data) -> Scenario:
     """Import a document, as far as it differs."""
-    return scenario.do(import_document, document=deepcopy(document), source="PROGRESS.yaml")
+    return scenario.do(ImportDocument(document=deepcopy(document), source="PROGRESS.yaml"))
 
 
 def test_reproduces_what_it_took(given: Any) -> None:
@@ -49,7 +49,7 @@ def test_reproduces_what_it_took(given: Any) -> None:
 def test_records_nothing_for_the_same_document(given: Any) -> None:
     """Importing what is there already records nothing (P33)."""
     scenario = take(given(), ODD)
-    scenario.when(import_document, document=ODD, source="x").then_nothing()
+    scenario.when(ImportDocument(document=ODD, source="x")).then_nothing()
 
 
 def test_records_the_difference_to_the_next(given: Any) -> None:
@@ -76,7 +76,7 @@ def test_gives_each_version_back_exactly(given: Any, touch: Any) -> None:
 def test_leaves_alone_what_did_not_change(given: Any) -> None:
     """Our own derived fields stay as they were shown when they came back unchanged."""
     begun = {**ODD, "stats": {"started-at": "2026-01-15T08:00:00Z"}}
-    scenario = take(given(), begun).do(leaves.start_phase, phase="a")
+    scenario = take(given(), begun).do(leaves.StartPhase(phase="a"))
     edited = {**deepcopy(scenario.document), "title": "Edited"}
     take(scenario.at("2026-01-15T15:00:00Z"), edited)
     assert scenario.bytes() == msgspec.json.encode(edited)
@@ -115,7 +115,7 @@ def test_derives_the_parents_an_event_touches(given: Any) -> None:
             leaf["status"] = "in-progress"
     phase["status"] = "pending"
     document = {"status": "in-progress", "phases": [phase, {**phase, "id": "q"}]}
-    scenario = take(given(), document).do(leaves.complete_phase, phase="p/x/i")
+    scenario = take(given(), document).do(leaves.CompletePhase(phase="p/x/i"))
     assert scenario.node("p/x")["status"] == "in-progress"
     assert scenario.node("p")["status"] == "in-progress"
     assert scenario.node("p/y")["status"] == "completed"
@@ -129,7 +129,7 @@ def test_corrects_the_top_above_a_right_step(given: Any) -> None:
     for leaf in phase["steps"][0]["phases"]:
         leaf["status"] = "in-progress"
     document = {"status": "in-progress", "phases": [{**phase, "status": "pending"}]}
-    scenario = take(given(), document).do(leaves.complete_phase, phase="p/x/i")
+    scenario = take(given(), document).do(leaves.CompletePhase(phase="p/x/i"))
     assert scenario.node("p")["status"] == "in-progress"
 
 
@@ -145,7 +145,7 @@ def test_shows_missing_figures_in_one_order(given: Any) -> None:
 def test_lets_inert_nodes_be(given: Any, address: str) -> None:
     """A node without id or status keeps its place and takes no part (section 7)."""
     scenario = take(given(), ODD)
-    scenario.when(leaves.start_phase, phase=address).then_refused(
+    scenario.when(leaves.StartPhase(phase=address)).then_refused(
         containing="has no id or no status, so it takes no part", phase=address
     )
 
@@ -164,30 +164,30 @@ def test_finds_the_twin_that_takes_part(given: Any) -> None:
     """Of two nodes with one id the inert one does not hide the other."""
     document = {"status": "in-progress", **simple("a", "a")}
     document["phases"][1]["status"] = "pending"
-    take(given(), document).do(leaves.start_phase, phase="a")
+    take(given(), document).do(leaves.StartPhase(phase="a"))
 
 
 def test_addresses_a_second_twin_by_index(given: Any) -> None:
     """Of two nodes with one id the later one is addressed by its place."""
     document = {"status": "in-progress", **simple("a", "a", status="pending")}
     scenario = take(given(), document).given(f.PhaseSkipped("a"))
-    scenario.when(leaves.start_phase).then(f.PhaseStarted("#1"))
+    scenario.when(leaves.StartPhase()).then(f.PhaseStarted("#1"))
     assert [p["status"] for p in scenario.document["phases"]] == ["skipped", "in-progress"]
 
 
 def test_forgets_wishes_from_before(given: Any) -> None:
     """What was said before another document came in is no repetition after it."""
     document = {"status": "in-progress", **simple("a", status="pending")}
-    scenario = take(given(), document).do(lifecycle.pause_sprint)
+    scenario = take(given(), document).do(lifecycle.PauseSprint())
     take(scenario, {**document, "status": "paused"})
-    scenario.when(lifecycle.pause_sprint).then_refused(state="paused")
+    scenario.when(lifecycle.PauseSprint()).then_refused(state="paused")
 
 
 def test_reads_an_unknown_status_as_not_started(given: Any) -> None:
     """A sprint whose status word nobody knows can be started, and keeps its word."""
     scenario = take(given(), {**simple("a", status="pending"), "status": "odd"})
     assert scenario.status == "odd"
-    assert scenario.do(lifecycle.start_sprint).status == "in-progress"
+    assert scenario.do(lifecycle.StartSprint()).status == "in-progress"
 
 
 def test_reports_what_contradicts_the_rules() -> None:
@@ -221,7 +221,7 @@ def test_reports_nothing_about_our_own(running: Any) -> None:
     scenario: Scenario = running(
         {"phases": [for_each("p", x=("i", "j")), *simple("z")["phases"]]}
     )
-    scenario.do(leaves.start_phase).do(leaves.complete_phase).do(leaves.start_phase)
+    scenario.do(leaves.StartPhase()).do(leaves.CompletePhase()).do(leaves.StartPhase())
     assert contradictions(scenario.document) == []
 
 

@@ -1,18 +1,20 @@
 """Phases come into the plan of a sprint: where, as what, and what is refused."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.phases.leaves import complete_phase, start_phase
-from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.phases.leaves import (
+    CompletePhase,
+    StartPhase,
+)
+from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 from sprintlog.engine.sprint.state.transitions import INJECTION_FROM
 from sprintlog.engine.sprint.state.words import SPRINT_STATUSES
 
-from .conftest import Data, Scenario, for_each, simple
+from .conftest import Data, Make, Scenario, for_each, simple
 from .test_sprint_transitions import HISTORIES
 
 LATER = "2026-01-15T10:26:00Z"
@@ -50,10 +52,10 @@ def ids(scenario: Scenario) -> list[Any]:
     return tree(scenario.document["phases"])
 
 
-def worked(scenario: Scenario, *turns: Callable[..., Any]) -> Scenario:
+def worked(scenario: Scenario, *turns: Make) -> Scenario:
     """Let the pointed leaf go through its turns."""
     for turn in turns:
-        scenario.do(turn)
+        scenario.do(turn())
     return scenario
 
 
@@ -80,7 +82,7 @@ def test_comes_in_where_it_is_wished_for(
 ) -> None:
     """Every position of the documents leads to its place, on every level (section 4)."""
     scenario: Scenario = running(PLAN)
-    scenario.do(inject_phases, nodes=[node()], position=at(kind, ref))
+    scenario.do(InjectPhases(nodes=[node()], position=at(kind, ref)))
     assert ids(scenario) == expected
 
 
@@ -95,15 +97,15 @@ def test_stands_beside_what_is_current(
     running: Any, kind: str, expected: list[Any]
 ) -> None:
     """In a for-each phase `current` is the sub-phase, and the phase is the top phase."""
-    scenario = worked(running(PLAN), start_phase, complete_phase)
-    scenario.do(inject_phases, nodes=[node()], position=at(kind))
+    scenario = worked(running(PLAN), StartPhase, CompletePhase)
+    scenario.do(InjectPhases(nodes=[node()], position=at(kind)))
     assert tree(scenario.node("p")["steps"]) == expected
 
 
 def test_stores_the_resolved_place(running: Any) -> None:
     """The event holds what was wished for and where exactly that is, by ids."""
-    scenario = worked(running(PLAN), start_phase, complete_phase)
-    scenario.when(inject_phases, nodes=[node()], position=at("after-current"))
+    scenario = worked(running(PLAN), StartPhase, CompletePhase)
+    scenario.when(InjectPhases(nodes=[node()], position=at("after-current")))
     stored = {"id": "n", "status": "pending", "prompt": "Do n"}
     scenario.then(f.PhaseInjected([stored], at("after-current"), into="p/x", after="p/x/i"))
     assert scenario.node("p/x/n")["injected"] is True
@@ -114,10 +116,9 @@ def test_is_marked_as_injected(running: Any) -> None:
     scenario: Scenario = running(simple("a"), LATER)
     given = {"prompt": "Add input validation...", "model": "sonnet"}
     scenario.do(
-        inject_phases,
-        nodes=[given],
-        position=at("after-current"),
-        id_prefix="fix-req-xyz789",
+        InjectPhases(
+            nodes=[given], position=at("after-current"), id_prefix="fix-req-xyz789"
+        ),
     )
     added = scenario.document["phases"][1]
     assert list(added.items()) == [
@@ -135,9 +136,9 @@ def test_marks_everything_below(running: Any) -> None:
     steps = [{"id": "s", "prompt": "x", "phases": [node("i")]}]
     scenario: Scenario = running(simple("a"), LATER)
     scenario.do(
-        inject_phases,
-        nodes=[{"id": "n", "steps": steps, "break": True}],
-        position=at("after", "a"),
+        InjectPhases(
+            nodes=[{"id": "n", "steps": steps, "break": True}], position=at("after", "a")
+        ),
     )
     assert list(scenario.node("n")) == [
         "id", "status", "injected", "injected-at", "steps", "break"
@@ -148,11 +149,12 @@ def test_marks_everything_below(running: Any) -> None:
 
 def test_counts_what_came_in(running: Any) -> None:
     """The figures follow: phases and steps that came in are counted (R31, R33)."""
-    scenario = worked(running(simple("a")), start_phase, complete_phase)
+    scenario = worked(running(simple("a")), StartPhase, CompletePhase)
     scenario.do(
-        inject_phases,
-        nodes=[{"id": "n", "steps": [node("s"), node("t")]}, node("m")],
-        position=at("end-of-workflow"),
+        InjectPhases(
+            nodes=[{"id": "n", "steps": [node("s"), node("t")]}, node("m")],
+            position=at("end-of-workflow"),
+        ),
     )
     stats = scenario.document["stats"]
     assert (stats["total-phases"], stats["completed-phases"]) == (3, 1)
@@ -162,7 +164,7 @@ def test_counts_what_came_in(running: Any) -> None:
 def test_keeps_several_in_their_order(running: Any) -> None:
     """What comes in together stands side by side in the order given."""
     scenario: Scenario = running(simple("a", "b"))
-    scenario.do(inject_phases, nodes=[node("m"), node("n")], position=at("before", "b"))
+    scenario.do(InjectPhases(nodes=[node("m"), node("n")], position=at("before", "b")))
     assert ids(scenario) == ["a", "m", "n", "b"]
 
 
@@ -170,39 +172,42 @@ def test_queues_what_comes_after_current(running: Any) -> None:
     """One wish after another: after-current keeps them in the order they were given."""
     scenario: Scenario = running(simple("a", "b"))
     for name in ("k", "l", "m"):
-        scenario.do(inject_phases, nodes=[node(name)], position=at("after-current"))
-    scenario.do(inject_phases, nodes=[node("first")], position=at("after", "a"))
+        scenario.do(InjectPhases(nodes=[node(name)], position=at("after-current")))
+    scenario.do(InjectPhases(nodes=[node("first")], position=at("after", "a")))
     assert ids(scenario) == ["a", "first", "k", "l", "m", "b"]
 
 
 def test_queues_over_a_checkpoint(running: Any) -> None:
     """A state that was saved knows as well what waits after the current one."""
     scenario: Scenario = running(simple("a", "b"))
-    scenario.do(inject_phases, nodes=[node("k")], position=at("after-current"))
+    scenario.do(InjectPhases(nodes=[node("k")], position=at("after-current")))
     again = unpack(pack(scenario.sprint))
     wish: Data = {"nodes": [node("l")], "position": at("after-current")}
-    assert inject_phases(again, **wish) == inject_phases(scenario.sprint, **wish)
-    assert ids(scenario.do(inject_phases, **wish)) == ["a", "k", "l", "b"]
+    assert inject_phases(
+        again, InjectPhases(**wish), "2026-01-15T09:00:00Z"
+    ) == inject_phases(scenario.sprint, InjectPhases(**wish), "2026-01-15T09:00:00Z")
+    assert ids(scenario.do(InjectPhases(**wish))) == ["a", "k", "l", "b"]
 
 
 def test_queues_only_what_still_waits(running: Any) -> None:
     """What has begun is no longer waiting, so the next one comes right behind it."""
     scenario: Scenario = running(simple("a", "b"))
     for name in ("k", "l"):
-        scenario.do(inject_phases, nodes=[node(name)], position=at("after-current"))
-    worked(scenario, start_phase, complete_phase, start_phase)
-    scenario.do(inject_phases, nodes=[node("m")], position=at("after", "k"))
-    scenario.do(inject_phases, nodes=[node("n")], position=at("after-current"))
+        scenario.do(InjectPhases(nodes=[node(name)], position=at("after-current")))
+    worked(scenario, StartPhase, CompletePhase, StartPhase)
+    scenario.do(InjectPhases(nodes=[node("m")], position=at("after", "k")))
+    scenario.do(InjectPhases(nodes=[node("n")], position=at("after-current")))
     assert ids(scenario) == ["a", "k", "n", "m", "l", "b"]
 
 
 def test_goes_behind_the_phase_when_it_has_steps(running: Any) -> None:
     """A for-each phase stands at the top: after-current is behind the current top phase."""
-    scenario = worked(running(PLAN), start_phase, complete_phase)
+    scenario = worked(running(PLAN), StartPhase, CompletePhase)
     scenario.do(
-        inject_phases,
-        nodes=[node("m"), {"id": "n", "steps": [node("s")]}],
-        position=at("after-current"),
+        InjectPhases(
+            nodes=[node("m"), {"id": "n", "steps": [node("s")]}],
+            position=at("after-current"),
+        ),
     )
     assert [p["id"] for p in scenario.document["phases"]] == ["a", "p", "m", "n", "e", "z"]
 
@@ -211,17 +216,17 @@ def test_goes_behind_the_phase_when_it_has_steps(running: Any) -> None:
 def test_gives_a_sprint_without_phases_its_first(running: Any, kind: str) -> None:
     """A sprint that has no phases yet gets them before its pointer (P39)."""
     scenario: Scenario = running({"mode": "ralph", "goal": "Win"})
-    scenario.do(inject_phases, nodes=[node()], position=at(kind))
+    scenario.do(InjectPhases(nodes=[node()], position=at(kind)))
     assert list(scenario.document)[-4:-1] == ["phases", "current", "stats"]
     assert scenario.pointer == (0, None, None)
-    scenario.when(start_phase).then(f.PhaseStarted("n"))
+    scenario.when(StartPhase()).then(f.PhaseStarted("n"))
 
 
 @pytest.mark.parametrize("status", SPRINT_STATUSES)
 def test_is_refused_once_completed(given: Any, status: str) -> None:
     """Every sprint but a completed one takes something in; its status stays."""
     scenario: Scenario = given(simple("a"), *HISTORIES[status])
-    scenario.when(inject_phases, nodes=[node()], position=at("end-of-workflow"))
+    scenario.when(InjectPhases(nodes=[node()], position=at("end-of-workflow")))
     if status in INJECTION_FROM:
         assert scenario.go().status == status
     else:
@@ -233,9 +238,9 @@ def test_reopens_the_phase_it_came_into(running: Any) -> None:
     scenario: Scenario = running(
         {"phases": [for_each("p", x=("i",)), *simple("z")["phases"]]}
     )
-    worked(scenario, start_phase, complete_phase)
+    worked(scenario, StartPhase, CompletePhase)
     assert scenario.node("p")["status"] == "completed"
-    scenario.do(inject_phases, nodes=[node()], position=at("end-of-phase", "p"))
+    scenario.do(InjectPhases(nodes=[node()], position=at("end-of-phase", "p")))
     assert scenario.node("p")["status"] == "in-progress"
     assert not {"completed-at", "elapsed"} & set(scenario.node("p"))
     assert scenario.document["stats"]["completed-phases"] == 0
@@ -245,16 +250,16 @@ def test_makes_the_gates_above_due_again(running: Any) -> None:
     """A gate that had passed without the new work is checked again after it (R50)."""
     gated = {**for_each("p", x=("i",)), "gate": {}, "gate-tracking": {"status": "passed"}}
     scenario: Scenario = running({"phases": [gated, *simple("z")["phases"]]})
-    worked(scenario, start_phase, complete_phase)
+    worked(scenario, StartPhase, CompletePhase)
     assert scenario.node("p")["status"] == "completed"
-    scenario.do(inject_phases, nodes=[node()], position=at("end-of-phase", "p/x"))
+    scenario.do(InjectPhases(nodes=[node()], position=at("end-of-phase", "p/x")))
     assert scenario.node("p")["gate-tracking"] == {"attempts": 0, "status": "pending"}
-    scenario.do(start_phase, phase="p/x/n").do(complete_phase, phase="p/x/n")
+    scenario.do(StartPhase(phase="p/x/n")).do(CompletePhase(phase="p/x/n"))
     assert scenario.node("p")["status"] == "in-progress"
 
 
 def test_takes_the_same_id_under_another_parent(running: Any) -> None:
     """Ids are unique among siblings, so addresses are unique (P29)."""
     scenario: Scenario = running(PLAN)
-    scenario.do(inject_phases, nodes=[node("j")], position=at("end-of-phase", "p/y"))
+    scenario.do(InjectPhases(nodes=[node("j")], position=at("end-of-phase", "p/y")))
     assert scenario.node("p/y/j")["status"] == "pending"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint.plan.injection import inject_phases
+from sprintlog.engine.sprint.plan.injection import InjectPhases
 
 from .conftest import Data, Scenario
 from .test_inject_phases import PLAN, at, node
@@ -19,7 +19,7 @@ BLANK: Data = {"id": "s", "prompt": ""}
 def test_finds_no_place_that_is_not_there(running: Any, kind: str, ref: str) -> None:
     """A position seen from an address that does not exist is not found."""
     scenario: Scenario = running(PLAN)
-    scenario.when(inject_phases, nodes=[node()], position=at(kind, ref))
+    scenario.when(InjectPhases(nodes=[node()], position=at(kind, ref)))
     assert isinstance(scenario.refused, NotFoundError)
     scenario.then_refused(phase=ref)
 
@@ -39,7 +39,7 @@ def test_refuses_a_position_without_meaning(
 ) -> None:
     """A position is one of five words; two need an address and two take none."""
     scenario: Scenario = running(PLAN)
-    scenario.when(inject_phases, nodes=[node()], position=at(kind, ref))
+    scenario.when(InjectPhases(nodes=[node()], position=at(kind, ref)))
     scenario.then_refused(containing="position")
 
 
@@ -76,5 +76,5 @@ def test_refuses_what_nobody_could_execute(
 ) -> None:
     """Ids, prompts, models and shapes are checked, and the field is named."""
     scenario: Scenario = running(PLAN)
-    scenario.when(inject_phases, nodes=nodes, position=at(kind, ref))
+    scenario.when(InjectPhases(nodes=nodes, position=at(kind, ref)))
     scenario.then_refused(field=field)

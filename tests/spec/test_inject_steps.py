@@ -5,8 +5,15 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.phases.leaves import complete_phase, skip_phase, start_phase
-from sprintlog.engine.sprint.plan.injection import inject_phases, inject_steps
+from sprintlog.engine.sprint.phases.leaves import (
+    CompletePhase,
+    SkipPhase,
+    StartPhase,
+)
+from sprintlog.engine.sprint.plan.injection import (
+    InjectPhases,
+    InjectSteps,
+)
 
 from .conftest import Data, Scenario, for_each, simple
 from .test_inject_phases import PLAN, at, node, tree
@@ -28,8 +35,8 @@ def test_comes_in_where_it_is_wished_for(
     running: Any, kind: str, ref: str | None, expected: list[Any]
 ) -> None:
     """A step comes in beside a step, the current one without an address."""
-    scenario: Scenario = running(PLAN).do(start_phase).do(complete_phase)
-    scenario.do(inject_steps, nodes=[STEP], position=at(kind, ref))
+    scenario: Scenario = running(PLAN).do(StartPhase()).do(CompletePhase())
+    scenario.do(InjectSteps(nodes=[STEP], position=at(kind, ref)))
     assert tree(scenario.node("p")["steps"]) == expected
     assert scenario.pointer[0] == 1
 
@@ -37,7 +44,7 @@ def test_comes_in_where_it_is_wished_for(
 def test_ends_the_last_phase_that_has_steps(running: Any) -> None:
     """The end of the workflow is, for a step, the end of the last for-each phase."""
     scenario: Scenario = running(PLAN)
-    scenario.do(inject_steps, nodes=[STEP], position=at("end-of-workflow"))
+    scenario.do(InjectSteps(nodes=[STEP], position=at("end-of-workflow")))
     assert tree(scenario.node("e")["steps"]) == ["n", ["i", "j"]]
 
 
@@ -45,7 +52,7 @@ def test_queues_behind_the_current_step(running: Any) -> None:
     """Steps after the current one keep the order in which they came."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i",), y=("i",))]})
     for name in ("k", "l"):
-        scenario.do(inject_steps, nodes=[node(name)], position=at("after-current"))
+        scenario.do(InjectSteps(nodes=[node(name)], position=at("after-current")))
     assert [s["id"] for s in scenario.node("p")["steps"]] == ["x", "k", "l", "y"]
 
 
@@ -53,7 +60,7 @@ def test_has_the_fields_of_a_step(running: Any) -> None:
     """A step always has its list of sub-phases; without any it is executed itself."""
     scenario: Scenario = running(PLAN, "2026-01-15T10:26:00Z")
     position = at("end-of-phase", "p")
-    scenario.when(inject_steps, nodes=[node()], position=position)
+    scenario.when(InjectSteps(nodes=[node()], position=position))
     stored = {"id": "n", "prompt": "Do n", "status": "pending", "phases": []}
     scenario.then(f.StepInjected([stored], position, into="p"))
     assert scenario.node("p/n") == {
@@ -64,13 +71,13 @@ def test_has_the_fields_of_a_step(running: Any) -> None:
         "injected-at": "2026-01-15T10:26:00Z",
         "phases": [],
     }
-    scenario.when(start_phase, phase="p/n").then(f.PhaseStarted("p/n"))
+    scenario.when(StartPhase(phase="p/n")).then(f.PhaseStarted("p/n"))
 
 
 def test_is_a_step_wherever_steps_are(running: Any) -> None:
     """A phase that comes to stand beside steps is a step, whoever wished for it."""
     scenario: Scenario = running(PLAN)
-    scenario.do(inject_phases, nodes=[node()], position=at("after", "p/x"))
+    scenario.do(InjectPhases(nodes=[node()], position=at("after", "p/x")))
     assert isinstance(scenario.events[-1][2], f.StepInjected)
     assert scenario.node("p/n")["phases"] == []
 
@@ -90,7 +97,7 @@ def test_is_a_step_wherever_steps_are(running: Any) -> None:
 def test_needs_a_phase_with_steps(running: Any, kind: str, ref: str | None) -> None:
     """A step has no place among phases or sub-phases."""
     scenario: Scenario = running(PLAN)
-    scenario.when(inject_steps, nodes=[STEP], position=at(kind, ref))
+    scenario.when(InjectSteps(nodes=[STEP], position=at(kind, ref)))
     scenario.then_refused(containing="is no place for a step", wish="inject")
 
 
@@ -101,7 +108,7 @@ def test_has_no_place_in_a_sprint_without_steps(
 ) -> None:
     """Where no phase has steps, none can come in."""
     scenario: Scenario = running(plan)
-    scenario.when(inject_steps, nodes=[STEP], position=at(kind))
+    scenario.when(InjectSteps(nodes=[STEP], position=at(kind)))
     scenario.then_refused(containing="is no place for a step")
 
 
@@ -109,9 +116,9 @@ def test_opens_no_finished_phase_at_the_end(running: Any) -> None:
     """At the end of the workflow a step comes into the last phase that is open."""
     plan = {"phases": [for_each("p", x=("i",)), for_each("q", x=("i",))]}
     scenario: Scenario = running(plan)
-    scenario.do(skip_phase, phase="q")
-    scenario.do(inject_steps, nodes=[node()], position=at("end-of-workflow"))
+    scenario.do(SkipPhase(phase="q"))
+    scenario.do(InjectSteps(nodes=[node()], position=at("end-of-workflow")))
     assert scenario.node("p/n")["status"] == "pending"
-    scenario.do(skip_phase, phase="p")
-    scenario.when(inject_steps, nodes=[node("m")], position=at("end-of-workflow"))
+    scenario.do(SkipPhase(phase="p"))
+    scenario.when(InjectSteps(nodes=[node("m")], position=at("end-of-workflow")))
     scenario.then_refused(containing="phase q is skipped", field="position")

@@ -14,16 +14,19 @@ from sprintlog.engine.journal.questions.briefing import (
 )
 from sprintlog.engine.journal.questions.recovery import NOTHING_FOUND, failure_of, recover
 from sprintlog.engine.journal.rules import (
-    add_learning,
-    discover_pattern,
-    hand_over,
-    record_entry,
-    reference_learning,
-    retire_learning,
+    AddLearning,
+    DiscoverPattern,
+    HandOverLearnings,
+    RecordEntry,
+    ReferenceLearning,
+    RetireLearning,
 )
 from sprintlog.engine.journal.similarity import similarity
 from sprintlog.engine.journal.state.shapes import Context, Learning, Pattern
-from sprintlog.engine.journal.suggestions import add_extracted, extract
+from sprintlog.engine.journal.suggestions import (
+    AddExtractedLearnings,
+    extract,
+)
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern
 
@@ -34,7 +37,7 @@ def diary_of(*entries: Any) -> Diary:
     """Return a journal of some entries."""
     diary = Diary()
     for one in entries:
-        diary.do(record_entry, entry=one, at=AT)
+        diary.do(RecordEntry(entry=one), at=AT)
     return diary
 
 
@@ -63,7 +66,7 @@ def test_prepares_after_a_failure(context: Any, retry_count: int) -> None:
     assert (prepared.iteration, prepared.retry_count) == (3, retry_count)
     assert prepared.previous_failure_reason == "stuck"
     assert prepared.previous_observations == ["no key"]
-    diary.do(record_entry, entry=entry(), at=AT)
+    diary.do(RecordEntry(entry=entry()), at=AT)
     assert prepare(diary.document, "auth").previous_failure_reason == ""
 
 
@@ -84,11 +87,11 @@ def filled() -> Diary:
         ("codebase-pattern", "d" * 20),
         ("codebase-pattern", "gone"),
     ):
-        diary.do(add_learning, learning=learned(content, type=kind), at=AT)
-    diary.do(retire_learning, learning_id="learning-0005")
-    diary.do(reference_learning, learning_id="learning-0003", times=2)
+        diary.do(AddLearning(learning=learned(content, type=kind)), at=AT)
+    diary.do(RetireLearning(learning_id="learning-0005"))
+    diary.do(ReferenceLearning(learning_id="learning-0003", times=2))
     for name, sure in (("low", "low"), ("none", ""), ("high", "high")):
-        diary.do(discover_pattern, pattern=pattern(name, confidence=sure), at=AT)
+        diary.do(DiscoverPattern(pattern=pattern(name, confidence=sure)), at=AT)
     return diary
 
 
@@ -160,8 +163,8 @@ def test_warns_of_friction(frictions: int, warns: bool) -> None:
 def test_counts_what_was_handed_over() -> None:
     """Each learning that is handed over is referenced, for the entry that will be."""
     diary = filled()
-    ids = ["learning-0001", "learning-0005", "learning-0009"]
-    diary.do(hand_over, learning_ids=ids, prd_id="A b", iteration=2)
+    ids = ("learning-0001", "learning-0005", "learning-0009")
+    diary.do(HandOverLearnings(learning_ids=ids, prd_id="A b", iteration=2))
     event: Any = diary.events[-1]
     assert (event.learning_id, event.prd_id, event.entry_id) == (
         "learning-0001",
@@ -202,7 +205,7 @@ def test_extracted_learnings_are_linked_and_numbered() -> None:
     )
     diary = diary_of(entry("A b", observations=seen))
     proposals = extract(diary.document.entries[0])
-    diary.do(add_extracted, proposals=proposals, at=AT)
+    diary.do(AddExtractedLearnings(proposals=proposals), at=AT)
     first, second = diary.document.learnings
     assert (first.id, first.content) == ("learning-0001", "long")
     assert (second.id, second.content) == ("learning-0002", "short")
@@ -271,9 +274,9 @@ def test_a_learning_of_the_blocker_goes_before() -> None:
     """The learning that a blocker names is told before guidance and summary."""
     diary = diary_of(blocked(), entry("mail", summary="x"))
     from_it = learned("set it in .env", source_entry_id="mail-1")
-    diary.do(add_learning, learning=from_it, at=AT, observation=1)
+    diary.do(AddLearning(learning=from_it, observation=1), at=AT)
     assert recover(diary.document, "auth", failure=KEY).guidance == "set it in .env"
-    diary.do(retire_learning, learning_id="learning-0001")
+    diary.do(RetireLearning(learning_id="learning-0001"))
     assert recover(diary.document, "auth", failure=KEY).guidance == "x"
 
 
@@ -293,10 +296,10 @@ def test_retries_with_a_workaround_that_fits() -> None:
     diary = diary_of(entry("mail"))
     for kind in ("tool-usage", "error-workaround"):
         text = f"{kind}: provider key from the vault"
-        diary.do(add_learning, learning=learned(text, type=kind), at=AT)
+        diary.do(AddLearning(learning=learned(text, type=kind)), at=AT)
     found = recover(diary.document, "auth", failure="no provider key in vault")
     assert (found.action, found.learning) == ("retry", "learning-0002")
-    diary.do(retire_learning, learning_id="learning-0002")
+    diary.do(RetireLearning(learning_id="learning-0002"))
     found = recover(diary.document, "auth", failure="no provider key in vault")
     assert (found.action, found.guidance) == ("manual", NOTHING_FOUND)
 
@@ -305,5 +308,5 @@ def test_knows_the_failure_by_the_last_entry() -> None:
     """What went wrong is what the last entry says, unless that was a success."""
     diary = diary_of(blocked("auth"))
     assert failure_of(diary.document, "auth") == "\nMissing provider key"
-    diary.do(record_entry, entry=entry(), at=AT)
+    diary.do(RecordEntry(entry=entry()), at=AT)
     assert failure_of(diary.document, "auth") == failure_of(diary.document, "x") == ""

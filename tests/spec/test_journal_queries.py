@@ -9,10 +9,10 @@ import pytest
 from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import (
-    add_learning,
-    discover_pattern,
-    record_entry,
-    retire_learning,
+    AddLearning,
+    DiscoverPattern,
+    RecordEntry,
+    RetireLearning,
 )
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Entry, Observation
@@ -52,17 +52,17 @@ def document() -> JournalDocument:
     diary = Diary()
     at = "2026-02-01T10:00:00Z"
     for number in range(48):
-        diary.do(record_entry, entry=made(number), at=at)
+        diary.do(RecordEntry(entry=made(number)), at=at)
     for number in range(24):
         kind = words.LEARNING_TYPES[number % 8]
-        diary.do(add_learning, learning=learned(str(number), type=kind), at=at)
+        diary.do(AddLearning(learning=learned(str(number), type=kind)), at=at)
     for number in (1, 5, 9, 13, 24):
-        diary.do(retire_learning, learning_id=f"learning-{number:04d}")
+        diary.do(RetireLearning(learning_id=f"learning-{number:04d}"))
     for number in range(12):
         kind = words.PATTERN_TYPES[number % 5]
         certain = words.CONFIDENCES[number % 3]
         found = pattern(str(number), type=kind, confidence=certain)
-        diary.do(discover_pattern, pattern=found, at=at)
+        diary.do(DiscoverPattern(pattern=found), at=at)
     return diary.document
 
 

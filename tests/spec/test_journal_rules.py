@@ -8,12 +8,12 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal.questions.briefing import prepare
 from sprintlog.engine.journal.rules import (
-    add_learning,
-    discover_pattern,
-    open_journal,
-    record_entry,
-    reference_learning,
-    retire_learning,
+    AddLearning,
+    DiscoverPattern,
+    OpenJournal,
+    RecordEntry,
+    ReferenceLearning,
+    RetireLearning,
 )
 from sprintlog.engine.journal.state.ids import entry_id
 from sprintlog.engine.journal.state.shapes import Context
@@ -25,7 +25,7 @@ def test_gives_entries_their_iteration_and_id() -> None:
     """An entry is the next of its PRD, and its id follows from both (R165, P26)."""
     diary = Diary()
     for prd in ("auth", "Auth Login", "auth"):
-        diary.do(record_entry, entry=entry(prd), at=AT)
+        diary.do(RecordEntry(entry=entry(prd)), at=AT)
     found = [(e.id, e.prd_id, e.iteration, e.timestamp) for e in diary.document.entries]
     assert found == [
         ("auth-1", "auth", 1, AT),
@@ -52,7 +52,7 @@ def test_counts_on_from_a_given_iteration() -> None:
     """An iteration that is given is taken; the next comes after the highest."""
     diary = Diary()
     for iteration in (2, 0, 5, 1, 0):
-        diary.do(record_entry, entry=entry(iteration=iteration), at=AT)
+        diary.do(RecordEntry(entry=entry(iteration=iteration)), at=AT)
     assert [e.iteration for e in diary.document.entries] == [2, 3, 5, 1, 6]
     assert prepare(diary.document, "auth").iteration == 7
 
@@ -62,17 +62,17 @@ def test_passes_over_iterations_that_foreign_ids_name() -> None:
     taken = entry(iteration=1, id="auth-4", timestamp=AT)
     diary = Diary().happen(f.JournalOpened(AT), f.EntryRecorded(taken))
     assert prepare(diary.document, "auth").iteration == 5
-    diary.do(record_entry, entry=entry(), at=AT)
+    diary.do(RecordEntry(entry=entry()), at=AT)
     assert diary.document.entries[-1].id == "auth-5"
 
 
 def test_refuses_an_entry_that_is_there() -> None:
     """An entry is never replaced: an id that was given is refused (P26)."""
-    diary = Diary().do(record_entry, entry=entry("a b"), at=AT)
-    error = diary.refusal(record_entry, entry=entry("a-b"), at=AT)
+    diary = Diary().do(RecordEntry(entry=entry("a b")), at=AT)
+    error = diary.refusal(RecordEntry(entry=entry("a-b")), at=AT)
     assert error.fields["field"] == "entry.id"
     assert error.message.startswith("entry.id: a-b-1 is recorded already")
-    error = diary.refusal(record_entry, entry=entry("a b", iteration=1), at=AT)
+    error = diary.refusal(RecordEntry(entry=entry("a b", iteration=1)), at=AT)
     assert error.fields["field"] == "entry.id"
 
 
@@ -130,7 +130,7 @@ def test_refuses_an_entry_that_is_there() -> None:
 )
 def test_refuses_entries_naming_the_field(fields: Any, field: str, said: str) -> None:
     """What an entry may not say is refused, with its field first (R207, R208)."""
-    error = Diary().refusal(record_entry, entry=entry(**fields), at=AT)
+    error = Diary().refusal(RecordEntry(entry=entry(**fields)), at=AT)
     assert error.fields["field"] == field
     assert error.message.startswith(f"{field}: ")
     assert said in error.message
@@ -150,7 +150,7 @@ def test_refuses_entries_naming_the_field(fields: Any, field: str, said: str) ->
 )
 def test_refuses_learnings_naming_the_field(fields: Any, field: str) -> None:
     """What a learning may not say is refused, with its field first (R209)."""
-    error = Diary().refusal(add_learning, learning=learned(**fields), at=AT)
+    error = Diary().refusal(AddLearning(learning=learned(**fields)), at=AT)
     assert error.fields["field"] == field
     assert error.message.startswith(f"{field}: ")
 
@@ -167,7 +167,7 @@ def test_refuses_learnings_naming_the_field(fields: Any, field: str) -> None:
 )
 def test_refuses_patterns_naming_the_field(fields: Any, field: str) -> None:
     """What a pattern may not say is refused, with its field first (R210)."""
-    error = Diary().refusal(discover_pattern, pattern=pattern(**fields), at=AT)
+    error = Diary().refusal(DiscoverPattern(pattern=pattern(**fields)), at=AT)
     assert error.fields["field"] == field
     assert error.message.startswith(f"{field}: ")
 
@@ -177,8 +177,8 @@ def test_counts_learnings_and_patterns() -> None:
     diary = Diary().happen(f.LearningAdded(learned(id="learning-0000")))
     assert diary.journal.next_learning_id == "learning-0001"
     for _ in range(2):
-        diary.do(add_learning, learning=learned(), at=AT)
-        diary.do(discover_pattern, pattern=pattern(), at=AT)
+        diary.do(AddLearning(learning=learned()), at=AT)
+        diary.do(DiscoverPattern(pattern=pattern()), at=AT)
     ids = [learning.id for learning in diary.document.learnings]
     assert ids == ["learning-0000", "learning-0001", "learning-0002"]
     assert diary.journal.next_pattern_id == "pattern-0003"
@@ -189,69 +189,67 @@ def test_counts_learnings_and_patterns() -> None:
 def test_ids_end_at_four_digits() -> None:
     """After learning-9999 the next one is refused before anything is written."""
     diary = Diary().happen(f.LearningAdded(learned(id="learning-9998")))
-    diary.do(add_learning, learning=learned(), at=AT)
+    diary.do(AddLearning(learning=learned()), at=AT)
     assert diary.document.learnings[-1].id == "learning-9999"
-    error = diary.refusal(add_learning, learning=learned(), at=AT)
+    error = diary.refusal(AddLearning(learning=learned()), at=AT)
     assert error.fields["field"] == "learning.id"
     diary.happen(f.PatternDiscovered(pattern(id="pattern-9999")))
-    error = diary.refusal(discover_pattern, pattern=pattern(), at=AT)
+    error = diary.refusal(DiscoverPattern(pattern=pattern()), at=AT)
     assert error.fields["field"] == "pattern.id"
 
 
 def test_a_learning_and_its_observation_name_each_other() -> None:
     """A learning from an observation sets both ends of the link (P19)."""
     diary = Diary().do(
-        record_entry, entry=entry(observations=(noticed(), noticed(title="y"))), at=AT
+        RecordEntry(entry=entry(observations=(noticed(), noticed(title="y")))), at=AT
     )
     from_it = learned(source_entry_id="auth-1")
-    diary.do(add_learning, learning=from_it, at=AT, observation=2)
+    diary.do(AddLearning(learning=from_it, observation=2), at=AT)
     first, second = diary.document.entries[0].observations
     assert (first.related_learning_id, second.related_learning_id) == ("", "learning-0001")
     assert diary.document.learnings[0].source_entry_id == "auth-1"
     for observation, said in ((2, "names a learning already"), (3, "has no observation 3")):
-        error = diary.refusal(
-            add_learning, learning=from_it, at=AT, observation=observation
-        )
+        error = diary.refusal(AddLearning(learning=from_it, observation=observation), at=AT)
         assert said in error.message
         assert error.fields["field"] == "observation"
 
 
 def test_an_observation_recorded_with_its_learning_is_taken() -> None:
     """An observation may name a learning that is there, and then no other."""
-    diary = Diary().do(add_learning, learning=learned(), at=AT)
+    diary = Diary().do(AddLearning(learning=learned()), at=AT)
     named = noticed(related_learning_id="learning-0001")
-    diary.do(record_entry, entry=entry(observations=(named,)), at=AT)
+    diary.do(RecordEntry(entry=entry(observations=(named,))), at=AT)
     error = diary.refusal(
-        add_learning, learning=learned(source_entry_id="auth-1"), at=AT, observation=1
+        AddLearning(learning=learned(source_entry_id="auth-1"), observation=1), at=AT
     )
     assert "names a learning already" in error.message
 
 
 def test_counts_references_and_retires() -> None:
     """References are counted; a retired learning stays readable and is used no more."""
-    diary = Diary().do(add_learning, learning=learned(), at=AT)
+    diary = Diary().do(AddLearning(learning=learned()), at=AT)
     for _ in range(2):
-        diary.do(reference_learning, learning_id="learning-0001", prd_id="auth")
-    diary.do(retire_learning, learning_id="learning-0001", reason="gone")
+        diary.do(ReferenceLearning(learning_id="learning-0001", prd_id="auth"))
+    diary.do(RetireLearning(learning_id="learning-0001", reason="gone"))
     learning = diary.document.learning("learning-0001")
     assert learning is not None
     assert (learning.times_referenced, learning.still_valid) == (2, False)
-    assert diary.decide(retire_learning, learning_id="learning-0001") == []
-    error = diary.refusal(reference_learning, learning_id="learning-0001")
+    assert diary.decide(RetireLearning(learning_id="learning-0001")) == []
+    error = diary.refusal(ReferenceLearning(learning_id="learning-0001"))
     assert "was retired" in error.message
 
 
-@pytest.mark.parametrize("rule", [reference_learning, retire_learning])
+@pytest.mark.parametrize("rule", [ReferenceLearning, RetireLearning])
 def test_refuses_a_learning_that_is_not_there(rule: Any) -> None:
     """A learning that nobody added is not found."""
-    error = Diary().refusal(rule, learning_id="learning-0001")
+    error = Diary().refusal(rule(learning_id="learning-0001"))
     assert isinstance(error, NotFoundError)
     assert error.fields["field"] == "learning"
 
 
 def test_opens_once() -> None:
     """A journal is opened once; the same again changes nothing, another name is refused."""
-    diary = Diary().do(open_journal, at=AT, project_name="shop")
-    assert diary.decide(open_journal, at=AT, project_name="shop") == []
-    error = diary.refusal(open_journal, at=AT, project_name="other")
+    diary = Diary().do(OpenJournal(project_name="shop"))
+    assert diary.decide(OpenJournal(project_name="shop")) == []
+    error = diary.refusal(OpenJournal(project_name="other"))
     assert error.fields["field"] == "project_name"

@@ -18,16 +18,16 @@ PATTERN = {"name": "one way", "type": "api-pattern"}
 HISTORY = (f.JournalOpened(AT), f.LearningAdded(learned(id="learning-0001")))
 
 CASES: list[tuple[str, Any, Any, dict[str, Any]]] = [
-    ("entry-recorded", {"entry": ENTRY}, rules.record_entry,
-     {"entry": entry(status="failed"), "at": AT}),
-    ("learning-added", {"learning": LEARNING}, rules.add_learning,
-     {"learning": learned(), "at": AT}),
+    ("entry-recorded", {"entry": ENTRY}, rules.RecordEntry,
+     {"entry": entry(status="failed")}),
+    ("learning-added", {"learning": LEARNING}, rules.AddLearning,
+     {"learning": learned()}),
     ("learning-referenced", {"learning_id": "learning-0001", "prd_id": "auth"},
-     rules.reference_learning, {"learning_id": "learning-0001", "prd_id": "auth"}),
+     rules.ReferenceLearning, {"learning_id": "learning-0001", "prd_id": "auth"}),
     ("learning-retired", {"learning_id": "learning-0001", "reason": "x"},
-     rules.retire_learning, {"learning_id": "learning-0001", "reason": "x"}),
-    ("pattern-discovered", {"pattern": PATTERN}, rules.discover_pattern,
-     {"pattern": pattern(), "at": AT}),
+     rules.RetireLearning, {"learning_id": "learning-0001", "reason": "x"}),
+    ("pattern-discovered", {"pattern": PATTERN}, rules.DiscoverPattern,
+     {"pattern": pattern()}),
 ]  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def test_decides_what_the_command_decides(
 ) -> None:
     """An event wished for by its type gives the events of its command."""
     diary = Diary().happen(*HISTORY)
-    expected = diary.decide(rule, **arguments)
+    expected = diary.decide(rule(**arguments))
     assert expected
     assert fulfil(diary.journal, to_event(tag, data), AT) == expected
 

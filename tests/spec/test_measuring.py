@@ -8,23 +8,26 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.iterations import events as i
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.decisions import (
-    apply_artifacts,
-    give_recommendation,
-    select_best,
-    set_rules,
+    ApplyArtifacts,
+    GiveRecommendation,
+    SelectBest,
+    SetRules,
 )
-from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.iterations.measurement import (
-    capture_baseline,
+    CaptureBaseline,
+    EndMeasuredIteration,
+    MeasureIteration,
     current_iteration,
-    end_measured,
     last_measured,
-    measure_iteration,
 )
-from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    UndoRollback,
+)
 from sprintlog.engine.sprint.wishes import fulfil, observe, to_event
 
-from .conftest import Scenario, simple
+from .conftest import Decision, Scenario, simple
 
 M = {"test_count": 9, "tests_passed": 7}
 MORE = {"test_count": 9, "tests_passed": 8}
@@ -35,8 +38,8 @@ STORED = i.Metrics(9, 7)
 def loop(running: Any) -> Scenario:
     """Return a sprint whose baseline and first iteration were measured."""
     scenario: Scenario = running(simple("a"))
-    scenario.do(capture_baseline, metrics=M).do(start_iteration)
-    return scenario.do(measure_iteration, metrics=M)
+    scenario.do(CaptureBaseline(metrics=M)).do(StartIteration())
+    return scenario.do(MeasureIteration(metrics=M))
 
 
 def previous(scenario: Scenario) -> int | None:
@@ -49,18 +52,18 @@ def previous(scenario: Scenario) -> int | None:
 def test_captures_the_baseline_once(running: Any) -> None:
     """Iteration 0 is measured once; the same again is nothing, another is refused."""
     scenario: Scenario = running(simple("a"))
-    scenario.when(capture_baseline, metrics=M, loop_id="ralph-001")
+    scenario.when(CaptureBaseline(metrics=M, loop_id="ralph-001"))
     scenario.then(i.BaselineCaptured(STORED, "ralph-001"))
-    scenario.when(capture_baseline, metrics=M, loop_id="ralph-001").then_nothing()
-    scenario.when(capture_baseline, metrics=MORE).then_refused(
+    scenario.when(CaptureBaseline(metrics=M, loop_id="ralph-001")).then_nothing()
+    scenario.when(CaptureBaseline(metrics=MORE)).then_refused(
         containing="the baseline was measured already"
     )
 
 
 def test_captures_no_baseline_afterwards(running: Any) -> None:
     """The baseline comes before any change: not after an iteration was measured."""
-    scenario: Scenario = running(simple("a")).do(start_iteration)
-    scenario.do(measure_iteration, metrics=M).when(capture_baseline, metrics=M)
+    scenario: Scenario = running(simple("a")).do(StartIteration())
+    scenario.do(MeasureIteration(metrics=M)).when(CaptureBaseline(metrics=M))
     scenario.then_refused(containing="iteration 1 was measured already")
     assert previous(scenario) is None
 
@@ -69,22 +72,22 @@ def test_captures_no_baseline_afterwards(running: Any) -> None:
 def test_refuses_a_loop_id_that_is_no_name_of_a_folder(running: Any, loop_id: str) -> None:
     """A loop's files stand in a folder of its name, so it cannot lead elsewhere."""
     scenario: Scenario = running(simple("a"))
-    scenario.when(capture_baseline, metrics=M, loop_id=loop_id)
+    scenario.when(CaptureBaseline(metrics=M, loop_id=loop_id))
     scenario.then_refused(field="loop_id")
 
 
 def test_measures_the_latest_iteration(loop: Scenario) -> None:
     """Without a number it is the latest; what it was built on is found."""
-    loop.do(start_iteration).when(measure_iteration, metrics=MORE, score=0.5)
+    loop.do(StartIteration()).when(MeasureIteration(metrics=MORE, score=0.5))
     loop.then(i.IterationMeasured(2, i.Metrics(9, 8), 1, 0.5))
     assert previous(loop) == 1
 
 
 def test_measures_each_iteration_once(loop: Scenario) -> None:
     """The same measurement again is nothing, another one is refused."""
-    loop.when(measure_iteration, metrics=M).then_nothing()
-    loop.when(measure_iteration, metrics=M, number=1).then_nothing()
-    loop.when(measure_iteration, metrics=MORE).then_refused(
+    loop.when(MeasureIteration(metrics=M)).then_nothing()
+    loop.when(MeasureIteration(metrics=M, number=1)).then_nothing()
+    loop.when(MeasureIteration(metrics=MORE)).then_refused(
         containing="iteration 1 was measured already", iteration=1
     )
 
@@ -92,7 +95,7 @@ def test_measures_each_iteration_once(loop: Scenario) -> None:
 @pytest.mark.parametrize("number", [-1, 0, 2, 9])
 def test_measures_only_what_was_started(loop: Scenario, number: int) -> None:
     """A number that was never started is refused."""
-    loop.when(measure_iteration, metrics=M, number=number).then_refused(
+    loop.when(MeasureIteration(metrics=M, number=number)).then_refused(
         containing=f"iteration {number} was never started", iteration=number
     )
 
@@ -100,41 +103,41 @@ def test_measures_only_what_was_started(loop: Scenario, number: int) -> None:
 def test_measures_nothing_before_the_first(running: Any) -> None:
     """Without an iteration there is none to measure."""
     scenario: Scenario = running(simple("a"))
-    scenario.when(measure_iteration, metrics=M).then_refused(containing="none was started")
+    scenario.when(MeasureIteration(metrics=M)).then_refused(containing="none was started")
 
 
 @pytest.mark.parametrize("metrics", [{}, {"test_count": None}])
 def test_refuses_nothing(loop: Scenario, metrics: dict[str, Any]) -> None:
     """A measurement without any metric or score says nothing."""
-    loop.do(start_iteration).when(measure_iteration, metrics=metrics)
+    loop.do(StartIteration()).when(MeasureIteration(metrics=metrics))
     loop.then_refused(containing="nothing was measured")
-    loop.when(measure_iteration, metrics=metrics, score=0.0)
+    loop.when(MeasureIteration(metrics=metrics, score=0.0))
     loop.then(i.IterationMeasured(2, i.Metrics(), 1, 0.0))
 
 
 @pytest.mark.parametrize("score", [-0.01, 1.01, float("nan"), float("inf")])
 def test_refuses_a_score_out_of_range(loop: Scenario, score: float) -> None:
     """A given score lies between 0 and 1."""
-    loop.do(start_iteration).when(measure_iteration, metrics=M, score=score)
+    loop.do(StartIteration()).when(MeasureIteration(metrics=M, score=score))
     loop.then_refused(field="score")
 
 
 def test_ends_and_measures_in_one_append(loop: Scenario) -> None:
     """`end` with metrics ends the iteration and says what it led to; again is nothing."""
-    loop.do(start_iteration).when(end_measured, metrics=MORE, summary="x")
+    loop.do(StartIteration()).when(EndMeasuredIteration(metrics=MORE, summary="x"))
     loop.then(f.IterationEnded(2, "x"), i.IterationMeasured(2, i.Metrics(9, 8), 1))
-    loop.when(end_measured, metrics=MORE, summary="x").then_nothing()
+    loop.when(EndMeasuredIteration(metrics=MORE, summary="x")).then_nothing()
 
 
 def test_goes_on_from_where_a_rollback_led(loop: Scenario) -> None:
     """After a rollback the chain follows the path: 4 was built on 1, not on 3."""
     end_of_first = loop.sprint.version
     for _ in range(2):
-        loop.do(start_iteration).do(measure_iteration, metrics=M)
+        loop.do(StartIteration()).do(MeasureIteration(metrics=M))
     assert previous(loop) == 2
-    loop.do(roll_back, to=end_of_first, is_inside_append=False)
+    loop.do(RollBack(to=end_of_first, is_inside_append=False))
     assert (current_iteration(loop.sprint), last_measured_of(loop)) == (1, 1)
-    loop.do(start_iteration).do(measure_iteration, metrics=M)
+    loop.do(StartIteration()).do(MeasureIteration(metrics=M))
     assert (previous(loop), last_measured_of(loop)) == (1, 4)
     assert [entry.number for entry in loop.sprint.knowledge.tracker.measured] == [
         1,
@@ -142,32 +145,32 @@ def test_goes_on_from_where_a_rollback_led(loop: Scenario) -> None:
         3,
         4,
     ]
-    loop.do(undo_rollback)
+    loop.do(UndoRollback())
     assert last_measured_of(loop) == 3
-    loop.do(start_iteration).do(measure_iteration, metrics=M)
+    loop.do(StartIteration()).do(MeasureIteration(metrics=M))
     assert previous(loop) == 3
 
 
 def test_was_built_on_what_was_measured_when_it_began(loop: Scenario) -> None:
     """A measurement that comes late is not what a later iteration was built on."""
-    loop.do(start_iteration).do(start_iteration)
-    loop.do(measure_iteration, metrics=M, number=3)
+    loop.do(StartIteration()).do(StartIteration())
+    loop.do(MeasureIteration(metrics=M, number=3))
     assert previous(loop) == 1
-    loop.do(measure_iteration, metrics=M, number=2)
+    loop.do(MeasureIteration(metrics=M, number=2))
     assert previous(loop) == 1
 
 
 def test_goes_back_to_the_baseline(loop: Scenario) -> None:
     """Where a rollback leaves no measured iteration the baseline is what was built on."""
-    loop.do(roll_back, to=3, is_inside_append=False).do(start_iteration)
-    loop.do(measure_iteration, metrics=M)
+    loop.do(RollBack(to=3, is_inside_append=False)).do(StartIteration())
+    loop.do(MeasureIteration(metrics=M))
     assert previous(loop) == 0
 
 
 def test_keeps_measurements_through_a_rollback(loop: Scenario) -> None:
     """What was measured stays known, and stays the best."""
-    loop.do(start_iteration).do(measure_iteration, metrics=MORE)
-    loop.do(roll_back, to=2, is_inside_append=False)
+    loop.do(StartIteration()).do(MeasureIteration(metrics=MORE))
+    loop.do(RollBack(to=2, is_inside_append=False))
     tracker = loop.sprint.knowledge.tracker
     assert tracker.best is not None
     assert tracker.best.number == 2
@@ -177,33 +180,33 @@ def test_keeps_measurements_through_a_rollback(loop: Scenario) -> None:
 def test_keeps_what_was_answered_once(loop: Scenario) -> None:
     """The same advice or selection again records nothing new."""
     advice = i.RecommendationGiven(1, "continue", "x", 0.5)
-    loop.when(give_recommendation, given=advice).then(advice)
-    loop.when(give_recommendation, given=advice).then_nothing()
+    loop.when(GiveRecommendation(given=advice)).then(advice)
+    loop.when(GiveRecommendation(given=advice)).then_nothing()
     selected = i.BestSelected(1, 1, True, 0.5, 0.5)
-    loop.when(select_best, selected=selected).then(selected)
-    loop.when(select_best, selected=selected).then_nothing()
+    loop.when(SelectBest(selected=selected)).then(selected)
+    loop.when(SelectBest(selected=selected)).then_nothing()
 
 
 def test_applies_what_was_selected(loop: Scenario) -> None:
     """Files can be put in place once something was selected; the same again is nothing."""
-    wish = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
-    loop.when(apply_artifacts, **wish).then_refused(containing="was selected")
-    loop.given(i.BestSelected(1, 1, True)).when(apply_artifacts, **wish)
+    wish: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
+    loop.when(ApplyArtifacts(**wish)).then_refused(containing="was selected")
+    loop.given(i.BestSelected(1, 1, True)).when(ApplyArtifacts(**wish))
     loop.then(i.ArtifactsApplied("a/", "b/", ("x",)))
-    loop.when(apply_artifacts, **wish).then_nothing()
-    loop.given(i.BestSelected(1, 1, True)).when(apply_artifacts, **wish).go()
+    loop.when(ApplyArtifacts(**wish)).then_nothing()
+    loop.given(i.BestSelected(1, 1, True)).when(ApplyArtifacts(**wish)).go()
     assert loop.decided
 
 
 def test_sets_rules_once(loop: Scenario) -> None:
     """The same rules again are nothing, senseless ones refused; a rollback keeps them."""
     rules = i.RulesSet(thresholds=i.Thresholds(target=0.9))
-    loop.when(set_rules, rules=i.RulesSet()).then_nothing()
-    loop.when(set_rules, rules=rules).then(rules)
-    loop.when(set_rules, rules=rules).then_nothing()
+    loop.when(SetRules(rules=i.RulesSet())).then_nothing()
+    loop.when(SetRules(rules=rules)).then(rules)
+    loop.when(SetRules(rules=rules)).then_nothing()
     bad = i.RulesSet(weights=i.Weights(validation=0.9))
-    loop.when(set_rules, rules=bad).then_refused(field="weights")
-    loop.do(roll_back, to=2, is_inside_append=False)
+    loop.when(SetRules(rules=bad)).then_refused(field="weights")
+    loop.do(RollBack(to=2, is_inside_append=False))
     assert loop.sprint.knowledge.tracker.rules_at(loop.sprint.version) == rules
 
 
@@ -225,18 +228,22 @@ def last_measured_of(scenario: Scenario) -> int | None:
 def test_refuses_answers_as_wishes(loop: Scenario, tag: str, data: dict[str, Any]) -> None:
     """What is advised or selected follows from what was measured: nobody wishes for it."""
     event = to_event(tag, data)
-    loop.when(fulfil, event=event, at="", is_inside_append=False)
+    loop.when(lambda sprint, at: fulfil(sprint, event, at, is_inside_append=False))
     loop.then_refused(containing=f"{tag} cannot be wished for", wish=tag)
 
 
 def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
     """What another tool measured was built on what was measured last."""
-    seen: dict[str, Any] = {"at": "", "is_inside_append": False}
-    loop.when(observe, event=i.IterationMeasured(7, STORED), **seen)
+
+    def seen(number: int) -> Decision:
+        event = i.IterationMeasured(number, STORED)
+        return lambda sprint, at: observe(sprint, event, at, is_inside_append=False)
+
+    loop.when(seen(7))
     loop.then(i.IterationMeasured(7, STORED, 1))
-    loop.do(start_iteration).when(observe, event=i.IterationMeasured(0, STORED), **seen)
+    loop.do(StartIteration()).when(seen(0))
     loop.then(i.IterationMeasured(2, STORED, 7))
-    loop.when(observe, event=i.IterationMeasured(2, STORED), **seen)
+    loop.when(seen(2))
     loop.then(i.IterationMeasured(2, STORED))
     assert [entry.number for entry in loop.sprint.knowledge.tracker.measured] == [1, 7, 2]
 

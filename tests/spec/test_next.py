@@ -9,7 +9,7 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.gates.checks import interrupt_gate
+from sprintlog.engine.sprint.gates.checks import InterruptGate
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
@@ -74,7 +74,7 @@ def test_counts_attempts(running: Any) -> None:
 def test_waits_until_a_retry_is_due(running: Any) -> None:
     """Before next-retry-at there is nothing to do, from it on the retry."""
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"))
-    scenario.do(leaves.fail_phase, error="429", category="rate-limit", at=NOW)
+    scenario.do(leaves.FailPhase(error="429", category="rate-limit"), at=NOW)
     waiting = answer(scenario)
     assert (waiting["do"], waiting["why"]) == ("wait", "429")
     assert waiting["until"] == "2026-01-15T10:00:01Z"
@@ -93,7 +93,7 @@ def test_everything_done_is_completed(running: Any) -> None:
     """When no leaf is open the sprint is completed, and then it is done."""
     scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
     assert answer(scenario) == {"do": "complete"}
-    assert answer(scenario.do(lifecycle.complete_sprint)) == {"do": "done"}
+    assert answer(scenario.do(lifecycle.CompleteSprint())) == {"do": "done"}
 
 
 def test_ralph_mode_is_not_over_without_its_goal(running: Any) -> None:
@@ -214,7 +214,7 @@ def test_a_leaf_begun_anew_forgets_its_work(running: Any) -> None:
 def test_a_gate_that_was_cut_short_is_run_again(running: Any) -> None:
     """Whoever began to run a leaf's gate had its work done: that is not done again."""
     scenario = start(running({"phases": [LEAF]}, f.PhaseStarted("p"))).go()
-    scenario.do(interrupt_gate, phase="p", run="r", reason="Ctrl-C")
+    scenario.do(InterruptGate(phase="p", run="r", reason="Ctrl-C"))
     assert answer(scenario) == {"do": "gate", "phase": "p", "attempt": 1}
 
 

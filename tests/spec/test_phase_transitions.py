@@ -8,9 +8,9 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.phases.notes import add_note
+from sprintlog.engine.sprint.phases.notes import AddNote
 
-from .conftest import Command, Data, Scenario, for_each, simple
+from .conftest import Data, Make, Scenario, for_each, simple
 
 AT = "2026-01-15T09:00:00Z"
 
@@ -24,14 +24,14 @@ HISTORIES: dict[str, tuple[Event, ...]] = {
 }
 """How a leaf gets into each status while the sprint stays in progress."""
 
-COMMANDS: dict[str, tuple[Command, Data, type[Event]]] = {
-    "start": (leaves.start_phase, {"model": "opus"}, f.PhaseStarted),
-    "complete": (leaves.complete_phase, {"summary": "good"}, f.PhaseCompleted),
-    "fail": (leaves.fail_phase, {"at": AT, "error": "no"}, f.PhaseFailed),
-    "block": (leaves.block_phase, {"reason": "why"}, f.PhaseBlocked),
-    "skip": (leaves.skip_phase, {"reason": "not needed"}, f.PhaseSkipped),
-    "retry": (leaves.retry_phase, {"reason": "repaired"}, f.PhaseRetried),
-    "reopen": (leaves.reopen_phase, {"reason": "wrong"}, f.PhaseReopened),
+COMMANDS: dict[str, tuple[Make, Data, type[Event]]] = {
+    "start": (leaves.StartPhase, {"model": "opus"}, f.PhaseStarted),
+    "complete": (leaves.CompletePhase, {"summary": "good"}, f.PhaseCompleted),
+    "fail": (leaves.FailPhase, {"error": "no"}, f.PhaseFailed),
+    "block": (leaves.BlockPhase, {"reason": "why"}, f.PhaseBlocked),
+    "skip": (leaves.SkipPhase, {"reason": "not needed"}, f.PhaseSkipped),
+    "retry": (leaves.RetryPhase, {"reason": "repaired"}, f.PhaseRetried),
+    "reopen": (leaves.ReopenPhase, {"reason": "wrong"}, f.PhaseReopened),
 }
 """Each command with content unlike that of the histories."""
 
@@ -69,7 +69,7 @@ def reached(running: Any, status: str) -> Scenario:
 def test_leads_to_the_status_after(running: Any, status: str, wish: str) -> None:
     """Where the table has a line the event is recorded and the leaf's status follows."""
     command, arguments, event = COMMANDS[wish]
-    scenario = reached(running, status).do(command, phase="a", **arguments)
+    scenario = reached(running, status).do(command(phase="a", **arguments))
     decided = [type(x) for x in scenario.decided or ()]
     assert decided == [event, f.SprintBlocked] if wish in BLOCKS_SPRINT else [event]
     assert scenario.node("a")["status"] == ALLOWED[status, wish]
@@ -80,7 +80,7 @@ def test_refuses_what_the_table_lacks(running: Any, status: str, wish: str) -> N
     """All else is refused with the state, the wish and what is allowed."""
     command, arguments, _ = COMMANDS[wish]
     allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
-    reached(running, status).when(command, phase="a", **arguments).then_refused(
+    reached(running, status).when(command(phase="a", **arguments)).then_refused(
         containing=f"a is {status}: cannot {wish} it; allowed: {', '.join(allowed)}",
         phase="a",
         state=status,
@@ -93,18 +93,18 @@ def test_refuses_what_the_table_lacks(running: Any, status: str, wish: str) -> N
 def test_accepts_the_same_wish_again(running: Any, status: str, wish: str) -> None:
     """The same wish with the same content again records nothing (P33)."""
     command, arguments, _ = COMMANDS[wish]
-    scenario = reached(running, status).do(command, phase="a", **arguments)
-    scenario.when(command, phase="a", **arguments).then_nothing()
+    scenario = reached(running, status).do(command(phase="a", **arguments))
+    scenario.when(command(phase="a", **arguments)).then_nothing()
 
 
 @pytest.mark.parametrize(("status", "wish"), ALLOWED)
 def test_refuses_the_wish_with_other_content(running: Any, status: str, wish: str) -> None:
     """The same wish with other content is refused (P33)."""
     command, arguments, _ = COMMANDS[wish]
-    scenario = reached(running, status).do(command, phase="a", **arguments)
+    scenario = reached(running, status).do(command(phase="a", **arguments))
     last = list(arguments)[-1]
     other = {**arguments, last: "haiku" if wish == "start" else "something else"}
-    scenario.when(command, phase="a", **other).then_refused()
+    scenario.when(command(phase="a", **other)).then_refused()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_needs_the_sprint_in_progress(
     """
     scenario: Scenario = given(simple("a", "b"), *HISTORIES[before], history)
     command, arguments, _ = COMMANDS[wish]
-    scenario.when(command, phase="a", **arguments)
+    scenario.when(command(phase="a", **arguments))
     if (wish, way) == ("complete", "resume"):
         scenario.then(f.WorkDone("a", **arguments))
         return
@@ -145,14 +145,14 @@ def test_means_the_pointed_leaf_without_address(running: Any, wish: str) -> None
     """Without an address a command means the leaf that the pointer stands on."""
     before = next(status for status, name in ALLOWED if name == wish)
     command, arguments, _ = COMMANDS[wish]
-    scenario = reached(running, before).do(command, **arguments)
+    scenario = reached(running, before).do(command(**arguments))
     assert scenario.node("a")["status"] == ALLOWED[before, wish]
 
 
 def test_refuses_a_parent_and_names_leaves(running: Any) -> None:
     """A parent's status is derived, so commands name leaves (R11)."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y", "z"))]})
-    scenario.when(leaves.start_phase, phase="p").then_refused(
+    scenario.when(leaves.StartPhase(phase="p")).then_refused(
         containing="gets its status from what is below it", allowed=["p/x/y", "p/x/z"]
     )
 
@@ -161,7 +161,7 @@ def test_refuses_a_parent_and_names_leaves(running: Any) -> None:
 def test_knows_no_other_address(running: Any, address: str) -> None:
     """An address that names nothing is not found."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y",))]})
-    scenario.when(leaves.start_phase, phase=address).then_refused(phase=address)
+    scenario.when(leaves.StartPhase(phase=address)).then_refused(phase=address)
     assert isinstance(scenario.refused, NotFoundError)
 
 
@@ -171,7 +171,7 @@ def test_knows_no_other_address(running: Any, address: str) -> None:
 )
 def test_escapes_ids_in_addresses(running: Any, identity: str, address: str) -> None:
     """Addresses are made of escaped ids, so that no id can be taken for another place."""
-    scenario: Scenario = running(simple(identity, "b")).do(leaves.start_phase)
+    scenario: Scenario = running(simple(identity, "b")).do(leaves.StartPhase())
     assert scenario.decided == [f.PhaseStarted(address)]
     assert scenario.document["phases"][0]["status"] == "in-progress"
     assert scenario.document["phases"][1]["status"] == "pending"
@@ -180,17 +180,17 @@ def test_escapes_ids_in_addresses(running: Any, identity: str, address: str) -> 
 def test_finds_a_leaf_by_index_too(running: Any) -> None:
     """A segment `#n` is the place among the siblings, counted from 0."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y", "z"))]})
-    scenario.when(leaves.start_phase, phase="p/x/#1").then(f.PhaseStarted("p/x/z"))
+    scenario.when(leaves.StartPhase(phase="p/x/#1")).then(f.PhaseStarted("p/x/z"))
 
 
 def test_refuses_words_outside_the_lists(running: Any) -> None:
     """Models and failure categories are closed lists (R96)."""
     scenario: Scenario = running(simple("a"))
-    scenario.when(leaves.start_phase, model="gpt").then_refused(
+    scenario.when(leaves.StartPhase(model="gpt")).then_refused(
         containing="model 'gpt' is unknown", allowed=["sonnet", "opus", "haiku"]
     )
-    scenario.do(leaves.start_phase)
-    scenario.when(leaves.fail_phase, at=AT, error="x", category="bad").then_refused(
+    scenario.do(leaves.StartPhase())
+    scenario.when(leaves.FailPhase("x", "bad")).then_refused(
         allowed=["network", "rate-limit", "timeout", "validation", "logic"]
     )
 
@@ -198,8 +198,8 @@ def test_refuses_words_outside_the_lists(running: Any) -> None:
 def test_keeps_what_each_event_says(running: Any) -> None:
     """Times, elapsed, summary, model and error stand on the leaf (R96-R100)."""
     scenario: Scenario = running(simple("a"), "2026-01-15T09:00:00Z")
-    scenario.do(leaves.start_phase, model="opus").at("2026-01-15T09:05:00Z")
-    assert scenario.do(leaves.complete_phase, summary="Found it").node("a") == {
+    scenario.do(leaves.StartPhase(model="opus")).at("2026-01-15T09:05:00Z")
+    assert scenario.do(leaves.CompletePhase(summary="Found it")).node("a") == {
         "id": "a",
         "status": "completed",
         "prompt": "Do a",
@@ -214,8 +214,8 @@ def test_keeps_what_each_event_says(running: Any) -> None:
 def test_forgets_the_end_when_reopened(running: Any) -> None:
     """Reopening takes away when and how a leaf had begun and ended."""
     scenario: Scenario = running(simple("a"))
-    scenario.do(leaves.start_phase).do(leaves.complete_phase, summary="x")
-    scenario.do(leaves.reopen_phase, phase="a")
+    scenario.do(leaves.StartPhase()).do(leaves.CompletePhase(summary="x"))
+    scenario.do(leaves.ReopenPhase(phase="a"))
     assert set(scenario.node("a")) == {"id", "status", "prompt"}
 
 
@@ -232,7 +232,7 @@ def test_notes_belong_to_a_sprint_or_phase(running: Any) -> None:
     """A note says something and names nothing unknown; it changes no state."""
     scenario: Scenario = running(simple("a"))
     before = scenario.bytes()
-    scenario.when(add_note, text="x", phase="a").then(f.NoteAdded("x", "a"))
-    scenario.when(add_note, text=" \n").then_refused(field="text")
-    scenario.when(add_note, text="x", phase="b").then_refused(phase="b")
+    scenario.when(AddNote(text="x", phase="a")).then(f.NoteAdded("x", "a"))
+    scenario.when(AddNote(text=" \n")).then_refused(field="text")
+    scenario.when(AddNote(text="x", phase="b")).then_refused(phase="b")
     assert scenario.bytes() == before

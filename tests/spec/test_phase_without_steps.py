@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.plan.injection import inject_steps
+from sprintlog.engine.sprint.plan.injection import InjectSteps
 
 from .conftest import Data, Scenario, simple
 from .gated import check, record, start, tracking
@@ -49,8 +49,8 @@ def test_waits_for_its_gate(running: Any) -> None:
 def test_is_not_finished_before_its_gate(running: Any) -> None:
     """Neither is the sprint: its gate holds that, too."""
     scenario: Scenario = running({"phases": [{"id": "p", "steps": [], **GATE}]})
-    scenario.when(lifecycle.complete_sprint).then_refused(phase="p")
-    scenario.when(leaves.complete_phase).then_refused(containing="has not passed")
+    scenario.when(lifecycle.CompleteSprint()).then_refused(phase="p")
+    scenario.when(leaves.CompletePhase()).then_refused(containing="has not passed")
     record(scenario, 0).go()
     assert do(scenario) == ("complete", None)
 
@@ -59,7 +59,7 @@ def test_blocks_with_its_gate(running: Any) -> None:
     """A gate without work behind it blocks like any other, and is run again alone."""
     scenario = check(around(running, **GATE), 1).go()
     assert (scenario.status, scenario.node("p")["status"]) == ("blocked", "blocked")
-    scenario.do(lifecycle.resume_sprint, by="ana", why="x").do(leaves.retry_phase)
+    scenario.do(lifecycle.ResumeSprint(by="ana", why="x")).do(leaves.RetryPhase())
     assert do(scenario) == ("gate", "p")
     assert check(scenario).go().node("p")["status"] == "completed"
     assert "error" not in tracking(scenario)
@@ -69,7 +69,7 @@ def test_reaches_its_breakpoint(running: Any) -> None:
     """Its breakpoint pauses the sprint when it is completed."""
     scenario = around(running, **BREAK)
     assert do(scenario) == ("end", "p")
-    scenario.when(leaves.complete_phase)
+    scenario.when(leaves.CompletePhase())
     scenario.then(f.PhaseCompleted("p"), f.BreakpointReached("p"))
     assert (scenario.status, scenario.pointer) == ("paused-at-breakpoint", (2, None, None))
 
@@ -78,13 +78,13 @@ def test_reaches_its_breakpoint_by_its_gate(running: Any) -> None:
     """With both, its gate completes it and the breakpoint comes in the same append."""
     scenario = check(around(running, **GATE, **BREAK))
     scenario.then(f.GateChecked("p", 1, 0), f.BreakpointReached("p"))
-    assert do(scenario.do(lifecycle.resume_sprint)) == ("work", "b")
+    assert do(scenario.do(lifecycle.ResumeSprint())) == ("work", "b")
 
 
 def test_can_be_left_out(running: Any) -> None:
     """Like any other phase it can be skipped, and then nothing holds."""
     scenario = around(running, **GATE, **BREAK)
-    scenario.when(leaves.skip_phase).then(f.PhaseSkipped("p"))
+    scenario.when(leaves.SkipPhase()).then(f.PhaseSkipped("p"))
     assert do(scenario) == ("work", "b")
 
 
@@ -92,9 +92,9 @@ def test_can_be_left_out(running: Any) -> None:
 def test_takes_steps(running: Any, keys: Data) -> None:
     """A step that comes into it is done first; then it waits as any other phase."""
     scenario = around(running, **keys)
-    scenario.do(inject_steps, nodes=[node()], position=at("end-of-phase", "p"))
+    scenario.do(InjectSteps(nodes=[node()], position=at("end-of-phase", "p")))
     assert do(scenario) == ("work", "p/n")
-    scenario.do(leaves.start_phase).when(leaves.complete_phase)
+    scenario.do(leaves.StartPhase()).when(leaves.CompletePhase())
     last: list[Any] = [f.PhaseCompleted("p/n")]
     if "gate" not in keys:
         last.append(f.BreakpointReached("p"))
@@ -105,7 +105,7 @@ def test_takes_steps(running: Any, keys: Data) -> None:
 def test_stays_where_steps_come_in_again(running: Any) -> None:
     """One that its gate completed is in progress again with a step, and checked anew."""
     scenario = check(around(running, **GATE)).go()
-    scenario.do(inject_steps, nodes=[node()], position=at("end-of-phase", "p"))
+    scenario.do(InjectSteps(nodes=[node()], position=at("end-of-phase", "p")))
     assert "completed-at" not in scenario.node("p")
     assert finish(scenario, "p/n").node("p")["status"] == "in-progress"
     assert do(scenario) == ("gate", "p")

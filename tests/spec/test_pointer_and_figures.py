@@ -48,7 +48,7 @@ def test_rests_on_the_last_leaf(running: Any) -> None:
     """When all is finished the pointer stands on the last leaf (section 7)."""
     scenario = finish(running(MIXED), "a", "p/x/i", "p/x/j", "p/y/i", "z")
     assert scenario.pointer == (2, None, None)
-    assert scenario.do(lifecycle.complete_sprint).pointer == (2, None, None)
+    assert scenario.do(lifecycle.CompleteSprint()).pointer == (2, None, None)
 
 
 def test_skips_over_skipped_leaves(running: Any) -> None:
@@ -67,7 +67,7 @@ def test_goes_back_to_a_reopened_leaf(running: Any) -> None:
     """A leaf reopened before the pointer draws it back."""
     scenario = finish(running(MIXED), "a", "p/x/i")
     assert scenario.document["current"]["sub-phase"] == 1
-    assert scenario.do(leaves.reopen_phase, phase="a").pointer == (0, None, None)
+    assert scenario.do(leaves.ReopenPhase(phase="a")).pointer == (0, None, None)
     assert finish(scenario, "a").pointer == (1, 0, 1)
 
 
@@ -114,7 +114,7 @@ def test_measures_until_the_last_event(running: Any) -> None:
 def test_measures_a_finished_sprint_to_its_end(running: Any) -> None:
     """completed-at ends the count, pauses included, whatever follows (P35)."""
     scenario = running(simple("a"), f.SprintPaused(), "2026-01-15T11:00:00Z")
-    finish(scenario.given(f.SprintResumed()), "a").do(lifecycle.complete_sprint)
+    finish(scenario.given(f.SprintResumed()), "a").do(lifecycle.CompleteSprint())
     scenario.given("2026-01-15T12:00:00Z", f.ActivitySeen())
     assert scenario.document["stats"]["elapsed"] == "02:00:00"
 

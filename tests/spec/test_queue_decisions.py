@@ -7,20 +7,23 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RequestDecided, RequestInjection
-from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
-from sprintlog.engine.sprint.phases.lifecycle import complete_sprint
+from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    UndoRollback,
+)
+from sprintlog.engine.sprint.phases.lifecycle import CompleteSprint
 from sprintlog.engine.sprint.queue import decisions as d
 
-from .conftest import Command, Data, Scenario, for_each, simple
+from .conftest import Data, Make, Scenario, for_each, simple
 from .queued import AT, deferred, entry, found, status
 
 WHY: Data = {"request": "r", "reasoning": "So"}
 NODE: Data = {"id": "fix-r-0", "status": "pending", "prompt": "Crash\n\nIt crashes"}
-DECISIONS: list[tuple[Command, Data, str]] = [
-    (d.approve_request, {}, "approved"),
-    (d.reject_request, {}, "rejected"),
-    (d.defer_request, {"until": "next-sprint"}, "deferred"),
-    (d.backlog_request, {}, "backlog"),
+DECISIONS: list[tuple[Make, Data, str]] = [
+    (d.ApproveRequest, {}, "approved"),
+    (d.RejectRequest, {}, "rejected"),
+    (d.DeferRequest, {"until": "next-sprint"}, "deferred"),
+    (d.BacklogRequest, {}, "backlog"),
 ]
 
 
@@ -29,7 +32,7 @@ def test_approval_injects_in_the_same_append(running: Any) -> None:
     scenario: Scenario = running(simple("a", "b"), found())
     after = f.InjectionPosition("after-current")
     asked = RequestInjection("after-current", prompt=NODE["prompt"], id_prefix="fix-r")
-    scenario.when(d.approve_request, **WHY).then(
+    scenario.when(d.ApproveRequest(**WHY)).then(
         RequestDecided("r", "approve", "So", injection=asked),
         f.PhaseInjected([NODE], after, into="", after="a", id_prefix="fix-r"),
     )
@@ -41,8 +44,8 @@ def test_approval_is_shown_with_its_injection(running: Any) -> None:
     scenario: Scenario = running(simple("a", "b"), found(context={"x": 1}), AT)
     position = f.InjectionPosition("before", "b")
     scenario.do(
-        d.approve_request, **WHY, position=position, prompt="Mend", model="opus",
-        id_prefix="x",
+        d.ApproveRequest(**WHY, position=position, prompt="Mend", model="opus",
+        id_prefix="x"),
     )  # fmt: skip
     shown = entry(scenario)
     assert list(shown)[-4:] == ["discovered-in", "decided-at", "decision", "context"]
@@ -58,10 +61,10 @@ def test_approval_is_shown_with_its_injection(running: Any) -> None:
 def test_rejection_says_why_twice(running: Any) -> None:
     """The camel case twin repeats the outer field (R132); the reasoning stands for it."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
-    scenario.do(d.reject_request, **WHY, reason="It is right")
+    scenario.do(d.RejectRequest(**WHY, reason="It is right"))
     assert entry(scenario)["rejection-reason"] == "It is right"
     assert entry(scenario)["decision"]["rejectionReason"] == "It is right"
-    scenario.do(d.reject_request, request="q", reasoning="Known")
+    scenario.do(d.RejectRequest(request="q", reasoning="Known"))
     assert entry(scenario, "q")["rejection-reason"] == "Known"
 
 
@@ -75,73 +78,74 @@ def test_deferral_says_until_when_twice(running: Any) -> None:
 def test_deferral_keeps_its_phase(running: Any) -> None:
     """The end of the phase is that of the top phase the pointer is in."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i", "j"))]}, found())
-    scenario.when(d.defer_request, **WHY, until="end-of-phase").then(
+    scenario.when(d.DeferRequest(**WHY, until="end-of-phase")).then(
         RequestDecided("r", "defer", "So", deferred_until="end-of-phase", phase="p")
     )
 
 
 @pytest.mark.parametrize(("command", "more", "word"), DECISIONS)
-def test_leads_to_its_status(running: Any, command: Command, more: Data, word: str) -> None:
+def test_leads_to_its_status(running: Any, command: Make, more: Data, word: str) -> None:
     """approve, reject, defer and backlog lead to the status of the same name (R133)."""
     scenario: Scenario = running(simple("a"), found()).at(AT)
-    shown = entry(scenario.do(command, **WHY, **more))
+    shown = entry(scenario.do(command(**WHY, **more)))
     assert (shown["status"], shown["decided-at"]) == (word, AT)
     assert shown["decision"]["reasoning"] == "So"
 
 
 @pytest.mark.parametrize(("command", "more", "word"), DECISIONS)
 def test_same_decision_again_records_nothing(
-    running: Any, command: Command, more: Data, word: str
+    running: Any, command: Make, more: Data, word: str
 ) -> None:
     """The same decision with the same content is accepted (P33), wherever one is."""
-    scenario: Scenario = running(simple("a", "b"), found()).do(command, **WHY, **more)
+    scenario: Scenario = running(simple("a", "b"), found()).do(command(**WHY, **more))
     scenario.given(f.PhaseStarted("a"), f.PhaseCompleted("a"))
-    scenario.when(command, **WHY, **more).then_nothing()
+    scenario.when(command(**WHY, **more)).then_nothing()
 
 
 @pytest.mark.parametrize(("command", "more", "word"), DECISIONS)
 def test_other_decisions_are_refused(
-    running: Any, command: Command, more: Data, word: str
+    running: Any, command: Make, more: Data, word: str
 ) -> None:
     """What is decided is not decided anew: state and wish are named, nothing is allowed."""
-    scenario: Scenario = running(simple("a"), found()).do(command, **WHY, **more)
+    scenario: Scenario = running(simple("a"), found()).do(command(**WHY, **more))
     for other, said, _ in DECISIONS:
         if other is not command:
-            wish = other.__name__.removesuffix("_request")
-            scenario.when(other, **WHY, **said)
+            refused = other(**WHY, **said)
+            wish = refused.name().removesuffix("-request")
+            scenario.when(refused)
             scenario.then_refused(state=word, wish=wish, allowed=[], request="r")
-    scenario.when(command, request="r", reasoning="Otherwise", **more)
+    scenario.when(command(request="r", reasoning="Otherwise", **more))
     scenario.then_refused(state=word)
 
 
 @pytest.mark.parametrize(("command", "more", "word"), DECISIONS)
 def test_needs_reasoning_and_a_request(
-    running: Any, command: Command, more: Data, word: str
+    running: Any, command: Make, more: Data, word: str
 ) -> None:
     """Every decision has its reasoning (R130), and is about a request that is there."""
     scenario: Scenario = running(simple("a"), found())
-    scenario.when(command, request="r", reasoning=" ", **more)
+    scenario.when(command(request="r", reasoning=" ", **more))
     scenario.then_refused(field="reasoning")
-    scenario.when(command, request="q", reasoning="So", **more)
+    scenario.when(command(request="q", reasoning="So", **more))
     assert isinstance(scenario.refused, NotFoundError)
 
 
 def test_rollback_takes_back_approval_and_injection(running: Any) -> None:
     """Behind an approval the request is pending again; undo brings back both."""
-    scenario: Scenario = running(simple("a", "b"), found()).do(d.approve_request, **WHY)
+    scenario: Scenario = running(simple("a", "b"), found()).do(d.ApproveRequest(**WHY))
     before = scenario.bytes()
-    scenario.do(roll_back, to=3, is_inside_append=False)
+    scenario.do(RollBack(to=3, is_inside_append=False))
     assert status(scenario) == "pending"
     assert "decision" not in entry(scenario)
     assert scenario.sprint.plan.tree.find("fix-r-0") is None
-    scenario.do(undo_rollback)
+    scenario.do(UndoRollback())
     assert scenario.bytes() == before
 
 
 def test_approval_after_a_rollback_has_a_new_id(running: Any) -> None:
     """Numbers are never given twice, so the second approval is another phase."""
-    scenario: Scenario = running(simple("a"), found()).do(d.approve_request, **WHY)
-    scenario.do(roll_back, to=3, is_inside_append=False).do(d.approve_request, **WHY)
+    scenario: Scenario = running(simple("a"), found()).do(d.ApproveRequest(**WHY))
+    scenario.do(RollBack(to=3, is_inside_append=False)).do(d.ApproveRequest(**WHY))
     assert scenario.node("fix-r-1")["injected"] is True
 
 
@@ -149,7 +153,7 @@ def test_every_approval_has_phases_of_its_own(running: Any) -> None:
     """Two requests that ask for the same are two phases, also under one prefix."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
     for request in ("r", "q"):
-        scenario.do(d.approve_request, request=request, reasoning="So", id_prefix="fix")
+        scenario.do(d.ApproveRequest(request=request, reasoning="So", id_prefix="fix"))
     assert [p["id"] for p in scenario.document["phases"]] == ["a", "fix-0", "fix-1"]
 
 
@@ -157,7 +161,7 @@ def test_takes_the_phases_of_a_workflow(running: Any) -> None:
     """A workflow's phases come in place of a prompt; the document names it."""
     scenario: Scenario = running(simple("a"), found())
     nodes = simple("x", "y")["phases"]
-    scenario.do(d.approve_request, **WHY, workflow="bugfix", nodes=nodes)
+    scenario.do(d.ApproveRequest(**WHY, workflow="bugfix", nodes=nodes))
     assert [p["id"] for p in scenario.document["phases"]][1:] == ["fix-r-0", "fix-r-1"]
     injection = entry(scenario)["decision"]["injection"]
     assert injection == {
@@ -180,18 +184,18 @@ def test_takes_the_phases_of_a_workflow(running: Any) -> None:
 def test_refuses_what_cannot_be_injected(running: Any, wish: Data, problem: str) -> None:
     """What the plan does not take in is not approved either."""
     scenario: Scenario = running(simple("a"), found())
-    scenario.when(d.approve_request, **WHY, **wish).then_refused(containing=problem)
+    scenario.when(d.ApproveRequest(**WHY, **wish)).then_refused(containing=problem)
 
 
 def test_completed_sprint_takes_nothing_in(running: Any) -> None:
     """A completed sprint approves nothing, and defers only to the next one."""
     scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
-    scenario.do(complete_sprint).given(found())
-    scenario.when(d.approve_request, **WHY).then_refused(state="completed")
+    scenario.do(CompleteSprint()).given(found())
+    scenario.when(d.ApproveRequest(**WHY)).then_refused(state="completed")
     for until in ("end-of-phase", "end-of-sprint"):
-        scenario.when(d.defer_request, **WHY, until=until)
+        scenario.when(d.DeferRequest(**WHY, until=until))
         scenario.then_refused(allowed=["next-sprint"], wish="defer")
-    scenario.do(d.defer_request, **WHY, until="next-sprint")
+    scenario.do(d.DeferRequest(**WHY, until="next-sprint"))
     assert status(scenario) == "deferred"
 
 
@@ -199,7 +203,7 @@ def test_nothing_ends_that_has_ended(running: Any) -> None:
     """With nothing left to do a request is not put off to an end that was."""
     scenario: Scenario = running(simple("a"), found(), f.PhaseSkipped("a"))
     for until in ("end-of-phase", "end-of-sprint"):
-        scenario.when(d.defer_request, **WHY, until=until)
+        scenario.when(d.DeferRequest(**WHY, until=until))
         scenario.then_refused(containing="nothing is left")
-    scenario.when(d.defer_request, **WHY, until="tomorrow")
+    scenario.when(d.DeferRequest(**WHY, until="tomorrow"))
     scenario.then_refused(containing="'tomorrow' is unknown")

@@ -5,22 +5,22 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.adoption import adopt_edit
+from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import RequestReturned
-from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.phases.notes import add_note
-from sprintlog.engine.sprint.plan.create import import_document
-from sprintlog.engine.sprint.plan.recompile import has_begun, take_plan
+from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.plan.recompile import TakePlan, has_begun
 from sprintlog.engine.sprint.queue import decisions as d
 from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 
 from .conftest import Data, Scenario, simple
-from .queued import AT, BUG, deferred, entry, found, queue, settled, status
+from .queued import BUG, deferred, entry, found, queue, settled, status
 
 WHY: Data = {"request": "x", "reasoning": "So"}
-skip = settled(leaves.skip_phase)
+skip = settled(leaves.SkipPhase())
 
 
 def imported(*requests: Any) -> Scenario:
@@ -32,7 +32,7 @@ def imported(*requests: Any) -> Scenario:
         "operator-queue": [*requests],
         "last-activity": "2026-01-15T09:00:00Z",
     }
-    return Scenario().do(import_document, document=document, source="x")
+    return Scenario().do(ImportDocument(document=document, source="x"))
 
 
 def theirs(**keys: Any) -> Data:
@@ -48,18 +48,18 @@ def test_document_stays_as_it_came() -> None:
 
 def test_imported_requests_are_decided() -> None:
     """An imported request goes on under our rules; what it says besides stays."""
-    scenario = imported(theirs()).do(d.approve_request, **WHY)
+    scenario = imported(theirs()).do(d.ApproveRequest(**WHY))
     shown = entry(scenario, "x")
     assert (shown["status"], shown["own"]) == ("approved", 1)
     assert scenario.node("fix-x-0")["prompt"] == "T"
-    scenario.when(d.reject_request, **WHY).then_refused(state="approved")
+    scenario.when(d.RejectRequest(**WHY)).then_refused(state="approved")
 
 
 @pytest.mark.parametrize("word", ["approved", "rejected", "deferred", "backlog"])
 def test_imported_decisions_stand(word: str) -> None:
     """What another tool decided is not decided anew."""
     scenario = imported(theirs(status=word))
-    scenario.when(d.backlog_request, **WHY).then_refused(state=word)
+    scenario.when(d.BacklogRequest(**WHY)).then_refused(state=word)
 
 
 def test_our_requests_follow_theirs() -> None:
@@ -88,8 +88,8 @@ def test_imported_deferral_to_the_end_comes_back() -> None:
 def test_import_of_our_own_document_records_nothing(running: Any) -> None:
     """What we wrote is what we know: requests and decisions are no difference."""
     scenario = queue(running(simple("a")), BUG)
-    scenario.do(d.defer_request, request="r", reasoning="So", until="end-of-phase")
-    scenario.when(import_document, document=scenario.document, source="x").then_nothing()
+    scenario.do(d.DeferRequest(request="r", reasoning="So", until="end-of-phase"))
+    scenario.when(ImportDocument(document=scenario.document, source="x")).then_nothing()
 
 
 def test_edited_document_stands_for_the_queue(running: Any) -> None:
@@ -99,13 +99,13 @@ def test_edited_document_stands_for_the_queue(running: Any) -> None:
     document["operator-queue"][0]["title"] = "Other"
     document["operator-queue"][0]["status"] = "backlog"
     del document["operator-queue"][1]
-    scenario.do(import_document, document=document, source="x")
+    scenario.do(ImportDocument(document=document, source="x"))
     assert scenario.document == document
     shown = queue(scenario, SubmittedRequest("New", "low", "docs")).document[
         "operator-queue"
     ]
     assert [e["id"] for e in shown] == ["r", "req-1"]
-    scenario.do(roll_back, to=4, is_inside_append=False)
+    scenario.do(RollBack(to=4, is_inside_append=False))
     ids = [e["id"] for e in scenario.document["operator-queue"]]
     assert ids == ["r", "q", "req-1"]
 
@@ -113,10 +113,10 @@ def test_edited_document_stands_for_the_queue(running: Any) -> None:
 def test_plan_compiled_again_keeps_requests(given: Any) -> None:
     """Requests are knowledge, so another plan leaves them; a decision is a beginning."""
     scenario: Scenario = queue(given(simple("a")), BUG)
-    scenario.when(take_plan, plan=simple("a")).then_nothing()
-    scenario.do(take_plan, plan=simple("b"))
+    scenario.when(TakePlan(plan=simple("a"))).then_nothing()
+    scenario.do(TakePlan(plan=simple("b")))
     assert status(scenario) == "pending"
-    scenario.do(d.backlog_request, request="r", reasoning="So")
+    scenario.do(d.BacklogRequest(request="r", reasoning="So"))
     assert has_begun(scenario.sprint)
 
 
@@ -124,8 +124,8 @@ def test_completed_document_is_left_alone() -> None:
     """What a document says of a sprint that is over is not changed by a remark on it."""
     scenario = imported(theirs(status="deferred"))
     document = {**scenario.document, "status": "completed"}
-    scenario.do(import_document, document=document, source="x")
-    scenario.when(settled(add_note), text="hello").then(f.NoteAdded("hello"))
+    scenario.do(ImportDocument(document=document, source="x"))
+    scenario.when(settled(AddNote(text="hello"))).then(f.NoteAdded("hello"))
     assert status(scenario, "x") == "deferred"
 
 
@@ -134,7 +134,7 @@ def test_document_that_leaves_the_queue_leaves_decisions(running: Any) -> None:
     scenario = deferred(queue(running(simple("a", "b")), BUG), "end-of-phase", "q")
     document = scenario.document
     document["goal"] = "g"
-    scenario.do(import_document, document=document, source="x")
+    scenario.do(ImportDocument(document=document, source="x"))
     (_, _, event) = scenario.events[-1]
     assert isinstance(event, f.SprintImported)
     assert "operator-queue" not in str(event.patch)
@@ -148,15 +148,14 @@ def test_document_that_leaves_the_queue_leaves_decisions(running: Any) -> None:
 def test_adopted_edit_keeps_the_queue(running: Any, is_of_the_queue: bool) -> None:
     """An edit of our file becomes true with all requests, whatever it changed."""
     scenario = deferred(queue(running(simple("a", "b")), BUG), "end-of-phase", "q")
-    scenario.do(d.backlog_request, request="r", reasoning="So")
+    scenario.do(d.BacklogRequest(request="r", reasoning="So"))
     base = scenario.document
     theirs = scenario.document
     theirs["phases"][0] |= {"status": "skipped", "own": 1}
     if is_of_the_queue:
         theirs["operator-queue"][0]["title"] = "Other"
     observed = f.EditObserved("P", "ab", "kept", 5, diff(base, theirs))
-    said = {"edit": 6, "observed": observed, "base": base, "by": "ana", "at": AT}
-    scenario.do(settled(adopt_edit), **said)
+    scenario.do(settled(AdoptEdit(6, observed, base, "ana")))
     assert [e["id"] for e in scenario.document["operator-queue"]] == ["r", "q"]
     assert (status(scenario), status(scenario, "q")) == ("backlog", "pending")
     assert scenario.node("a")["own"] == 1
@@ -168,10 +167,10 @@ def test_document_that_drops_requests_drops_them(queues: Any) -> None:
     """A queue that is as it was before ours came says that ours are gone."""
     document = {"sprint-id": "s", "status": "in-progress", "phases": []}
     document |= {"operator-queue": queues[0]} if queues else {}
-    scenario = Scenario().do(import_document, document=document, source="x")
+    scenario = Scenario().do(ImportDocument(document=document, source="x"))
     before = scenario.document
     scenario.given(found())
-    scenario.do(import_document, document=before, source="x")
+    scenario.do(ImportDocument(document=before, source="x"))
     assert scenario.document == before
 
 
@@ -180,9 +179,8 @@ def test_document_that_ends_a_phase_stands_as_it_came(running: Any) -> None:
     scenario = deferred(running(simple("a", "b", "c")), "end-of-phase")
     document = scenario.document
     document["phases"][0]["status"] = "completed"
-    taken = settled(import_document)
-    scenario.do(taken, document=document, source="x")
+    scenario.do(settled(ImportDocument(document, "x")))
     assert scenario.document == document
-    scenario.when(skip, phase="b")
+    scenario.when(settled(leaves.SkipPhase("b")))
     scenario.then(f.PhaseSkipped("b"), RequestReturned("r", "end-of-phase"))
-    scenario.when(skip, phase="c").then(f.PhaseSkipped("c"))
+    scenario.when(settled(leaves.SkipPhase("c"))).then(f.PhaseSkipped("c"))

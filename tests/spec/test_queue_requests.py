@@ -7,12 +7,12 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RequestOrigin, RequestQueued
-from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.queue.requests import (
+    QueueRequests,
     SubmittedRequest,
+    TakeOverRequest,
     find_request,
-    queue_requests,
-    take_over,
 )
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -88,7 +88,7 @@ def test_takes_the_time_that_is_given(running: Any) -> None:
 def test_is_not_lost_by_a_rollback(running: Any) -> None:
     """A request is knowledge: it stays whatever is taken back."""
     scenario = queue(running(simple("a"), f.PhaseStarted("a")), BUG)
-    scenario.do(roll_back, to=2, is_inside_append=False)
+    scenario.do(RollBack(to=2, is_inside_append=False))
     assert ids(scenario) == ["r"]
 
 
@@ -121,9 +121,9 @@ def test_never_allots_the_id_of_a_document(given: Any) -> None:
 def test_accepts_the_same_request_again(running: Any) -> None:
     """The same id with the same content records nothing (P33)."""
     scenario = queue(running(simple("a", "b")), BUG).given(f.PhaseSkipped("a"))
-    scenario.when(queue_requests, requests=[BUG], at=AT).then_nothing()
+    scenario.when(QueueRequests(requests=[BUG]), at=AT).then_nothing()
     two = [BUG, SubmittedRequest("x", "low", "docs", request="q")]
-    decided = scenario.when(queue_requests, requests=two, at=AT).decided or []
+    decided = scenario.when(QueueRequests(requests=two), at=AT).decided or []
     assert [x.request for x in decided if isinstance(x, RequestQueued)] == ["q"]
 
 
@@ -145,7 +145,7 @@ def test_refuses_what_is_no_request(
 ) -> None:
     """A field that is wrong is named, and nothing is recorded."""
     scenario = queue(running(simple("a")), BUG)
-    scenario.when(queue_requests, requests=[asked], at=AT).then_refused(
+    scenario.when(QueueRequests(requests=[asked]), at=AT).then_refused(
         field=field, containing="requests[0]."
     )
 
@@ -154,9 +154,7 @@ def test_refuses_all_or_nothing(running: Any) -> None:
     """One wrong request keeps out the others, and an id given twice is wrong."""
     scenario: Scenario = running(simple("a"))
     twice = [BUG, SubmittedRequest("Other", "high", "bug", request="r")]
-    scenario.when(queue_requests, requests=twice, at=AT).then_refused(
-        field="requests[1].id"
-    )
+    scenario.when(QueueRequests(requests=twice), at=AT).then_refused(field="requests[1].id")
     assert "operator-queue" not in scenario.document
 
 
@@ -170,7 +168,7 @@ def test_needs_a_sprint() -> None:
 def find_request_of(identity: str) -> Any:
     """Return a command that looks for a request."""
 
-    def command(sprint: Sprint) -> Any:
+    def command(sprint: Sprint, at: str) -> Any:
         find_request(sprint, identity)
 
     return command
@@ -184,5 +182,5 @@ def test_goes_on_with_a_request_of_another_sprint(running: Any) -> None:
     scenario: Scenario = running(simple("a"))
     for identity in ("r", "req-1"):
         event = found(identity, discovered_in="x > y", origin=origin)
-        scenario.when(take_over, entry=known, origin=origin, at=AT).then(event)
+        scenario.when(TakeOverRequest(entry=known, origin=origin), at=AT).then(event)
     assert entry(scenario)["taken-over-from"] == {"sprint": "before", "request": "r"}

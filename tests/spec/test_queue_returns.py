@@ -9,9 +9,12 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.stops import on_request
 from sprintlog.engine.sprint.events import RequestReturned
-from sprintlog.engine.sprint.gates.checks import record_gate
+from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    UndoRollback,
+)
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.queue import decisions as d
 from sprintlog.engine.sprint.queue.returns import for_the_next_sprint, with_returns
@@ -20,14 +23,14 @@ from .conftest import Scenario, for_each, simple
 from .queued import AT, deferred, entry, found, settled, status
 
 PHASE, SPRINT, NEXT = "end-of-phase", "end-of-sprint", "next-sprint"
-complete, skip = settled(leaves.complete_phase), settled(leaves.skip_phase)
+complete, skip = settled(leaves.CompletePhase()), settled(leaves.SkipPhase())
 
 
 def test_comes_back_when_its_phase_ends(running: Any) -> None:
     """The last leaf of the phase brings it back in the same append; one before does not."""
     scenario = deferred(running({"phases": [for_each("p", x=("i", "j"))]}), PHASE)
     scenario.when(skip).then(f.PhaseSkipped("p/x/i"))
-    scenario.do(leaves.start_phase).when(complete)
+    scenario.do(leaves.StartPhase()).when(complete)
     scenario.then(f.PhaseCompleted("p/x/j"), RequestReturned("r", PHASE))
 
 
@@ -39,7 +42,7 @@ def test_is_pending_as_if_nobody_had_decided(running: Any) -> None:
     for key in ("decided-at", "decision", "deferred-until"):
         del before[key]
     assert shown == {**before, "status": "pending"}
-    scenario.do(d.defer_request, request="r", reasoning="Later", until=PHASE)
+    scenario.do(d.DeferRequest(request="r", reasoning="Later", until=PHASE))
     assert status(scenario.do(skip)) == "pending"
 
 
@@ -52,17 +55,17 @@ def test_comes_back_once(running: Any) -> None:
 def test_waits_for_its_own_phase(running: Any) -> None:
     """Another phase that ends is not what the request was put off to."""
     scenario: Scenario = running(simple("a", "b", "c"))
-    deferred(scenario, PHASE).when(skip, phase="b").then(f.PhaseSkipped("b"))
+    deferred(scenario, PHASE).when(settled(leaves.SkipPhase("b"))).then(f.PhaseSkipped("b"))
 
 
 def test_waits_for_the_gate(running: Any) -> None:
     """A phase with a gate has ended when the gate has passed."""
     phase = {**for_each("p", x=("i",)), "gate": {"script": "true"}}
     scenario = deferred(running({"phases": [phase, *simple("z")["phases"]]}), PHASE)
-    scenario.do(leaves.start_phase).when(complete).then(f.PhaseCompleted("p/x/i"))
-    scenario.do(settled(record_gate), result=GateResult(1))
+    scenario.do(leaves.StartPhase()).when(complete).then(f.PhaseCompleted("p/x/i"))
+    scenario.do(settled(RecordGate(result=GateResult(1))))
     assert status(scenario) == "deferred"
-    scenario.do(settled(record_gate), result=GateResult(0))
+    scenario.do(settled(RecordGate(result=GateResult(0))))
     assert status(scenario) == "pending"
 
 
@@ -71,7 +74,7 @@ def test_comes_back_when_nothing_is_left_to_do(running: Any) -> None:
     scenario = deferred(running(simple("a", "b")), SPRINT)
     scenario.when(skip).then(f.PhaseSkipped("a"))
     scenario.when(skip).then(f.PhaseSkipped("b"), RequestReturned("r", SPRINT))
-    scenario.do(d.approve_request, request="r", reasoning="So")
+    scenario.do(d.ApproveRequest(request="r", reasoning="So"))
     assert scenario.document["current"]["phase"] == 2
 
 
@@ -80,7 +83,7 @@ def test_stands_at_a_breakpoint_first(running: Any) -> None:
     scenario = deferred(running(simple("a", **{"break": True})), SPRINT).do(skip)
     assert (scenario.status, status(scenario)) == ("in-progress", "pending")
     scenario = deferred(running(simple("a", **{"break": True})), SPRINT)
-    scenario.do(leaves.start_phase).do(complete)
+    scenario.do(leaves.StartPhase()).do(complete)
     assert (scenario.status, status(scenario)) == ("paused-at-breakpoint", "pending")
 
 
@@ -90,7 +93,7 @@ def test_next_asks_to_decide_before_the_end(running: Any) -> None:
     assert next_action(scenario.sprint, now=AT).do == "work"
     action = next_action(scenario.do(skip).sprint, now=AT)
     assert (action.do, "for a decision: r" in str(action.why)) == ("stop", True)
-    scenario.do(d.backlog_request, request="r", reasoning="So")
+    scenario.do(d.BacklogRequest(request="r", reasoning="So"))
     assert next_action(scenario.sprint, now=AT).do == "complete"
 
 
@@ -100,7 +103,7 @@ def test_pending_requests_keep_no_sprint_open(running: Any, priority: str) -> No
     request = found(priority=priority)
     scenario: Scenario = running(simple("a"), request, f.PhaseSkipped("a"))
     assert next_action(scenario.sprint, now=AT).do == "complete"
-    scenario.when(settled(lifecycle.complete_sprint)).then(f.SprintCompleted())
+    scenario.when(settled(lifecycle.CompleteSprint())).then(f.SprintCompleted())
     assert status(scenario) == "pending"
 
 
@@ -113,17 +116,17 @@ def test_urgent_requests_keep_a_sprint_open(running: Any, priority: str) -> None
     action = next_action(scenario.do(skip).sprint, now=AT)
     assert (action.do, action.because) == ("stop", "person")
     assert "sprint complete" not in str(action.hint)
-    scenario.when(lifecycle.complete_sprint).then_refused(requests=["r"])
-    scenario.do(d.reject_request, request="r", reasoning="So")
+    scenario.when(lifecycle.CompleteSprint()).then_refused(requests=["r"])
+    scenario.do(d.RejectRequest(request="r", reasoning="So"))
     assert next_action(scenario.sprint, now=AT).do == "complete"
-    scenario.do(lifecycle.complete_sprint)
+    scenario.do(lifecycle.CompleteSprint())
 
 
 def test_a_breakpoint_at_the_end_finishes_nothing_over_them(running: Any) -> None:
     """The resume that would complete the sprint leaves it open for the decision."""
     scenario: Scenario = running(simple("a", **{"break": True}), found()).do(skip)
     scenario.given(f.BreakpointReached("a"))
-    scenario.when(lifecycle.resume_sprint).then(f.SprintResumed())
+    scenario.when(lifecycle.ResumeSprint()).then(f.SprintResumed())
     assert next_action(scenario.sprint, now=AT).because == "person"
 
 
@@ -139,9 +142,9 @@ def test_comes_back_with_the_goal(given: Any) -> None:
     plan = {"mode": "ralph", "goal": "g", **simple("a")}
     scenario = deferred(given(plan, f.SprintStarted()), SPRINT)
     scenario.when(skip).then(f.PhaseSkipped("a"))
-    done = settled(lifecycle.complete_sprint)
+    done = lifecycle.CompleteSprint(abandons_goal=True, reason="no time")
     completed = f.SprintCompleted(abandons_goal=True, reason="no time")
-    scenario.when(done, abandons_goal=True, reason="no time")
+    scenario.when(settled(done))
     scenario.then(completed, RequestReturned("r", SPRINT))
 
 
@@ -151,18 +154,18 @@ def test_rollback_takes_the_return_back(running: Any, until: str) -> None:
     scenario = deferred(running(simple("a")), until)
     before = scenario.bytes()
     after = scenario.do(skip).bytes()
-    scenario.do(roll_back, to=4, is_inside_append=False)
+    scenario.do(RollBack(to=4, is_inside_append=False))
     assert scenario.bytes() == before
-    scenario.do(undo_rollback)
+    scenario.do(UndoRollback())
     assert scenario.bytes() == after
-    scenario.do(roll_back, to=4, is_inside_append=False).do(skip)
+    scenario.do(RollBack(to=4, is_inside_append=False)).do(skip)
     assert status(scenario) == "pending"
 
 
 def test_next_sprint_is_not_an_end_of_this_one(running: Any) -> None:
     """What goes to the next sprint stays deferred here, and is there for it."""
     scenario = deferred(running(simple("a")), NEXT).do(skip)
-    scenario.do(settled(lifecycle.complete_sprint))
+    scenario.do(settled(lifecycle.CompleteSprint()))
     assert status(scenario) == "deferred"
     assert [e["id"] for e in for_the_next_sprint(scenario.sprint)] == ["r"]
 

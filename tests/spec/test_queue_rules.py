@@ -6,8 +6,8 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RequestDecided
-from sprintlog.engine.sprint.phases.lifecycle import complete_sprint
-from sprintlog.engine.sprint.queue.decisions import approve_request
+from sprintlog.engine.sprint.phases.lifecycle import CompleteSprint
+from sprintlog.engine.sprint.queue.decisions import ApproveRequest
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, Rule, decide_by_rules
 from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
 
@@ -19,11 +19,11 @@ def decide(scenario: Scenario, *rules: Rule) -> list[RequestDecided]:
     """Let rules decide on all that is pending; return their decisions."""
     chosen = rules or DEFAULT_RULES
 
-    def command(sprint: Any) -> Any:
-        rulings = decide_by_rules(sprint, rules=chosen, at=AT)
+    def command(sprint: Any, at: str) -> Any:
+        rulings = decide_by_rules(sprint, rules=chosen, at=at)
         return [event for ruling in rulings for event in ruling.events]
 
-    events = scenario.when(command).decided or []
+    events = scenario.when(command, at=AT).decided or []
     scenario.go()
     return [event for event in events if isinstance(event, RequestDecided)]
 
@@ -98,7 +98,7 @@ def test_takes_what_a_rule_says(running: Any) -> None:
 def test_leaves_what_is_decided(running: Any) -> None:
     """Only what is pending is decided; asked again the rules record nothing."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
-    scenario.do(approve_request, request="r", reasoning="So")
+    scenario.do(ApproveRequest(request="r", reasoning="So"))
     assert [event.request for event in decide(scenario)] == ["q"]
     assert decide(scenario) == []
 
@@ -107,7 +107,7 @@ def test_leaves_pending_what_is_refused(running: Any) -> None:
     """A decision that is refused is told, and keeps no other from being recorded."""
     docs = found("q", priority="low", request_type="docs")
     scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
-    scenario.do(complete_sprint).given(found(), docs)
+    scenario.do(CompleteSprint()).given(found(), docs)
     rulings = decide_by_rules(scenario.sprint, rules=DEFAULT_RULES, at=AT)
     assert [(r.request, r.decision, bool(r.events)) for r in rulings] == [
         ("r", "approve", False),

@@ -9,44 +9,44 @@ from sprintlog.engine.sprint.events import InjectionPosition, RequestDecided, Re
 from sprintlog.engine.sprint.queue import decisions, requests
 from sprintlog.engine.sprint.wishes import observe, to_event
 
-from .conftest import Command, Data, Scenario, simple
+from .conftest import Data, Make, Scenario, simple
 from .test_wishes import AT, wish
 
 FOUND = RequestQueued("r", "Find", "x", "high", "bug", AT, "a")
 WHY: Data = {"request": "r", "reasoning": "so"}
 ASKED = {"position": "after", "ref": "a", "prompt": "y", "model": "opus"}
-CASES: list[tuple[str, Data, Command, Data]] = [
+CASES: list[tuple[str, Data, Make, Data]] = [
     (
         "request-queued",
         {"title": "x", "priority": "low", "request_type": "docs", "context": {}},
-        requests.queue_requests,
-        {"requests": [requests.SubmittedRequest("x", "low", "docs", context={})], "at": AT},
+        requests.QueueRequests,
+        {"requests": [requests.SubmittedRequest("x", "low", "docs", context={})]},
     ),
     (
         "request-decided",
         {**WHY, "decision": "approve", "rule": "z"},
-        decisions.approve_request,
+        decisions.ApproveRequest,
         {**WHY, "rule": "z"},
     ),
     (
         "request-decided",
         {**WHY, "decision": "approve", "injection": ASKED},
-        decisions.approve_request,
+        decisions.ApproveRequest,
         {**WHY, **ASKED, "position": InjectionPosition("after", "a")},
     ),
     (
         "request-decided",
         {**WHY, "decision": "reject", "rejection_reason": "no"},
-        decisions.reject_request,
+        decisions.RejectRequest,
         {**WHY, "reason": "no"},
     ),
     (
         "request-decided",
         {**WHY, "decision": "defer", "deferred_until": "end-of-sprint"},
-        decisions.defer_request,
+        decisions.DeferRequest,
         {**WHY, "until": "end-of-sprint"},
     ),
-    ("request-decided", {**WHY, "decision": "backlog"}, decisions.backlog_request, WHY),
+    ("request-decided", {**WHY, "decision": "backlog"}, decisions.BacklogRequest, WHY),
 ]
 
 
@@ -55,19 +55,19 @@ def test_takes_a_decision_back_as_the_command_does(given: Any) -> None:
     again = {"request": "r", "reason": "so"}
     rejected = RequestDecided("r", "reject", "no")
     scenario: Scenario = given(simple("a"), FOUND, rejected)
-    expected = scenario.when(decisions.reopen_request, **again).decided
+    expected = scenario.when(decisions.ReopenRequest(**again)).decided
     assert expected
     wish(scenario, "request-reopened", again).then(*expected)
 
 
 @pytest.mark.parametrize(("tag", "data", "command", "arguments"), CASES)
 def test_decides_what_the_command_decides(
-    given: Any, tag: str, data: Data, command: Command, arguments: Data
+    given: Any, tag: str, data: Data, command: Make, arguments: Data
 ) -> None:
     """A request or a decision wished for by its type gives the events of its command."""
     said = {name: value for name, value in arguments.items() if name != "ref"}
     scenario: Scenario = given(simple("a"), FOUND)
-    expected = scenario.when(command, **said).decided
+    expected = scenario.when(command(**said)).decided
     assert expected
     wish(scenario, tag, data).then(*expected)
 
@@ -89,7 +89,7 @@ def test_takes_no_workflow_without_its_phases(given: Any) -> None:
 def test_observed_requests_obey_the_rules(given: Any) -> None:
     """A request needs its id and its words, whoever says that it was queued."""
 
-    def command(sprint: Any) -> Any:
+    def command(sprint: Any, at: str) -> Any:
         data = {"title": "x", "priority": "urgent", "request_type": "bug"}
         event = to_event("request-queued", data)
         return observe(sprint, event, AT, is_inside_append=False)

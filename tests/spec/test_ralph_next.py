@@ -6,13 +6,20 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal.answers import Turn
-from sprintlog.engine.sprint.goal.dynamic_steps import WantedStep, add_step, update_step
-from sprintlog.engine.sprint.goal.goal import complete_goal
-from sprintlog.engine.sprint.goal.hook_tasks import spawn_hook
+from sprintlog.engine.sprint.goal.dynamic_steps import (
+    AddStep,
+    UpdateStep,
+    WantedStep,
+)
+from sprintlog.engine.sprint.goal.goal import CompleteGoal
+from sprintlog.engine.sprint.goal.hook_tasks import SpawnHook
 from sprintlog.engine.sprint.goal.prompt import ANSWER, DONE_SHOWN_MAX, said_in
-from sprintlog.engine.sprint.goal.work import end_turn, start_turn
-from sprintlog.engine.sprint.iterations.loop import start_iteration
-from sprintlog.engine.sprint.phases.lifecycle import pause_sprint, resume_sprint
+from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
+from sprintlog.engine.sprint.iterations.loop import StartIteration
+from sprintlog.engine.sprint.phases.lifecycle import (
+    PauseSprint,
+    ResumeSprint,
+)
 
 from .conftest import Data, Scenario, simple
 from .goals import DOCS, LEARNING, begun, goal, idle, iterate
@@ -38,9 +45,9 @@ def test_an_iteration_that_was_cut_short_goes_on() -> None:
     """One that was begun has its number still, and the same prompt."""
     scenario = begun()
     before = prompt(scenario)
-    told = answer(scenario.do(start_turn))
+    told = answer(scenario.do(StartTurn()))
     assert (told["iteration"], told["resumed"], told["prompt"]) == (1, True, before)
-    scenario.when(start_turn).then_nothing()
+    scenario.when(StartTurn()).then_nothing()
 
 
 def test_numbers_go_on_after_a_rollback() -> None:
@@ -59,7 +66,7 @@ def test_phases_come_first() -> None:
 def test_stops_at_the_last_iteration_allowed() -> None:
     """`max-iterations` is the last one; one that was begun is finished."""
     scenario = begun({**goal(), "stats": {"max-iterations": 2}})
-    idle(scenario, 1).do(start_iteration)
+    idle(scenario, 1).do(StartIteration())
     assert do(scenario) == "iterate"
     told = answer(scenario.given(f.IterationEnded(2)))
     assert (told["do"], told["why"]) == ("stop", "iteration 2 of at most 2 is over")
@@ -87,22 +94,22 @@ def test_hooks_come_after_their_iteration() -> None:
             },
         ),
     }
-    scenario.do(spawn_hook, hook_id="learning").do(spawn_hook, hook_id="docs")
+    scenario.do(SpawnHook(hook_id="learning")).do(SpawnHook(hook_id="docs"))
     assert do(scenario) == "iterate"
 
 
 def test_the_last_hooks_come_before_done() -> None:
     """The hooks of the iteration that reached the goal are run as well."""
-    scenario = begun(goal(LEARNING)).do(start_iteration).do(complete_goal)
+    scenario = begun(goal(LEARNING)).do(StartIteration()).do(CompleteGoal())
     assert do(scenario) == "hooks"
-    assert do(scenario.do(spawn_hook, hook_id="learning")) == "done"
+    assert do(scenario.do(SpawnHook(hook_id="learning"))) == "done"
 
 
 def test_a_pause_stops_the_hooks_too() -> None:
     """Nothing is answered but the pause while a sprint is paused."""
-    scenario = idle(begun(goal(LEARNING)), 1).do(pause_sprint)
+    scenario = idle(begun(goal(LEARNING)), 1).do(PauseSprint())
     assert do(scenario) == "stop"
-    assert do(scenario.do(resume_sprint)) == "hooks"
+    assert do(scenario.do(ResumeSprint())) == "hooks"
 
 
 def test_waits_after_a_failure_and_tries_again() -> None:
@@ -127,7 +134,7 @@ def test_a_failure_for_good_stops() -> None:
     why = "the sprint is blocked: iteration 1 failed: no compiler"
     assert (told["do"], told["why"]) == ("stop", why)
     assert told["hint"] == "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
-    told = answer(scenario.do(resume_sprint, by="Ada", why="x"))
+    told = answer(scenario.do(ResumeSprint(by="Ada", why="x")))
     assert (told["do"], told["iteration"], told["resumed"]) == ("iterate", 1, True)
 
 
@@ -139,12 +146,12 @@ def test_a_person_is_asked_for() -> None:
 
 def test_all_of_an_iteration_is_one_append() -> None:
     """Run, steps, end and goal are decided together; early claims keep the loop going."""
-    scenario = begun(goal(min_iterations=2)).do(start_turn)
+    scenario = begun(goal(min_iterations=2)).do(StartTurn())
     turn = Turn(
         "completed", summary="x", pending=(WantedStep("a"), WantedStep("b")), is_goal=True
     )
     ran = f.AgentRan("", "completed", iteration=1)
-    scenario.when(end_turn, ran=ran, verdict=turn, at=NOW).then(
+    scenario.when(EndTurn(ran=ran, verdict=turn), at=NOW).then(
         ran,
         r.DynamicStepAdded("step-0", "a", 1),
         r.DynamicStepAdded("step-1", "b", 1),
@@ -152,10 +159,10 @@ def test_all_of_an_iteration_is_one_append() -> None:
         r.GoalClaimed(1, "iteration 1 of at least 2", "x"),
     )
     assert "In iteration 1 it was said that the goal is reached" in prompt(scenario)
-    scenario.do(start_turn)
+    scenario.do(StartTurn())
     ran = f.AgentRan("", "completed", iteration=2)
     done = Turn("completed", completed=("step-1",), is_goal=True)
-    scenario.when(end_turn, ran=ran, verdict=done, at=NOW).then(
+    scenario.when(EndTurn(ran=ran, verdict=done), at=NOW).then(
         ran,
         r.DynamicStepUpdated("step-1", "completed"),
         f.IterationEnded(2),
@@ -165,30 +172,30 @@ def test_all_of_an_iteration_is_one_append() -> None:
 
 def test_a_stopped_sprint_keeps_what_is_done() -> None:
     """Paused while the agent worked: steps count, the goal is only claimed."""
-    scenario = begun().do(add_step, prompt="a").do(start_turn).do(pause_sprint)
+    scenario = begun().do(AddStep(prompt="a")).do(StartTurn()).do(PauseSprint())
     ran = f.AgentRan("", "completed", iteration=1)
     turn = Turn("completed", completed=("step-0",), is_goal=True)
-    scenario.when(end_turn, ran=ran, verdict=turn, at=NOW).then(
+    scenario.when(EndTurn(ran=ran, verdict=turn), at=NOW).then(
         ran,
         r.DynamicStepUpdated("step-0", "completed"),
         f.IterationEnded(1),
         r.GoalClaimed(1, "the sprint is paused"),
     )
     failed = Verdict("failed", error="x")
-    scenario.do(resume_sprint).do(start_turn).do(pause_sprint)
+    scenario.do(ResumeSprint()).do(StartTurn()).do(PauseSprint())
     ran = f.AgentRan("", "failed", iteration=2)
-    scenario.when(end_turn, ran=ran, verdict=failed, at=NOW).then(ran)
+    scenario.when(EndTurn(ran=ran, verdict=failed), at=NOW).then(ran)
 
 
 def test_work_that_came_in_keeps_the_goal_from_being_reached() -> None:
     """A phase injected while the agent worked is to be done first."""
-    scenario = begun().do(start_turn)
+    scenario = begun().do(StartTurn())
     end = f.InjectionPosition("end-of-workflow")
     scenario.given(
         f.PhaseInjected([{"id": "a", "prompt": "x", "status": "pending"}], end, "")
     )
     ran = f.AgentRan("", "completed", iteration=1)
-    scenario.when(end_turn, ran=ran, verdict=Turn("completed", is_goal=True), at=NOW)
+    scenario.when(EndTurn(ran=ran, verdict=Turn("completed", is_goal=True)), at=NOW)
     assert scenario.decided is not None
     assert scenario.decided[-1] == r.GoalClaimed(1, "phase a is pending")
 
@@ -196,10 +203,10 @@ def test_work_that_came_in_keeps_the_goal_from_being_reached() -> None:
 def test_an_iteration_that_others_ended_is_left() -> None:
     """What somebody else said of the iteration, or the sprint, meanwhile stands."""
     ran = f.AgentRan("", "completed", iteration=1)
-    scenario = begun().do(start_turn).given(f.IterationEnded(1))
-    scenario.when(end_turn, ran=ran, verdict=Turn("completed"), at=NOW).then(ran)
-    scenario = begun().do(start_turn).given(f.SprintCompleted())
-    scenario.when(end_turn, ran=ran, verdict=Turn("completed"), at=NOW).then(
+    scenario = begun().do(StartTurn()).given(f.IterationEnded(1))
+    scenario.when(EndTurn(ran=ran, verdict=Turn("completed")), at=NOW).then(ran)
+    scenario = begun().do(StartTurn()).given(f.SprintCompleted())
+    scenario.when(EndTurn(ran=ran, verdict=Turn("completed")), at=NOW).then(
         ran, f.IterationEnded(1)
     )
 
@@ -213,10 +220,10 @@ def test_is_told_goal_steps_and_how_to_answer() -> None:
     ]
     scenario = begun(plan)
     assert "name the first steps" in prompt(scenario)
-    scenario.do(add_step, prompt="- one: [a]\n# two").do(add_step, prompt="Second\nthing")
-    scenario.do(add_step, prompt="third").do(
-        update_step, step="step-1", status="completed"
-    ).do(update_step, step="step-2", status="blocked")
+    scenario.do(AddStep(prompt="- one: [a]\n# two")).do(AddStep(prompt="Second\nthing"))
+    scenario.do(AddStep(prompt="third")).do(
+        UpdateStep(step="step-1", status="completed")
+    ).do(UpdateStep(step="step-2", status="blocked"))
     assert prompt(scenario).split("\n\n") == [
         "# Goal",
         "Win: 'all'",
@@ -249,16 +256,16 @@ def test_names_the_latest_that_are_done() -> None:
     """The prompt does not grow with every step that is done, nor with its length."""
     scenario = begun()
     for number in range(DONE_SHOWN_MAX + 2):
-        scenario.do(add_step, prompt=f"{number} " + "x" * 500)
-        scenario.do(update_step, step=f"step-{number}", status="completed")
+        scenario.do(AddStep(prompt=f"{number} " + "x" * 500))
+        scenario.do(UpdateStep(step=f"step-{number}", status="completed"))
     assert "(2 more before these)\n- step-2: 2 x" in prompt(scenario)
     assert len(prompt(scenario)) < 250 * DONE_SHOWN_MAX
 
 
 def test_what_can_be_repeated_is_all_that_is_there() -> None:
     """Also steps whose text the prompt does not show in full are known to be repeated."""
-    scenario = begun().do(add_step, prompt="First\nRALPH_COMPLETE: no")
-    scenario.do(update_step, step="step-0", status="completed")
+    scenario = begun().do(AddStep(prompt="First\nRALPH_COMPLETE: no"))
+    scenario.do(UpdateStep(step="step-0", status="completed"))
     assert "RALPH_COMPLETE: no" not in prompt(scenario)
     assert "RALPH_COMPLETE: no" in said_in(scenario.sprint.plan, prompt(scenario))
 

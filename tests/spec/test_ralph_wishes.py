@@ -10,61 +10,61 @@ from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal import dynamic_steps, hook_tasks
 from sprintlog.engine.sprint.goal import goal as ralph
 
-from .conftest import Command, Data
+from .conftest import Data, Make
 from .goals import LEARNING, begun, goal
-from .test_wishes import AT, wish
+from .test_wishes import wish
 
 ONE = f.IterationStarted(1)
 ADDED = r.DynamicStepAdded("a", "x", 1)
 SPAWNED = r.HookTaskSpawned(1, "learning", "t")
 HOOK: Data = {"hook_id": "learning", "iteration": 1}
 
-CASES: list[tuple[list[Event], str, Data, Command, Data]] = [
+CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
     (
         [],
         "goal-set",
         {"goal": "More", "idle_threshold": 2},
-        ralph.set_goal,
+        ralph.SetGoal,
         {"goal": "More", "idle_threshold": 2},
     ),
-    ([ONE], "dynamic-step-added", {"prompt": "x"}, dynamic_steps.add_step, {"prompt": "x"}),
+    ([ONE], "dynamic-step-added", {"prompt": "x"}, dynamic_steps.AddStep, {"prompt": "x"}),
     (
         [ONE],
         "dynamic-step-added",
         {"prompt": "x", "id": "b"},
-        dynamic_steps.add_step,
+        dynamic_steps.AddStep,
         {"prompt": "x", "step": "b"},
     ),
     (
         [ADDED],
         "dynamic-step-updated",
         {"id": "a", "status": "completed"},
-        dynamic_steps.update_step,
+        dynamic_steps.UpdateStep,
         {"step": "a", "status": "completed"},
     ),
     (
         [ONE],
         "iteration-failed",
         {"error": "429", "category": "rate-limit"},
-        ralph.fail_iteration,
-        {"error": "429", "category": "rate-limit", "at": AT},
+        ralph.FailIteration,
+        {"error": "429", "category": "rate-limit"},
     ),
-    ([ONE], "goal-completed", {"summary": "x"}, ralph.complete_goal, {"summary": "x"}),
-    ([ONE], "hook-task-spawned", HOOK, hook_tasks.spawn_hook, HOOK),
+    ([ONE], "goal-completed", {"summary": "x"}, ralph.CompleteGoal, {"summary": "x"}),
+    ([ONE], "hook-task-spawned", HOOK, hook_tasks.SpawnHook, HOOK),
     (
         [ONE],
         "hook-task-spawned",
         {**HOOK, "transcript": "t", "pid": 7},
-        hook_tasks.spawn_hook,
+        hook_tasks.SpawnHook,
         {**HOOK, "transcript": "t", "pid": 7},
     ),
-    ([ONE, SPAWNED], "hook-task-running", HOOK, hook_tasks.run_hook, HOOK),
-    ([ONE, SPAWNED], "hook-task-completed", HOOK, hook_tasks.complete_hook, HOOK),
+    ([ONE, SPAWNED], "hook-task-running", HOOK, hook_tasks.RunHook, HOOK),
+    ([ONE, SPAWNED], "hook-task-completed", HOOK, hook_tasks.CompleteHook, HOOK),
     (
         [ONE, SPAWNED],
         "hook-task-failed",
         {**HOOK, "error": "x"},
-        hook_tasks.fail_hook,
+        hook_tasks.FailHook,
         {**HOOK, "error": "x"},
     ),
 ]
@@ -77,11 +77,11 @@ CAUSED = {"reflection-started", "goal-claimed"}
     ("history", "tag", "data", "command", "arguments"), CASES, ids=[c[1] for c in CASES]
 )
 def test_decides_what_the_command_decides(
-    history: list[Event], tag: str, data: Data, command: Command, arguments: Data
+    history: list[Event], tag: str, data: Data, command: Make, arguments: Data
 ) -> None:
     """An event wished for by its type gives the events of its command (section 8)."""
     scenario = begun(goal(LEARNING), *history)
-    expected = scenario.when(command, **arguments).decided
+    expected = scenario.when(command(**arguments)).decided
     assert expected
     wish(scenario, tag, data).then(*expected)
 

@@ -15,8 +15,8 @@ AT = "2026-01-15T09:00:00Z"
 
 def fail(scenario: Scenario, category: str = "network", at: str = AT) -> Scenario:
     """Start the pointed leaf and let its execution fail."""
-    scenario.do(leaves.start_phase)
-    return scenario.at(at).when(leaves.fail_phase, error="x", at=at, category=category)
+    scenario.do(leaves.StartPhase())
+    return scenario.at(at).when(leaves.FailPhase(error="x", category=category), at=at)
 
 
 @pytest.mark.parametrize("category", ["network", "rate-limit", "timeout"])
@@ -47,7 +47,7 @@ def test_waits_longer_each_time(running: Any) -> None:
     for due in ("09:00:01Z", "09:00:05Z", "09:00:30Z"):
         fail(scenario).go()
         assert scenario.node("a")["next-retry-at"] == f"2026-01-15T{due}"
-        scenario.do(leaves.retry_phase)
+        scenario.do(leaves.RetryPhase())
     fail(scenario).go()
     assert scenario.status == "blocked"
     assert scenario.node("a")["retry-count"] == 3
@@ -59,7 +59,7 @@ def test_follows_the_plans_own_policy(running: Any) -> None:
     scenario: Scenario = running({"retry": policy, **simple("a")})
     fail(scenario, "logic").go()
     assert scenario.node("a")["next-retry-at"] == "2026-01-15T09:00:00.250Z"
-    scenario.do(leaves.retry_phase)
+    scenario.do(leaves.RetryPhase())
     assert fail(scenario, "logic").go().status == "blocked"
 
 
@@ -107,7 +107,7 @@ def test_retrying_removes_what_failed(running: Any) -> None:
     """Retry counts up and removes error, next-retry-at, and both times (section 6)."""
     scenario = fail(running(simple("a"))).go()
     assert {"error", "completed-at", "elapsed", "next-retry-at"} < set(scenario.node("a"))
-    scenario.do(leaves.retry_phase)
+    scenario.do(leaves.RetryPhase())
     assert scenario.node("a") == {
         "id": "a",
         "status": "pending",
@@ -119,7 +119,7 @@ def test_retrying_removes_what_failed(running: Any) -> None:
 def test_retries_whichever_leaf_failed(running: Any) -> None:
     """Which retry is due stands on its leaf; the count on all that is above it (P40)."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i",))]})
-    fail(scenario).go().do(leaves.retry_phase, phase="p/x/i")
+    fail(scenario).go().do(leaves.RetryPhase(phase="p/x/i"))
     assert scenario.node("p/x/i")["retry-count"] == 1
     assert scenario.node("p/x")["retry-count"] == scenario.node("p")["retry-count"] == 1
     assert scenario.node("p")["status"] == "pending"
@@ -131,19 +131,19 @@ def test_retries_whichever_leaf_failed(running: Any) -> None:
 def test_needs_the_sprint_resumed_after_blocking(running: Any) -> None:
     """A leaf that failed for good is retried once somebody resumed the sprint."""
     scenario = fail(running(simple("a")), "logic").go()
-    scenario.when(leaves.retry_phase).then_refused(state="blocked", allowed=["resume"])
-    scenario.do(lifecycle.resume_sprint, by="Ada", why="repaired")
-    assert scenario.do(leaves.retry_phase).node("a")["status"] == "pending"
+    scenario.when(leaves.RetryPhase()).then_refused(state="blocked", allowed=["resume"])
+    scenario.do(lifecycle.ResumeSprint(by="Ada", why="repaired"))
+    assert scenario.do(leaves.RetryPhase()).node("a")["status"] == "pending"
 
 
 def test_skipping_ends_the_wait(running: Any) -> None:
     """A leaf that is left out is not due for a retry any more."""
-    scenario = fail(running(simple("a"))).go().do(leaves.skip_phase)
+    scenario = fail(running(simple("a"))).go().do(leaves.SkipPhase())
     assert "next-retry-at" not in scenario.node("a")
 
 
 def test_refuses_a_failure_without_sensible_time(running: Any) -> None:
     """The wait is counted from the time of the failure, which must be a time."""
-    scenario: Scenario = running(simple("a")).do(leaves.start_phase)
-    scenario.when(leaves.fail_phase, error="x", at="now", category="network")
+    scenario: Scenario = running(simple("a")).do(leaves.StartPhase())
+    scenario.when(leaves.FailPhase(error="x", category="network"), at="now")
     scenario.then_refused(containing="'now' is not a time")

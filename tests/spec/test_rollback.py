@@ -5,22 +5,22 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.loop import start_iteration
+from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    UndoRollback,
     lies_on,
     path,
-    roll_back,
-    undo_rollback,
 )
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.phases.notes import add_note
+from sprintlog.engine.sprint.phases.notes import AddNote
 
 from .conftest import Scenario, fold_all, simple
 
 
 def back(scenario: Scenario, to: int) -> Scenario:
     """Roll back to a version."""
-    return scenario.do(roll_back, to=to, is_inside_append=False)
+    return scenario.do(RollBack(to=to, is_inside_append=False))
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def worked(running: Any) -> Scenario:
     """Return a sprint at version 6: plan, start, a started, a completed, b both."""
     scenario: Scenario = running(simple("a", "b", "c"))
     for _ in range(2):
-        scenario.at(f"2026-01-15T09:0{len(scenario.events)}:00Z").do(leaves.start_phase)
-        scenario.at(f"2026-01-15T09:0{len(scenario.events)}:00Z").do(leaves.complete_phase)
+        scenario.at(f"2026-01-15T09:0{len(scenario.events)}:00Z").do(leaves.StartPhase())
+        scenario.at(f"2026-01-15T09:0{len(scenario.events)}:00Z").do(leaves.CompletePhase())
     assert scenario.sprint.version == 6
     return scenario
 
@@ -76,7 +76,7 @@ def test_deletes_nothing(worked: Scenario) -> None:
 
 def test_goes_on_from_the_target(worked: Scenario) -> None:
     """What follows a rollback builds on its target."""
-    back(worked, 4).when(leaves.start_phase, model="haiku")
+    back(worked, 4).when(leaves.StartPhase(model="haiku"))
     worked.then(f.PhaseStarted("b", "haiku"))
     assert [p["status"] for p in worked.document["phases"]] == [
         "completed",
@@ -87,7 +87,7 @@ def test_goes_on_from_the_target(worked: Scenario) -> None:
 
 def test_forgets_wishes_said_after_the_target(worked: Scenario) -> None:
     """A wish that was taken back is a new one when it comes again."""
-    back(worked, 5).when(leaves.complete_phase, phase="b")
+    back(worked, 5).when(leaves.CompletePhase(phase="b"))
     worked.then(f.PhaseCompleted("b"))
 
 
@@ -101,7 +101,7 @@ def test_reaches_versions_off_the_path(worked: Scenario) -> None:
 def test_undoes_to_what_was_before(worked: Scenario) -> None:
     """undo(rollback) = before: the same bytes (section 4)."""
     before = worked.bytes()
-    back(worked, 2).when(undo_rollback, reason="oops")
+    back(worked, 2).when(UndoRollback(reason="oops"))
     worked.then(f.RolledBack(6, "oops", undoes=7))
     assert worked.bytes() == before
 
@@ -109,8 +109,8 @@ def test_undoes_to_what_was_before(worked: Scenario) -> None:
 def test_undoes_work_done_since_the_rollback(worked: Scenario) -> None:
     """An undo goes to the event before the rollback, whatever came after it."""
     before = worked.bytes()
-    back(worked, 4).do(leaves.start_phase).do(leaves.complete_phase, summary="other way")
-    assert worked.do(undo_rollback).bytes() == before
+    back(worked, 4).do(leaves.StartPhase()).do(leaves.CompletePhase(summary="other way"))
+    assert worked.do(UndoRollback()).bytes() == before
 
 
 def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
@@ -118,28 +118,28 @@ def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
     first = worked.bytes()
     second = back(worked, 5).bytes()
     back(worked, 3)
-    assert worked.do(undo_rollback).bytes() == second
-    assert worked.do(undo_rollback).bytes() == first
-    worked.when(undo_rollback).then_refused(containing="no rollback in force", wish="undo")
+    assert worked.do(UndoRollback()).bytes() == second
+    assert worked.do(UndoRollback()).bytes() == first
+    worked.when(UndoRollback()).then_refused(containing="no rollback in force", wish="undo")
 
 
 def test_undoes_only_what_is_in_force(worked: Scenario) -> None:
     """A rollback that a later one went behind is not in force."""
-    back(worked, 5).do(leaves.complete_phase)
-    back(worked, 4).when(undo_rollback).then(f.RolledBack(8, undoes=9))
-    worked.when(undo_rollback).then(f.RolledBack(6, undoes=7))
-    worked.when(undo_rollback).then_refused(wish="undo")
+    back(worked, 5).do(leaves.CompletePhase())
+    back(worked, 4).when(UndoRollback()).then(f.RolledBack(8, undoes=9))
+    worked.when(UndoRollback()).then(f.RolledBack(6, undoes=7))
+    worked.when(UndoRollback()).then_refused(wish="undo")
 
 
 def test_redoes_by_rolling_back_again(worked: Scenario) -> None:
     """A rollback that was undone can be gone to: its version is its state."""
     rolled = back(worked, 4).bytes()
-    assert back(worked.do(undo_rollback), 7).bytes() == rolled
+    assert back(worked.do(UndoRollback()), 7).bytes() == rolled
 
 
 def test_keeps_what_was_learned(worked: Scenario) -> None:
     """The knowledge folds every event, on the path or off it."""
-    worked.do(start_iteration).do(add_note, text="learned").do(start_iteration)
+    worked.do(StartIteration()).do(AddNote(text="learned")).do(StartIteration())
     back(worked, 6)
     assert worked.sprint.knowledge.iterations == [(1, 7), (2, 9)]
     assert worked.sprint.knowledge.iteration_max == 2
@@ -148,13 +148,13 @@ def test_keeps_what_was_learned(worked: Scenario) -> None:
 
 def test_accepts_the_same_target_again(worked: Scenario) -> None:
     """Going back to where one is changes nothing (P33)."""
-    worked.when(roll_back, to=6, is_inside_append=False).then_nothing()
-    back(worked, 4).when(roll_back, to=4, is_inside_append=False).then_nothing()
+    worked.when(RollBack(to=6, is_inside_append=False)).then_nothing()
+    back(worked, 4).when(RollBack(to=4, is_inside_append=False)).then_nothing()
 
 
 def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
     """The events of one append belong together (section 4)."""
-    worked.when(roll_back, to=4, is_inside_append=True).then_refused(
+    worked.when(RollBack(to=4, is_inside_append=True)).then_refused(
         containing="lies inside one append", field="to", wish="rollback"
     )
 
@@ -162,14 +162,14 @@ def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
 @pytest.mark.parametrize("to", [-1, 0, 7, 100])
 def test_refuses_versions_there_are_not(worked: Scenario, to: int) -> None:
     """Targets are versions of this stream before the head."""
-    worked.when(roll_back, to=to, is_inside_append=False).then_refused(
+    worked.when(RollBack(to=to, is_inside_append=False)).then_refused(
         containing="allowed are 1 to 5", field="to", wish="rollback"
     )
 
 
 def test_takes_back_the_completion_too(worked: Scenario) -> None:
     """A completed sprint is in progress again at an earlier version."""
-    worked.do(leaves.skip_phase).do(lifecycle.complete_sprint)
+    worked.do(leaves.SkipPhase()).do(lifecycle.CompleteSprint())
     assert back(worked, 6).status == "in-progress"
     assert worked.document["stats"]["completed-at"] is None
     assert worked.document["last-activity"] == "2026-01-15T09:05:00Z"

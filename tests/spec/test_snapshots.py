@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.events import BestSelected
+from sprintlog.engine.iterations.events import ArtifactsApplied, BestSelected
 from sprintlog.engine.iterations.tracker import Best
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
@@ -23,19 +23,24 @@ from sprintlog.engine.sprint.events import (
     SnapshotsPruned,
     SnapshotTaken,
 )
-from sprintlog.engine.sprint.iterations.rollback import roll_back, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    UndoRollback,
+    undo_rollback,
+)
 from sprintlog.engine.sprint.iterations.snapshots import (
+    EndRestore,
+    GiveRestoreUp,
+    PruneSnapshots,
+    StartRestore,
+    TakeSnapshot,
     current_iteration,
-    end_restore,
     files_with,
     give_restore_up,
     protected,
-    prune_snapshots,
     purpose_now,
     snapshot_named,
     snapshot_of,
-    start_restore,
-    take_snapshot,
 )
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
@@ -81,7 +86,7 @@ def test_snapshot_belongs_to_the_iteration_under_way(given: Any, loop: Scenario)
 
 def test_newest_snapshot_of_an_iteration_counts(loop: Scenario) -> None:
     """A second snapshot of the same iteration takes the first one's place."""
-    loop.when(take_snapshot, taken=taken("cccc", 2)).then(taken("cccc", 2))
+    loop.when(TakeSnapshot(taken=taken("cccc", 2))).then(taken("cccc", 2))
     assert (found(loop, 1), found(loop, 2)) == ("aaaa", "cccc")
 
 
@@ -141,7 +146,7 @@ def test_snapshot_is_named_by_its_first_letters(loop: Scenario) -> None:
 def test_restore_records_what_stood_there_first(loop: Scenario) -> None:
     """A restore begins with the snapshot of what it is about to replace."""
     before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
-    loop.when(start_restore, before=before, restore=restore).then(before, restore)
+    loop.when(StartRestore(before=before, restore=restore)).then(before, restore)
     assert [r.event for r in loop.sprint.knowledge.restoring] == [restore]
 
 
@@ -149,8 +154,8 @@ def test_rollback_takes_its_files_along(loop: Scenario) -> None:
     """State and files go back in one append, and the restore knows its rollback."""
     before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
     version = loop.sprint.version
-    gone_back = roll_back(loop.sprint, to=4, is_inside_append=False)
-    loop.when(start_restore, before=before, restore=restore, rollback=gone_back).then(
+    gone_back = RollBack(to=4)
+    loop.when(StartRestore(before=before, restore=restore, rollback=gone_back)).then(
         RolledBack(4), before, restored("aaaa", "cccc", rollback=version + 1)
     )
 
@@ -158,11 +163,11 @@ def test_rollback_takes_its_files_along(loop: Scenario) -> None:
 def _rolled_back_with_files(loop: Scenario) -> int:
     """Go back with files; return the version of the rollback."""
     before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
-    gone_back = roll_back(loop.sprint, to=4, is_inside_append=False)
-    loop.when(start_restore, before=before, restore=restore, rollback=gone_back).go()
+    gone_back = RollBack(to=4)
+    loop.when(StartRestore(before=before, restore=restore, rollback=gone_back)).go()
     version = loop.sprint.version
     ended = FilesRestored(version, 1, 0)
-    loop.when(end_restore, ended=ended, more=[]).then(ended)
+    loop.when(EndRestore(ended=ended)).then(ended)
     return version - 2
 
 
@@ -170,14 +175,14 @@ def test_end_of_a_restore_is_recorded_once(loop: Scenario) -> None:
     """Two processes may finish the same restore; one of them says so."""
     _rolled_back_with_files(loop)
     ended = FilesRestored(loop.sprint.version - 1, 1, 0)
-    loop.when(end_restore, ended=ended, more=[NoteAdded("x")]).then_nothing()
+    loop.when(EndRestore(ended, (ArtifactsApplied("a/", "b/"),))).then_nothing()
     assert loop.sprint.knowledge.restoring == []
 
 
 def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
     """The rollback that an undo takes back names the files that stood there before."""
     version = _rolled_back_with_files(loop)
-    undo = undo_rollback(loop.sprint)
+    undo = undo_rollback(loop.sprint, UndoRollback(), "2026-01-15T09:00:00Z")
     found = files_with(loop.sprint, undo, worktree="")
     assert found is not None
     assert (found.event.rollback, found.event.before[:4]) == (version, "cccc")
@@ -189,7 +194,14 @@ def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
     """Only the rollback that files belong to brings them back when it is undone."""
     _rolled_back_with_files(loop)
     loop.given(RolledBack(2))
-    assert files_with(loop.sprint, undo_rollback(loop.sprint), worktree="") is None
+    assert (
+        files_with(
+            loop.sprint,
+            undo_rollback(loop.sprint, UndoRollback(), "2026-01-15T09:00:00Z"),
+            worktree="",
+        )
+        is None
+    )
 
 
 def _many(running: Any, *more: Event) -> Scenario:
@@ -207,7 +219,7 @@ def test_newest_snapshots_stay(running: Any) -> None:
     # Two that something else points to: the best one, and what was selected.
     scenario.sprint.knowledge.tracker.best = Best(3, "9/10", ())
     scenario.given(BestSelected(4, 4, True))
-    scenario.when(prune_snapshots, keep=2)
+    scenario.when(PruneSnapshots(keep=2))
     scenario.then(SnapshotsPruned(gone))
     assert [h.snapshot[:4] for h in scenario.sprint.knowledge.snapshots] == [
         "base", "i003", "i004", "i007", "i008",
@@ -245,8 +257,8 @@ def test_saved_state_knows_snapshots_and_restores(loop: Scenario) -> None:
 
 def test_nothing_to_let_go_is_no_event(loop: Scenario) -> None:
     """Where all may stay nothing is recorded; none at all is refused."""
-    loop.when(prune_snapshots, keep=5).then_nothing()
-    loop.when(prune_snapshots, keep=0).then_refused(field="keep")
+    loop.when(PruneSnapshots(keep=5)).then_nothing()
+    loop.when(PruneSnapshots(keep=0)).then_refused(field="keep")
 
 
 def test_restore_that_was_given_up_is_none(loop: Scenario) -> None:
@@ -255,10 +267,17 @@ def test_restore_that_was_given_up_is_none(loop: Scenario) -> None:
     loop.given(RolledBack(3), taken("eeee", 2, purpose=BEFORE_RESTORE), restore)
     at = loop.sprint.version
     ended = FilesRestored(at, 1, 0)
-    events = give_restore_up(loop.sprint, ended=ended)
+    events = give_restore_up(
+        loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z"
+    )
     assert [type(event) for event in events] == [RolledBack, FilesRestored]
     loop.given(NoteAdded("later"))
-    (last,) = give_restore_up(loop.sprint, ended=ended)
+    (last,) = give_restore_up(
+        loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z"
+    )
     loop.given(last)
     assert (loop.sprint.knowledge.restoring, loop.sprint.knowledge.restored) == ([], [])
-    assert give_restore_up(loop.sprint, ended=ended) == []
+    assert (
+        give_restore_up(loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z")
+        == []
+    )

@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.phases import lifecycle
 
-from .conftest import Command, Data, Scenario, simple
+from .conftest import Data, Make, Scenario, simple
 
 DONE = (PhaseStarted("a"), PhaseCompleted("a"), PhaseStarted("b"), PhaseCompleted("b"))
 
@@ -38,15 +38,15 @@ HISTORIES: dict[str, tuple[Event, ...]] = {
 }
 """How each status is reached; the last event about the sprint is never the wish tested."""
 
-COMMANDS: dict[str, tuple[Command, Data, type[Event]]] = {
-    "start": (lifecycle.start_sprint, {}, SprintStarted),
-    "pause": (lifecycle.pause_sprint, {"reason": "lunch"}, SprintPaused),
-    "block": (lifecycle.block_sprint, {"reason": "no disk"}, SprintBlocked),
-    "needs-human": (lifecycle.need_human, {"phase": "b", "reason": "why"}, HumanNeeded),
-    "interrupt": (lifecycle.interrupt_sprint, {"reason": "kill"}, SprintInterrupted),
-    "resume": (lifecycle.resume_sprint, {"by": "Ada", "why": "solved"}, SprintResumed),
-    "complete": (lifecycle.complete_sprint, {"summary": "fine"}, SprintCompleted),
-    "reopen": (lifecycle.reopen_sprint, {"reason": "again"}, SprintReopened),
+COMMANDS: dict[str, tuple[Make, Data, type[Event]]] = {
+    "start": (lifecycle.StartSprint, {}, SprintStarted),
+    "pause": (lifecycle.PauseSprint, {"reason": "lunch"}, SprintPaused),
+    "block": (lifecycle.BlockSprint, {"reason": "no disk"}, SprintBlocked),
+    "needs-human": (lifecycle.NeedHuman, {"phase": "b", "reason": "why"}, HumanNeeded),
+    "interrupt": (lifecycle.InterruptSprint, {"reason": "kill"}, SprintInterrupted),
+    "resume": (lifecycle.ResumeSprint, {"by": "Ada", "why": "solved"}, SprintResumed),
+    "complete": (lifecycle.CompleteSprint, {"summary": "fine"}, SprintCompleted),
+    "reopen": (lifecycle.ReopenSprint, {"reason": "again"}, SprintReopened),
 }
 """Each command with content unlike that of the histories."""
 
@@ -85,7 +85,7 @@ def reached(given: Any, status: str, wish: str) -> Scenario:
 def test_leads_to_the_status_after(given: Any, status: str, wish: str) -> None:
     """Where the table has a line the event is recorded and the status follows."""
     command, arguments, event = COMMANDS[wish]
-    scenario = reached(given, status, wish).do(command, **arguments)
+    scenario = reached(given, status, wish).do(command(**arguments))
     assert [type(f) for f in scenario.decided or ()] == [event]
     assert scenario.status == ALLOWED[status, wish]
 
@@ -95,7 +95,7 @@ def test_refuses_what_the_table_lacks(given: Any, status: str, wish: str) -> Non
     """All else is refused with the state, the wish and what is allowed."""
     command, arguments, _ = COMMANDS[wish]
     allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
-    reached(given, status, wish).when(command, **arguments).then_refused(
+    reached(given, status, wish).when(command(**arguments)).then_refused(
         containing=f"s is {status}: cannot {wish} it; allowed: {', '.join(allowed)}",
         sprint="s",
         state=status,
@@ -108,25 +108,25 @@ def test_refuses_what_the_table_lacks(given: Any, status: str, wish: str) -> Non
 def test_accepts_the_same_wish_again(given: Any, status: str, wish: str) -> None:
     """The same wish with the same content again records nothing (P33)."""
     command, arguments, _ = COMMANDS[wish]
-    scenario = reached(given, status, wish).do(command, **arguments)
-    scenario.when(command, **arguments).then_nothing()
+    scenario = reached(given, status, wish).do(command(**arguments))
+    scenario.when(command(**arguments)).then_nothing()
 
 
 @pytest.mark.parametrize(("status", "wish"), [p for p in ALLOWED if p[1] != "start"])
 def test_refuses_the_wish_with_other_content(given: Any, status: str, wish: str) -> None:
     """The same wish with other content is refused (P33)."""
     command, arguments, _ = COMMANDS[wish]
-    scenario = reached(given, status, wish).do(command, **arguments)
+    scenario = reached(given, status, wish).do(command(**arguments))
     last = list(arguments)[-1]
     other = {**arguments, last: "something else"}
-    scenario.when(command, **other).then_refused(wish=wish, state=scenario.status)
+    scenario.when(command(**other)).then_refused(wish=wish, state=scenario.status)
 
 
 @pytest.mark.parametrize("status", ["blocked", "needs-human"])
 @pytest.mark.parametrize("said", [{}, {"by": "Ada"}, {"why": "x"}, {"by": "", "why": "x"}])
 def test_resumes_only_with_who_and_why(given: Any, status: str, said: Data) -> None:
     """After blocked and needs-human somebody says who resolved it and why (R141)."""
-    reached(given, status, "resume").when(lifecycle.resume_sprint, **said).then_refused(
+    reached(given, status, "resume").when(lifecycle.ResumeSprint(**said)).then_refused(
         containing="needs who resolved it and why", state=status, wish="resume"
     )
 
@@ -134,7 +134,7 @@ def test_resumes_only_with_who_and_why(given: Any, status: str, said: Data) -> N
 @pytest.mark.parametrize("status", ["paused", "paused-at-breakpoint", "interrupted"])
 def test_resumes_a_pause_without_a_word(given: Any, status: str) -> None:
     """A pause, a breakpoint and an interruption need no explanation."""
-    scenario = reached(given, status, "resume").when(lifecycle.resume_sprint)
+    scenario = reached(given, status, "resume").when(lifecycle.ResumeSprint())
     assert scenario.then(SprintResumed()).status == "in-progress"
 
 
@@ -144,7 +144,7 @@ def test_completes_only_when_nothing_is_open(given: Any, open_leaf: str) -> None
     scenario: Scenario = given(simple("a"), SprintStarted())
     if open_leaf == "in-progress":
         scenario.given(PhaseStarted("a"))
-    scenario.when(lifecycle.complete_sprint).then_refused(
+    scenario.when(lifecycle.CompleteSprint()).then_refused(
         containing=f"is not finished: phase a is {open_leaf}", phase="a", wish="complete"
     )
 
@@ -153,11 +153,11 @@ def test_completes_only_when_nothing_is_open(given: Any, open_leaf: str) -> None
 def test_hears_the_heartbeat_of_a_begun_sprint(given: Any, status: str) -> None:
     """A heartbeat is an event of its own each time, while there is a loop (R93)."""
     scenario: Scenario = given(simple("a", "b"), *HISTORIES[status])
-    scenario.when(lifecycle.beat)
+    scenario.when(lifecycle.RecordHeartbeat())
     if status in ("not-started", "completed"):
         scenario.then_refused(state=status, wish="heartbeat")
         return
-    scenario.then(ActivitySeen()).when(lifecycle.beat).then(ActivitySeen())
+    scenario.then(ActivitySeen()).when(lifecycle.RecordHeartbeat()).then(ActivitySeen())
     assert scenario.status == status
 
 
@@ -165,7 +165,7 @@ def test_hears_the_heartbeat_of_a_begun_sprint(given: Any, status: str) -> None:
 def test_knows_no_sprint_before_its_plan(given: Any, wish: str) -> None:
     """A sprint without a plan is not found, whatever is wished."""
     command, arguments, _ = COMMANDS[wish]
-    scenario: Scenario = given().when(command, **arguments)
+    scenario: Scenario = given().when(command(**arguments))
     scenario.then_refused(containing="there is no sprint s", sprint="s")
     assert isinstance(scenario.refused, NotFoundError)
 
@@ -176,8 +176,8 @@ def test_notes_when_it_began_and_ended(given: Any) -> None:
         simple("a"), "2026-01-15T10:00:00Z", SprintStarted(), *DONE[:2]
     )
     assert scenario.document["stats"]["completed-at"] is None
-    scenario.at("2026-01-15T11:00:00Z").do(lifecycle.complete_sprint)
+    scenario.at("2026-01-15T11:00:00Z").do(lifecycle.CompleteSprint())
     assert scenario.document["stats"]["started-at"] == "2026-01-15T10:00:00Z"
     assert scenario.document["stats"]["completed-at"] == "2026-01-15T11:00:00Z"
-    scenario.do(lifecycle.reopen_sprint)
+    scenario.do(lifecycle.ReopenSprint())
     assert scenario.document["stats"]["completed-at"] is None

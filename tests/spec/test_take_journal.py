@@ -8,7 +8,10 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal.intake.foreign import remarks, schema_version, take_document
-from sprintlog.engine.journal.rules import reference_learning, retire_learning
+from sprintlog.engine.journal.rules import (
+    ReferenceLearning,
+    RetireLearning,
+)
 
 from .journaled import AT, Diary
 
@@ -114,8 +117,8 @@ def test_takes_what_came_later(diary: Diary) -> None:
 
 def test_tells_what_differs_and_keeps_what_was_recorded(diary: Diary) -> None:
     """An entry is never replaced, a count never taken back, a file never begun anew."""
-    diary.do(reference_learning, learning_id="learning-0001")
-    diary.do(retire_learning, learning_id="learning-0001")
+    diary.do(ReferenceLearning(learning_id="learning-0001"))
+    diary.do(RetireLearning(learning_id="learning-0001"))
     other = changed("entries.0.status", "completed")
     other |= {"created_at": AT, "project_name": "other"}
     other["patterns"][0]["name"] = "another way"

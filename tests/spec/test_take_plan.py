@@ -11,12 +11,12 @@ from sprintlog.engine.sprint.events import (
     Source,
     SprintCompiled,
 )
-from sprintlog.engine.sprint.goal.goal import set_goal
-from sprintlog.engine.sprint.iterations.loop import limit_iterations
+from sprintlog.engine.sprint.goal.goal import SetGoal
+from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan.changes import _changed
-from sprintlog.engine.sprint.plan.injection import inject_phases
-from sprintlog.engine.sprint.plan.recompile import take_plan
+from sprintlog.engine.sprint.plan.injection import InjectPhases
+from sprintlog.engine.sprint.plan.recompile import TakePlan
 
 from .conftest import Data, Scenario, for_each, simple
 
@@ -26,13 +26,13 @@ PLACE = Place("sprints/s/PROGRESS.yaml")
 
 def taken(scenario: Scenario, plan: Data) -> Scenario:
     """Let a plan be taken in."""
-    return scenario.do(take_plan, plan=plan, place=PLACE)
+    return scenario.do(TakePlan(plan=plan, place=PLACE))
 
 
 def test_the_first_plan_makes_the_sprint(given: Given) -> None:
     """A plan for a sprint that does not exist is recorded with place and sources."""
     source = Source("SPRINT.yaml", "00")
-    scenario = given().when(take_plan, plan=simple("a"), place=PLACE, sources=(source,))
+    scenario = given().when(TakePlan(plan=simple("a"), place=PLACE, sources=(source,)))
     [event] = scenario.decided or []
     assert isinstance(event, SprintCompiled)
     assert (event.place, event.sources) == (PLACE, (source,))
@@ -41,20 +41,20 @@ def test_the_first_plan_makes_the_sprint(given: Given) -> None:
 def test_the_same_plan_again_records_nothing(given: Given) -> None:
     """A plan that is equal to the one in force is accepted and changes nothing."""
     plan = {"phases": [for_each("build", login=("do", "check"))], "retry": {"on": []}}
-    taken(given(), plan).when(take_plan, plan=plan, place=PLACE).then_nothing()
+    taken(given(), plan).when(TakePlan(plan=plan, place=PLACE)).then_nothing()
 
 
 def test_the_same_plan_is_known_while_it_runs(given: Given) -> None:
     """Nothing is recorded for an unchanged definition, however far the sprint is."""
-    scenario = taken(given(), simple("a", "b")).do(lifecycle.start_sprint)
-    scenario.do(leaves.start_phase).do(leaves.complete_phase, summary="done")
-    scenario.when(take_plan, plan=simple("a", "b"), place=PLACE).then_nothing()
+    scenario = taken(given(), simple("a", "b")).do(lifecycle.StartSprint())
+    scenario.do(leaves.StartPhase()).do(leaves.CompletePhase(summary="done"))
+    scenario.when(TakePlan(plan=simple("a", "b"), place=PLACE)).then_nothing()
 
 
 def test_a_plan_is_replaced_until_something_begins(given: Given) -> None:
     """Anything may change before the start; the file stays where it was."""
     scenario = taken(given(), simple("a", "b"))
-    scenario.do(take_plan, plan=simple("c"), place=Place("elsewhere"))
+    scenario.do(TakePlan(plan=simple("c"), place=Place("elsewhere")))
     assert [phase["id"] for phase in scenario.document["phases"]] == ["c"]
     assert scenario.sprint.plan.place == PLACE
     assert scenario.document["stats"]["total-phases"] == 1
@@ -62,8 +62,8 @@ def test_a_plan_is_replaced_until_something_begins(given: Given) -> None:
 
 def test_a_rollback_to_the_start_allows_a_new_plan(given: Given) -> None:
     """What was rolled back does not count as begun."""
-    scenario = taken(given(), simple("a")).do(lifecycle.start_sprint)
-    scenario.do(leaves.start_phase).given(RolledBack(1))
+    scenario = taken(given(), simple("a")).do(lifecycle.StartSprint())
+    scenario.do(leaves.StartPhase()).given(RolledBack(1))
     taken(scenario, simple("b"))
     assert scenario.status == "not-started"
     assert [phase["id"] for phase in scenario.document["phases"]] == ["b"]
@@ -71,10 +71,10 @@ def test_a_rollback_to_the_start_allows_a_new_plan(given: Given) -> None:
 
 def test_nothing_said_of_the_old_plan_is_said_of_the_new(given: Given) -> None:
     """A wish that a rolled back plan fulfilled is a new one in the next plan."""
-    scenario = taken(given(), simple("a")).do(lifecycle.start_sprint)
+    scenario = taken(given(), simple("a")).do(lifecycle.StartSprint())
     scenario.given(RolledBack(1))
     taken(scenario, simple("a", "b"))
-    scenario.when(lifecycle.start_sprint)
+    scenario.when(lifecycle.StartSprint())
     assert scenario.decided
 
 
@@ -82,13 +82,13 @@ def test_nothing_said_of_the_old_plan_is_said_of_the_new(given: Given) -> None:
 def test_what_events_recorded_is_not_thrown_away(given: Given, key: str) -> None:
     """A plan whose lists hold something is not replaced, started or not."""
     scenario = given({**simple("a"), key: [{"id": "x"}]})
-    scenario.when(take_plan, plan=simple("b")).then_refused(wish="compile")
+    scenario.when(TakePlan(plan=simple("b"))).then_refused(wish="compile")
 
 
 def begun(given: Given, plan: Data) -> Scenario:
     """Return a sprint whose first leaf is being executed."""
-    scenario = taken(given(), plan).do(lifecycle.start_sprint)
-    return scenario.do(leaves.start_phase)
+    scenario = taken(given(), plan).do(lifecycle.StartSprint())
+    return scenario.do(leaves.StartPhase())
 
 
 def ids(scenario: Scenario) -> list[str]:
@@ -105,17 +105,17 @@ def build(**steps: tuple[str, ...]) -> Data:
 
 def test_what_was_said_of_the_whole_sprint_is_not_thrown_away(given: Given) -> None:
     """A goal or a limit that somebody gave before the start outlives the same plan."""
-    scenario = given(simple("a")).do(set_goal, goal="Win")
-    scenario.do(limit_iterations, max_iterations=7)
+    scenario = given(simple("a")).do(SetGoal(goal="Win"))
+    scenario.do(LimitIterations(max_iterations=7))
     before = scenario.document
-    scenario.when(take_plan, plan=simple("a")).then_nothing()
+    scenario.when(TakePlan(plan=simple("a"))).then_nothing()
     assert scenario.document == before
 
 
 def test_a_running_sprint_takes_a_new_item(given: Given) -> None:
     """A step stands where its item does, marked as injected; the work goes on."""
     scenario = begun(given, build(login=("do",)))
-    scenario.do(take_plan, plan=build(login=("do",), logout=("do", "check")))
+    scenario.do(TakePlan(plan=build(login=("do",), logout=("do", "check"))))
     assert ids(scenario) == [
         *("setup", "build", "build/login", "build/login/do"),
         *("build/logout", "build/logout/do", "build/logout/check", "review"),
@@ -132,7 +132,7 @@ def test_additions_come_in_everywhere(given: Given) -> None:
     new = simple("first", "middle", "last")["phases"]
     old = plan["phases"]
     plan["phases"] = [new[0], old[0], old[1], new[1], old[2], new[2]]
-    scenario.do(take_plan, plan=plan)
+    scenario.do(TakePlan(plan=plan))
     assert [node for node in ids(scenario) if "/" not in node] == [
         *("first", "setup", "build", "middle", "review", "last")
     ]
@@ -140,13 +140,13 @@ def test_additions_come_in_everywhere(given: Given) -> None:
         *("build/a", "build/a/x", "build/b", "build/b/x", "build/b/y", "build/b/z"),
         *("build/c", "build/c/x", "build/d", "build/d/y", "build/e", "build/e/x"),
     ]
-    scenario.when(take_plan, plan=plan).then_nothing()
+    scenario.when(TakePlan(plan=plan)).then_nothing()
 
 
 def test_an_empty_phase_takes_its_first_step(given: Given) -> None:
     """A for-each phase without steps gets them at its end."""
     scenario = begun(given, build())
-    scenario.do(take_plan, plan=build(login=("do",)))
+    scenario.do(TakePlan(plan=build(login=("do",))))
     assert ids(scenario)[1:4] == ["build", "build/login", "build/login/do"]
 
 
@@ -155,18 +155,18 @@ def test_what_came_in_by_itself_is_no_difference(given: Given) -> None:
     scenario = begun(given, simple("a", "b"))
     node = {"id": "fix", "prompt": "Mend it"}
     position = InjectionPosition("after", "a")
-    scenario.do(inject_phases, nodes=[node], position=position)
-    scenario.when(take_plan, plan=simple("a", "b")).then_nothing()
-    scenario.do(take_plan, plan=simple("a", "b", "c"))
+    scenario.do(InjectPhases(nodes=[node], position=position))
+    scenario.when(TakePlan(plan=simple("a", "b"))).then_nothing()
+    scenario.do(TakePlan(plan=simple("a", "b", "c")))
     assert ids(scenario) == ["a", "fix", "b", "c"]
 
 
 def test_another_model_at_the_start_is_no_difference(given: Given) -> None:
     """Who starts a phase may name another model than the definition."""
     plan = simple("a", "b", model="opus")
-    scenario = taken(given(), plan).do(lifecycle.start_sprint)
-    scenario.do(leaves.start_phase, model="haiku")
-    scenario.when(take_plan, plan=plan).then_nothing()
+    scenario = taken(given(), plan).do(lifecycle.StartSprint())
+    scenario.do(leaves.StartPhase(model="haiku"))
+    scenario.when(TakePlan(plan=plan)).then_nothing()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_running_sprint_refuses_anything_else(
     scenario = begun(given, simple("a", "b"))
     plan: Data = {**simple("a", "b"), **change}
     plan["phases"] = [*plan["phases"], *simple("new")["phases"]]
-    scenario.when(take_plan, plan=plan).then_refused(containing="additions only")
+    scenario.when(TakePlan(plan=plan)).then_refused(containing="additions only")
     assert scenario.refused is not None
     assert difference in scenario.refused.fields["differences"]
 
@@ -209,16 +209,16 @@ def test_a_running_sprint_refuses_anything_else(
 def test_a_leaf_stays_a_leaf(given: Given) -> None:
     """A step that was carried out by itself does not get sub-phases afterwards."""
     plan = build(login=())
-    scenario = begun(given, plan).when(take_plan, plan=build(login=("do",)))
+    scenario = begun(given, plan).when(TakePlan(plan=build(login=("do",))))
     scenario.then_refused(differences=["build/login: had nothing below it"])
 
 
 def test_a_completed_sprint_takes_no_additions(given: Given) -> None:
     """A sprint that is over must be opened again first."""
-    scenario = begun(given, simple("a")).do(leaves.complete_phase)
-    scenario.do(lifecycle.complete_sprint)
-    scenario.when(take_plan, plan=simple("a")).then_nothing()
-    scenario.when(take_plan, plan=simple("a", "b"))
+    scenario = begun(given, simple("a")).do(leaves.CompletePhase())
+    scenario.do(lifecycle.CompleteSprint())
+    scenario.when(TakePlan(plan=simple("a"))).then_nothing()
+    scenario.when(TakePlan(plan=simple("a", "b")))
     scenario.then_refused(state="completed", allowed=["reopen"])
 
 

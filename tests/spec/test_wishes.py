@@ -7,19 +7,22 @@ import pytest
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.runs import record_run
+from sprintlog.engine.sprint.agent.runs import RecordRun
 from sprintlog.engine.sprint.events import AUDIT_EVENTS, SNAPSHOT_EVENTS
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.gates.checks import record_gate
+from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import loop
-from sprintlog.engine.sprint.iterations.rollback import roll_back
+from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves, lifecycle, notes
 from sprintlog.engine.sprint.plan import injection
-from sprintlog.engine.sprint.plan.create import create_sprint, import_document
+from sprintlog.engine.sprint.plan.create import (
+    CreateSprint,
+    ImportDocument,
+)
 from sprintlog.engine.sprint.wishes import fulfil, observe, to_event
 
-from .conftest import Command, Data, Scenario, simple
+from .conftest import Data, Make, Scenario, simple
 from .measuring_wishes import ANSWERS, MEASURING
 
 AT = "2026-01-15T09:00:00Z"
@@ -27,97 +30,97 @@ GO, A = f.SprintStarted(), f.PhaseStarted("a")
 END = f.InjectionPosition("end-of-workflow")
 NEEDED = {"phase": "a", "reason": "x", "details": "y", "error": "z"}
 
-CASES: list[tuple[list[Event], str, Data, Command, Data]] = [
-    ([], "sprint-started", {}, lifecycle.start_sprint, {}),
-    ([GO], "sprint-paused", {"reason": "x"}, lifecycle.pause_sprint, {"reason": "x"}),
-    ([GO], "sprint-blocked", {"reason": "x"}, lifecycle.block_sprint, {"reason": "x"}),
-    ([GO], "human-needed", NEEDED, lifecycle.need_human, NEEDED),
-    ([GO], "sprint-interrupted", {}, lifecycle.interrupt_sprint, {}),
+CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
+    ([], "sprint-started", {}, lifecycle.StartSprint, {}),
+    ([GO], "sprint-paused", {"reason": "x"}, lifecycle.PauseSprint, {"reason": "x"}),
+    ([GO], "sprint-blocked", {"reason": "x"}, lifecycle.BlockSprint, {"reason": "x"}),
+    ([GO], "human-needed", NEEDED, lifecycle.NeedHuman, NEEDED),
+    ([GO], "sprint-interrupted", {}, lifecycle.InterruptSprint, {}),
     (
         [GO, f.SprintBlocked("x")],
         "sprint-resumed",
         {"by": "Ada", "why": "x"},
-        lifecycle.resume_sprint,
+        lifecycle.ResumeSprint,
         {"by": "Ada", "why": "x"},
     ),
     (
         [GO, f.PhaseSkipped("a")],
         "sprint-completed",
         {"summary": "x"},
-        lifecycle.complete_sprint,
+        lifecycle.CompleteSprint,
         {"summary": "x"},
     ),
-    ([GO, f.SprintCompleted()], "sprint-reopened", {}, lifecycle.reopen_sprint, {}),
-    ([GO], "activity-seen", {}, lifecycle.beat, {}),
+    ([GO, f.SprintCompleted()], "sprint-reopened", {}, lifecycle.ReopenSprint, {}),
+    ([GO], "activity-seen", {}, lifecycle.RecordHeartbeat, {}),
     (
         [GO],
         "phase-started",
         {"phase": "a", "model": "opus"},
-        leaves.start_phase,
+        leaves.StartPhase,
         {"phase": "a", "model": "opus"},
     ),
     (
         [GO, A],
         "phase-completed",
         {"phase": "a", "summary": "x"},
-        leaves.complete_phase,
+        leaves.CompletePhase,
         {"phase": "a", "summary": "x"},
     ),
     (
         [GO, A],
         "phase-failed",
         {"phase": "a", "error": "x", "category": "network"},
-        leaves.fail_phase,
-        {"phase": "a", "error": "x", "category": "network", "at": AT},
+        leaves.FailPhase,
+        {"phase": "a", "error": "x", "category": "network"},
     ),
     (
         [GO],
         "phase-blocked",
         {"phase": "a", "reason": "x"},
-        leaves.block_phase,
+        leaves.BlockPhase,
         {"phase": "a", "reason": "x"},
     ),
-    ([GO], "phase-skipped", {"phase": "a"}, leaves.skip_phase, {"phase": "a"}),
+    ([GO], "phase-skipped", {"phase": "a"}, leaves.SkipPhase, {"phase": "a"}),
     (
         [GO, f.PhaseBlocked("a", "x")],
         "phase-retried",
         {"phase": "a"},
-        leaves.retry_phase,
+        leaves.RetryPhase,
         {"phase": "a"},
     ),
     (
         [GO, f.PhaseSkipped("a")],
         "phase-reopened",
         {"phase": "a"},
-        leaves.reopen_phase,
+        leaves.ReopenPhase,
         {"phase": "a"},
     ),
     (
         [GO, A],
         "gate-checked",
         {"phase": "a", "exit_code": 3, "output": "x", "elsewhere": False},
-        record_gate,
+        RecordGate,
         {"phase": "a", "result": GateResult(3, output="x")},
     ),
     (
         [GO, A],
         "work-done",
         {"phase": "a", "summary": "made it"},
-        leaves.end_work,
+        leaves.EndWork,
         {"phase": "a", "summary": "made it"},
     ),
     (
         [GO, A],
         "agent-ran",
         {"phase": "a", "status": "completed", "usage": {"turns": 3}},
-        record_run,
+        RecordRun,
         {"ran": f.AgentRan("a", "completed", usage=f.Usage(turns=3))},
     ),
     (
         [GO],
         "phase-injected",
         {"nodes": [{"id": "n", "prompt": "x"}], "position": {"type": "end-of-workflow"}},
-        injection.inject_phases,
+        injection.InjectPhases,
         {"nodes": [{"id": "n", "prompt": "x"}], "position": END},
     ),
     (
@@ -128,7 +131,7 @@ CASES: list[tuple[list[Event], str, Data, Command, Data]] = [
             "position": {"type": "before", "ref": "a"},
             "id_prefix": "fix",
         },
-        injection.inject_phases,
+        injection.InjectPhases,
         {
             "nodes": [{"prompt": "x", "model": "opus"}],
             "position": f.InjectionPosition("before", "a"),
@@ -139,42 +142,42 @@ CASES: list[tuple[list[Event], str, Data, Command, Data]] = [
         [GO, f.PhaseInjected([{"id": "p", "status": "pending", "steps": []}], END, "")],
         "step-injected",
         {"nodes": [{"id": "n", "prompt": "x"}], "position": {"type": "end-of-workflow"}},
-        injection.inject_steps,
+        injection.InjectSteps,
         {"nodes": [{"id": "n", "prompt": "x"}], "position": END},
     ),
     (
         [GO],
         "iteration-started",
         {"number": 5, "max_iterations": 30},
-        loop.start_iteration,
+        loop.StartIteration,
         {"number": 5, "max_iterations": 30},
     ),
     (
         [GO, f.IterationStarted(5)],
         "iteration-ended",
         {"summary": "x"},
-        loop.end_iteration,
+        loop.EndIteration,
         {"number": 5, "summary": "x"},
     ),
     (
         [GO],
         "iterations-limited",
         {"max_iterations": 9},
-        loop.limit_iterations,
+        loop.LimitIterations,
         {"max_iterations": 9},
     ),
     (
         [GO],
         "rolled-back",
         {"to": 1, "reason": "x"},
-        roll_back,
+        RollBack,
         {"to": 1, "reason": "x", "is_inside_append": False},
     ),
     (
         [GO],
         "note-added",
         {"text": "x", "phase": "a"},
-        notes.add_note,
+        notes.AddNote,
         {"text": "x", "phase": "a"},
     ),
     *MEASURING,
@@ -185,10 +188,10 @@ CASES: list[tuple[list[Event], str, Data, Command, Data]] = [
 def wish(scenario: Scenario, tag: str, data: object) -> Scenario:
     """Wish for an event by its tag and data, as `append` does."""
 
-    def command(sprint: Any) -> list[Event]:
-        return fulfil(sprint, to_event(tag, data), AT, is_inside_append=False)
+    def command(sprint: Any, at: str) -> list[Event]:
+        return fulfil(sprint, to_event(tag, data), at, is_inside_append=False)
 
-    return scenario.when(command)
+    return scenario.when(command, at=AT)
 
 
 @pytest.mark.parametrize(
@@ -199,13 +202,13 @@ def test_decides_what_the_command_decides(
     history: list[Event],
     tag: str,
     data: Data,
-    command: Command,
+    command: Make,
     arguments: Data,
 ) -> None:
     """An event wished for by its type gives the events of its command (section 8)."""
     gate: Data = {"gate": {}} if tag == "gate-checked" else {}
     scenario: Scenario = given(simple("a", **{"break": True, **gate}), *history)
-    expected = scenario.when(command, **arguments).decided
+    expected = scenario.when(command(**arguments)).decided
     assert expected
     wish(scenario, tag, data).then(*expected)
 
@@ -227,11 +230,11 @@ def test_covers_every_event_that_can_be_wished() -> None:
 
 def test_takes_in_plans_and_documents(given: Any) -> None:
     """Whole plans and documents come in by their events' types as well."""
-    plan = given().when(create_sprint, plan=simple("a"), sources=(f.Source("x"),)).decided
+    plan = given().when(CreateSprint(plan=simple("a"), sources=(f.Source("x"),))).decided
     data = {"document": simple("a"), "sources": [{"path": "x"}]}
     wish(given(), "sprint-compiled", data).then(*plan)
-    document = {"document": simple("a", status="pending"), "source": "x"}
-    taken = given().when(import_document, **document).decided
+    document: dict[str, Any] = {"document": simple("a", status="pending"), "source": "x"}
+    taken = given().when(ImportDocument(**document)).decided
     wish(given(), "sprint-imported", document).then(*taken)
 
 
@@ -279,7 +282,7 @@ def test_takes_no_resolved_place(name: str) -> None:
 def test_observed_injections_obey_the_rules(running: Any) -> None:
     """What comes into the plan is what everything else is read by, observed or not."""
 
-    def command(sprint: Any) -> list[Event]:
+    def command(sprint: Any, at: str) -> list[Event]:
         nodes = [{"id": "a", "prompt": "x"}]
         wished = to_event("phase-injected", {"nodes": nodes, "position": {"type": "after"}})
         return observe(sprint, wished, AT, is_inside_append=False)

@@ -10,7 +10,14 @@ from ...log.event import Event
 from .. import events as f
 from ..document import JournalDocument
 from ..fold import fold
-from ..rules import add_learning, discover_pattern, record_entry
+from ..rules import (
+    AddLearning,
+    DiscoverPattern,
+    RecordEntry,
+    add_learning,
+    discover_pattern,
+    record_entry,
+)
 from ..state.ids import entry_id
 from ..state.journal import Journal, pack, unpack
 from ..state.shapes import Entry, Learning, Pattern
@@ -82,7 +89,7 @@ class _Taking:
         while entry_id(entry.prd_id, number) in self.journal.entries:
             number += 1
         entry = replace(entry, iteration=number)
-        events = record_entry(self.journal, entry=entry, at=self._at)
+        events = record_entry(self.journal, RecordEntry(entry=entry), self._at)
         self.take(*events)
         (recorded,) = events
         assert isinstance(recorded, f.EntryRecorded)
@@ -90,11 +97,11 @@ class _Taking:
 
     def add(self, learning: Learning) -> None:
         """Take over a learning."""
-        self.take(*add_learning(self.journal, learning=learning, at=self._at))
+        self.take(*add_learning(self.journal, AddLearning(learning=learning), self._at))
 
     def discover(self, pattern: Pattern) -> None:
         """Take over a pattern."""
-        self.take(*discover_pattern(self.journal, pattern=pattern, at=self._at))
+        self.take(*discover_pattern(self.journal, DiscoverPattern(pattern), self._at))
 
 
 def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:

@@ -8,12 +8,10 @@ from typing import NamedTuple
 from ...adapters.agents.output import Hearing, hear
 from ...adapters.processes.agent_command import AgentRun, run_agent
 from ...adapters.processes.signals import Signals
-from ...log.event import Event
 from ...sprint.agent.answers import Verdict, judge
 from ...sprint.events import AgentRan
 from ...sprint.phases import lifecycle
-from ...sprint.state.sprint import Sprint
-from ..port import Outcome
+from ..port import Decide, Outcome
 from ..state_files import Refreshed
 from ..workspace import ServiceWorkspace
 
@@ -121,14 +119,14 @@ class Driver:
         if time.monotonic() - self._beaten < BEAT_SECONDS:
             return
         self._beaten = time.monotonic()
-        self._act(lambda sprint, at: lifecycle.beat(sprint))
+        self._act(lifecycle.RecordHeartbeat())
         self._refresh()
 
     def _sleep(self, seconds: float) -> None:
         with self._signals.interruptible():
             self._means.sleep(max(seconds, 0.0))
 
-    def _act(self, decide: Callable[[Sprint, str], list[Event]]) -> Outcome:
+    def _act(self, decide: Decide) -> Outcome:
         return self._workspace.act(
             self._id, decide, actor=self._means.actor, masks=self._means.masks
         )

@@ -16,8 +16,14 @@ from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...log.port import Expected
 from ...sprint.events import GateStarted
-from ...sprint.gates.checks import check_gate, interrupt_gate, start_gate
-from ...sprint.gates.gate import GateResult
+from ...sprint.gates.checks import (
+    CheckGate,
+    InterruptGate,
+    StartGate,
+    run_of,
+    start_gate,
+)
+from ...sprint.gates.gate import GateResult, find_gate
 from ...sprint.gates.policy import gate_of
 from ...sprint.state.sprint import Sprint
 from ..port import Outcome
@@ -46,6 +52,12 @@ def is_alive(started: GateStarted) -> bool:
     if started.pid == os.getpid():
         return started.run in _RUNS
     return process.is_alive(known)
+
+
+def lost_run(sprint: Sprint, phase: str | None) -> str | None:
+    """Return the run of a gate that is under way by the log, and whose process is gone."""
+    started = run_of(sprint.plan, find_gate(sprint, phase))
+    return started.run if started is not None and not is_alive(started) else None
 
 
 def run_gate(
@@ -102,7 +114,11 @@ def run_gate(
             refreshed = workspace.refresh(sprint_id)
             with interruptible():
                 result = _run(workspace, began.sprint, started, environment, pass_on)
-            ended = act(_ends(started, result), key=key, key_digest=key_digest)
+            ended = act(
+                CheckGate(started.phase, started.run, result),
+                key=key,
+                key_digest=key_digest,
+            )
         except BaseException as error:
             _interrupt(act, started, error)
             with suppress(SprintlogError):
@@ -120,23 +136,16 @@ def _begins(
     timeout_seconds: float | None,
 ) -> Callable[[Sprint, str], list[Event]]:
     def decide(sprint: Sprint, at: str) -> list[Event]:
-        return start_gate(
-            sprint,
-            run=run,
-            pid=this.pid,
-            process_started=this.started,
-            boot_id=this.boot_id,
-            is_alive=is_alive,
+        command = StartGate(
+            run,
+            this.pid,
+            this.started,
+            this.boot_id,
             phase=phase,
+            lost=lost_run(sprint, phase),
             timeout_seconds=timeout_seconds,
         )
-
-    return decide
-
-
-def _ends(started: GateStarted, result: GateResult) -> Callable[[Sprint, str], list[Event]]:
-    def decide(sprint: Sprint, at: str) -> list[Event]:
-        return check_gate(sprint, phase=started.phase, run=started.run, result=result)
+        return start_gate(sprint, command, at)
 
     return decide
 
@@ -172,14 +181,10 @@ def _interrupt(
     act: Callable[..., Outcome], started: GateStarted, error: BaseException
 ) -> None:
     """Record that a run was cut short; what cut it short matters more than this."""
-    why = str(error) or type(error).__name__
-
-    def decide(sprint: Sprint, at: str) -> list[Event]:
-        return interrupt_gate(sprint, phase=started.phase, run=started.run, reason=why)
-
+    command = InterruptGate(started.phase, started.run, str(error) or type(error).__name__)
     # Should this fail, the next run finds this one lost all the same.
     with suppress(SprintlogError):
-        act(decide)
+        act(command)
 
 
 def _nothing(sprint: Sprint, at: str) -> list[Event]:

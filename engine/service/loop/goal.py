@@ -15,7 +15,7 @@ from ...sprint.goal.hook_tasks import tasks_of
 from ...sprint.goal.next import run_of
 from ...sprint.goal.prompt import said_in
 from ...sprint.goal.settings import hooks_of
-from ...sprint.goal.work import end_turn, start_turn
+from ...sprint.goal.work import EndTurn, StartTurn
 from ...sprint.iterations.loop import open_iteration
 from ...sprint.iterations.snapshots import current_iteration, has_snapshot
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
@@ -34,7 +34,7 @@ class GoalRunner(Driver):
         assert action.prompt is not None
         # What a loop that was killed did not come to; before the first the baseline.
         self._keep_files()
-        self._act(lambda sprint, at: start_turn(sprint))
+        self._act(StartTurn())
         self._refresh()
         plan = self._workspace.sprint(self._id).plan
         number = plan.turns.number
@@ -50,7 +50,7 @@ class GoalRunner(Driver):
         read = partial(self._read, told=told)
         run, verdict = self._ask(action.prompt, own, read=read, told=told)
         ran = ran_as("", run, verdict, iteration=number)
-        self._act(lambda sprint, at: end_turn(sprint, ran=ran, verdict=verdict, at=at))
+        self._act(EndTurn(ran, verdict))
         self._keep_files()
         self._rest(number)
 

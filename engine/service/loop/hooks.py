@@ -7,19 +7,17 @@ latest, whatever ends that.
 import os
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
 from ...adapters.processes.hook_command import run_hook_command
 from ...adapters.processes.signals import Signals
-from ...log.event import Event
+from ...command import Command
 from ...sprint.agent.actions import HookRun
-from ...sprint.goal import hook_tasks
-from ...sprint.state.sprint import Sprint
+from ...sprint.goal.hook_tasks import CompleteHook, FailHook, RunHook, SpawnHook
 
-Act = Callable[[Callable[[Sprint, str], list[Event]]], object]
+Act = Callable[[Command], object]
 
 
 class Surroundings(NamedTuple):
@@ -71,8 +69,7 @@ class Hooks:
         """
         while hook.id in self._beside:
             self._take()
-        spawn = partial(hook_tasks.spawn_hook, transcript=hook.transcript, again=again)
-        self._record(spawn, iteration, hook)
+        self._act(SpawnHook(hook.id, iteration, None, hook.transcript, again))
         self._tell(f"hook   {hook.id} of iteration {iteration}")
         if hook.parallel:
             thread = threading.Thread(target=self._work, args=(iteration, hook))
@@ -140,19 +137,14 @@ class Hooks:
         with self._signals.interruptible():
             iteration, hook, pid, error = self._news.get()
         if pid is not None:
-            self._record(partial(hook_tasks.run_hook, pid=pid), iteration, hook)
+            self._act(RunHook(hook.id, iteration, pid))
             return
         self._beside.pop(hook.id).join()
         self._ended(iteration, hook, error)
 
     def _ended(self, iteration: int, hook: HookRun, error: str | None) -> None:
         if error is None:
-            self._record(hook_tasks.complete_hook, iteration, hook)
+            self._act(CompleteHook(hook.id, iteration))
             return
         self._tell(f"       hook {hook.id} of iteration {iteration} failed: {error}")
-        self._record(partial(hook_tasks.fail_hook, error=error), iteration, hook)
-
-    def _record(
-        self, rule: Callable[..., list[Event]], iteration: int, hook: HookRun
-    ) -> None:
-        self._act(lambda sprint, at: rule(sprint, hook_id=hook.id, iteration=iteration))
+        self._act(FailHook(hook.id, iteration, error))

@@ -5,7 +5,6 @@ again goes on where it was; only an agent's run that was cut short is made once 
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from ...adapters.processes.signals import InterruptedBySignal
 from ...errors import RefusedError
@@ -13,7 +12,7 @@ from ...log.event import Event
 from ...sprint.agent import actions
 from ...sprint.agent.answers import Verdict
 from ...sprint.agent.next import next_action
-from ...sprint.agent.runs import end_run, start_run
+from ...sprint.agent.runs import EndRepair, EndRun, StartRun
 from ...sprint.agent.stops import on_request
 from ...sprint.events import AgentRan, GateChecked
 from ...sprint.gates.gate import verdict_of
@@ -51,7 +50,7 @@ class Runner(GoalRunner):
             return self._go_on()
         except InterruptedBySignal as signal:
             why = f"the loop was ended by {signal}"
-            self._act(lambda sprint, at: _interrupted(sprint, why))
+            self._act(lambda sprint, at: _interrupted(sprint, why, at))
             self._refresh()
             raise
         finally:
@@ -103,16 +102,16 @@ class Runner(GoalRunner):
         return on_request(sprint, priority=priority) or action
 
     def _start(self, action: actions.Action) -> None:
-        self._act(lambda sprint, at: lifecycle.start_sprint(sprint))
+        self._act(lifecycle.StartSprint())
 
     def _resume(self, action: actions.Action) -> None:
-        self._act(lambda sprint, at: lifecycle.resume_sprint(sprint))
+        self._act(lifecycle.ResumeSprint())
 
     def _complete(self, action: actions.Action) -> None:
-        self._act(lambda sprint, at: lifecycle.complete_sprint(sprint))
+        self._act(lifecycle.CompleteSprint())
 
     def _retry(self, action: actions.Action) -> None:
-        self._act(lambda sprint, at: leaves.retry_phase(sprint, phase=action.phase))
+        self._act(leaves.RetryPhase(action.phase))
 
     def _wait(self, action: actions.Action) -> None:
         assert action.until is not None
@@ -128,19 +127,21 @@ class Runner(GoalRunner):
         def decide(sprint: Sprint, at: str) -> list[Event]:
             done = done_work(sprint.plan, phase)
             summary = done.summary if done else None
-            return leaves.complete_phase(sprint, phase=phase, summary=summary)
+            return leaves.complete_phase(
+                sprint, leaves.CompletePhase(phase=phase, summary=summary), at
+            )
 
         self._act(decide)
 
     def _work(self, action: actions.Action) -> None:
         assert action.phase is not None
         phase = action.phase
-        self._act(lambda sprint, at: start_run(sprint, phase=phase))
+        self._act(StartRun(phase))
         self._refresh()
         again = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
         self._tell(f"work   {phase} ({again})")
         ran, verdict = self._agent(action, is_repair=False)
-        self._act(lambda sprint, at: end_run(sprint, ran=ran, verdict=verdict, at=at))
+        self._act(EndRun(ran, verdict))
 
     def _gate(self, action: actions.Action) -> None:
         if action.prompt is not None and not self._repair(action):
@@ -172,7 +173,7 @@ class Runner(GoalRunner):
             self._tell(f"repair {action.phase} (before attempt {action.attempt})")
             ran, verdict = self._agent(action, is_repair=True)
             needs_human = verdict.status == NEEDS_HUMAN
-            self._act(partial(_repaired, ran=ran, verdict=verdict))
+            self._act(EndRepair(ran, verdict))
             if verdict.status != FAILED or verdict.category not in policy.retry_on:
                 return not needs_human
             self._sleep(policy.wait_ms(tried) / 1000)
@@ -193,12 +194,7 @@ class Runner(GoalRunner):
         return ran_as(action.phase, run, verdict, is_repair=is_repair), verdict
 
 
-def _interrupted(sprint: Sprint, why: str) -> list[Event]:
-    return lifecycle.interrupt_sprint(sprint, reason=why) if sprint.is_running else []
-
-
-def _repaired(sprint: Sprint, at: str, *, ran: AgentRan, verdict: Verdict) -> list[Event]:
-    if verdict.status != NEEDS_HUMAN or not sprint.is_running:
-        return [ran]
-    why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"
-    return [ran, *lifecycle.block_sprint(sprint, reason=why)]
+def _interrupted(sprint: Sprint, why: str, at: str) -> list[Event]:
+    if not sprint.is_running:
+        return []
+    return lifecycle.interrupt_sprint(sprint, lifecycle.InterruptSprint(why), at)

@@ -5,8 +5,7 @@ touched, with the snapshots it goes from and to; whoever comes after a killed on
 same again, and what is done already changes nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,14 +16,17 @@ from ...adapters.snapshots.extract import extract
 from ...adapters.snapshots.placement import PlacedFiles, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
+from ...command import decided
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...iterations.events import ArtifactsApplied
 from ...log.event import Event
 from ...sprint.events import BEFORE_RESTORE, FilesRestored, KeptCopy, RestoreStarted
 from ...sprint.iterations.snapshots import (
+    Back,
+    EndRestore,
+    GiveRestoreUp,
+    StartRestore,
     current_iteration,
-    end_restore,
-    give_restore_up,
     start_restore,
 )
 from ...sprint.state.held import HeldSnapshot, Restore
@@ -37,8 +39,6 @@ from .restore_plan import NOTHING, Wish, plan_for, plan_of, taken_back, way_back
 from .snapshot import NAMED_MAX, files_left, shown, store_of, take_tree, taken_event
 
 KEPT = "kept"
-
-RollBack = Callable[[Sprint], list[Event]]
 
 
 class Restored(NamedTuple):
@@ -102,7 +102,7 @@ def in_place(
     *,
     is_agreed: bool,
     envelope: Envelope,
-    roll_back: RollBack | None = None,
+    roll_back: Back | None = None,
 ) -> Restored:
     """Bring a snapshot's files back into the work tree, and the state with them.
 
@@ -132,12 +132,11 @@ def in_place(
             )
 
             def decide(sprint: Sprint, at: str) -> list[Event]:
-                state = roll_back(sprint) if roll_back is not None else []
                 if not is_worth_it:
-                    return state
+                    return decided(roll_back, sprint, at) if roll_back else []
                 number = current_iteration(sprint)
                 before = taken_event(workspace, taken, number, BEFORE_RESTORE)
-                return start_restore(sprint, before=before, restore=started, rollback=state)
+                return start_restore(sprint, StartRestore(before, started, roll_back), at)
 
             outcome = workspace.act(
                 sprint_id, decide, without={"finish_restores"}, **envelope
@@ -231,16 +230,12 @@ def give_up(
             ended, _ = _ended(restore, (), placed, "")
             outcome = workspace.act(
                 sprint_id,
-                partial(_give_up, ended=ended),
+                GiveRestoreUp(ended),
                 without={"finish_restores", "refuse_edits"},
                 actor=actor,
             )
             done.append(GivenUp(outcome, placed))
     return done
-
-
-def _give_up(sprint: Sprint, at: str, *, ended: FilesRestored) -> list[Event]:
-    return give_restore_up(sprint, ended=ended)
 
 
 def _put_back(
@@ -291,21 +286,15 @@ def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> lis
                 root = workspace.location.root
                 placed = place(root, made, blob, keep_in=store.folder / KEPT)
             events = _ended(restore, made.meant, placed, loop_id)
-        end = partial(_end, events=events)
-        outcome = workspace.act(sprint_id, end, without={"finish_restores"}, actor=actor)
+        ended = EndRestore(*events)
+        outcome = workspace.act(sprint_id, ended, without={"finish_restores"}, actor=actor)
         done.append(_Ended(placed, len(outcome.events), lost))
     return done
 
 
-def _end(
-    sprint: Sprint, at: str, *, events: tuple[FilesRestored, list[Event]]
-) -> list[Event]:
-    return end_restore(sprint, ended=events[0], more=events[1])
-
-
 def _ended(
     restore: Restore, meant: Sequence[str], placed: PlacedFiles, loop_id: str
-) -> tuple[FilesRestored, list[Event]]:
+) -> tuple[FilesRestored, tuple[ArtifactsApplied, ...]]:
     """Return what is recorded at the end of a restore."""
     event = restore.event
     left = {path for path, _ in placed.skipped}
@@ -318,14 +307,14 @@ def _ended(
         len(placed.skipped),
     )
     if not meant:
-        return ended, []
+        return ended, ()
     copied = [path.removeprefix(f"{event.into}/") for path in meant if path not in left]
     applied = ArtifactsApplied(
         artifacts_path(loop_id, event.iteration or 0),
         f"{event.into}/",
         tuple(shown(path) for path in copied),
     )
-    return ended, [applied]
+    return ended, (applied,)
 
 
 def _is_here(workspace: Service, restore: Restore) -> bool:

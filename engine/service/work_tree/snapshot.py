@@ -20,6 +20,8 @@ from ...log.port import Log
 from ...sprint.events import FileLeft, SnapshotsPruned, SnapshotTaken
 from ...sprint.iterations.snapshots import (
     KEEP_DEFAULT,
+    PruneSnapshots,
+    TakeSnapshot,
     current_iteration,
     prune_snapshots,
     purpose_now,
@@ -68,7 +70,7 @@ def take_and_record(
     ) as (taken, event_for):
         outcome = workspace.act(
             sprint_id,
-            lambda sprint, at: take_snapshot(sprint, taken=event_for(sprint)),
+            lambda sprint, at: take_snapshot(sprint, TakeSnapshot(event_for(sprint)), at),
             **envelope,
         )
         return outcome, taken
@@ -269,7 +271,7 @@ def _prune(log: Log, sprint: Sprint, at: str, *, keep: int) -> list[Event]:
     from ..streams.judged import evaluate
 
     target = evaluate(log, sprint).target()
-    return prune_snapshots(sprint, keep=keep, target=target)
+    return prune_snapshots(sprint, PruneSnapshots(keep=keep, target=target), at)
 
 
 def pruned(outcome: Outcome) -> tuple[str, ...]:

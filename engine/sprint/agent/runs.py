@@ -1,76 +1,135 @@
 """An agent's run on a leaf, as a loop records it: what it means for the leaf; rules."""
 
+from ...command import Command, Commands, Events
 from ...log.event import Event
 from ..events import AgentRan
-from ..iterations.loop import end_iteration, is_begun_for, start_iteration
-from ..phases.leaves import complete_phase, end_work, fail_phase, start_phase
-from ..phases.lifecycle import need_human
+from ..iterations.loop import (
+    EndIteration,
+    StartIteration,
+    end_iteration,
+    is_begun_for,
+    start_iteration,
+)
+from ..phases.leaves import (
+    CompletePhase,
+    EndWork,
+    FailPhase,
+    StartPhase,
+    complete_phase,
+    end_work,
+    fail_phase,
+    start_phase,
+)
+from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
 from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
 from ..state.tree import gate_is_open
-from ..state.words import COMPLETED, FAILED, IN_PROGRESS
+from ..state.words import COMPLETED, FAILED, IN_PROGRESS, NEEDS_HUMAN
 from .answers import Verdict
 
 NO_REASON = "the agent gave no reason"
 
 
-def start_run(sprint: Sprint, *, phase: str) -> list[Event]:
+class StartRun(Command, frozen=True):
     """Begin a loop iteration and in it a leaf; nothing for a leaf that is begun.
 
     Another attempt on a leaf belongs to the iteration that was begun for it.
     """
-    leaf = find_leaf(sprint, phase)
+
+    phase: str
+
+
+def start_run(sprint: Sprint, command: StartRun, at: str) -> list[Event]:
+    """Decide on `StartRun`."""
+    leaf = find_leaf(sprint, command.phase)
     if leaf.status == IN_PROGRESS:
         return []
     goes_on = is_begun_for(sprint.plan, leaf.address)
-    begun = [] if goes_on else start_iteration(sprint, phase=leaf.address)
-    return [*begun, *start_phase(sprint, phase=leaf.address)]
+    iteration = StartIteration(phase=leaf.address)
+    begun = [] if goes_on else start_iteration(sprint, iteration, at)
+    return [*begun, *start_phase(sprint, StartPhase(leaf.address), at)]
 
 
-def end_run(sprint: Sprint, *, ran: AgentRan, verdict: Verdict, at: str) -> list[Event]:
+class EndRun(Command, frozen=True):
     """Say how an agent's run on a leaf ended, and what follows for the leaf.
 
     Success completes it, or waits for its gate, or for a sprint that somebody paused
     meanwhile, and ends the iteration. A leaf that somebody else ended meanwhile is left
     as it is.
     """
-    leaf = sprint.plan.tree.find(ran.phase)
+
+    ran: AgentRan
+    verdict: Verdict
+
+
+def end_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
+    """Decide on `EndRun`."""
+    ran, verdict = command.ran, command.verdict
+    leaf, phase = sprint.plan.tree.find(ran.phase), ran.phase
     if leaf is None or leaf.status != IN_PROGRESS:
         return [ran]
     if verdict.status == COMPLETED:
-        is_end = sprint.is_running and not gate_is_open(leaf.data)
-        end = complete_phase if is_end else end_work
-        ends = end_iteration(sprint) if is_begun_for(sprint.plan, ran.phase) else []
-        return [ran, *end(sprint, phase=ran.phase, summary=verdict.summary), *ends]
+        if sprint.is_running and not gate_is_open(leaf.data):
+            done = complete_phase(sprint, CompletePhase(phase, verdict.summary), at)
+        else:
+            done = end_work(sprint, EndWork(phase, verdict.summary), at)
+        if is_begun_for(sprint.plan, phase):
+            done += end_iteration(sprint, EndIteration(), at)
+        return [ran, *done]
     if not sprint.is_running:
         return [ran]
-    phase, error = ran.phase, verdict.error or NO_REASON
     if verdict.status == FAILED:
-        category = verdict.category
-        return [
-            ran,
-            *fail_phase(sprint, phase=phase, error=error, category=category, at=at),
-        ]
-    return [ran, *need_as_said(sprint, verdict, phase=phase)]
+        failed = FailPhase(verdict.error or NO_REASON, verdict.category, phase)
+        return [ran, *fail_phase(sprint, failed, at)]
+    return [ran, *need_human(sprint, need_as_said(verdict, phase), at)]
 
 
-def need_as_said(
-    sprint: Sprint, verdict: Verdict, *, phase: str | None = None
-) -> list[Event]:
-    """Wait for the person that an agent said is needed; its error stands beside that."""
-    return need_human(
-        sprint,
-        phase=phase,
-        reason=verdict.reason or verdict.error or NO_REASON,
-        details=verdict.details,
-        error=verdict.error,
-    )
+def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
+    """Return that a person is needed, as an agent said; its error stands beside that."""
+    reason = verdict.reason or verdict.error or NO_REASON
+    return NeedHuman(reason, verdict.details, verdict.error, phase)
 
 
-def record_run(sprint: Sprint, *, ran: AgentRan) -> list[Event]:
+class EndRepair(Command, frozen=True):
+    """Say how an agent's run to repair what a gate found ended; a person may be needed."""
+
+    ran: AgentRan
+    verdict: Verdict
+
+
+def end_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
+    """Decide on `EndRepair`."""
+    ran, verdict = command.ran, command.verdict
+    if verdict.status != NEEDS_HUMAN or not sprint.is_running:
+        return [ran]
+    why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"
+    return [ran, *block_sprint(sprint, BlockSprint(why), at)]
+
+
+class RecordRun(Command, frozen=True):
     """Keep how an agent's run went, without anything that follows from it."""
-    if ran.phase:
-        find_node(sprint, ran.phase)
+
+    ran: AgentRan
+
+
+def record_run(sprint: Sprint, command: RecordRun, at: str) -> list[Event]:
+    """Decide on `RecordRun`."""
+    if command.ran.phase:
+        find_node(sprint, command.ran.phase)
     else:
         check_goal(sprint, "record a run for the goal")
-    return [ran]
+    return [command.ran]
+
+
+def _as_ran(event: AgentRan) -> RecordRun:
+    return RecordRun(event)
+
+
+COMMANDS: Commands = {
+    StartRun: start_run,
+    EndRun: end_run,
+    EndRepair: end_repair,
+    RecordRun: record_run,
+}
+
+CAUSED: Events = {AgentRan: _as_ran}

@@ -5,10 +5,10 @@ rules hold as for everybody. What no command says comes in as an imported patch,
 fields not at all. What changed here since the edit stays as it is here.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
 
+from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
@@ -16,7 +16,7 @@ from ..fold import fold
 from ..gates.policy import check_gate, check_gates
 from ..phases import leaves, lifecycle
 from ..plan.create import patch_to
-from ..plan.injection import inject_phases, inject_steps
+from ..plan.injection import injection_of
 from ..state.sprint import Sprint, pack, unpack
 from ..state.transitions import PHASE_FROM, SPRINT_FROM
 from ..state.tree import Data
@@ -57,16 +57,22 @@ _SPRINT_TO = {
 _ON_THE_WAY = {"start", "resume", "retry", "reopen"}
 """What may be done only to get on: nobody said that it failed or was skipped before."""
 
-Step = Callable[[Sprint], list[Event]]
 
-
-def adopt_edit(
-    sprint: Sprint, *, edit: int, observed: EditObserved, base: Data, by: str, at: str
-) -> list[Event]:
+class AdoptEdit(Command, frozen=True):
     """Make events of an edit; `base` is the document that was edited.
 
     Raise `RefusedError` where nothing of it can become one, naming each reason.
     """
+
+    edit: int
+    observed: EditObserved
+    base: Data
+    by: str
+
+
+def adopt_edit(sprint: Sprint, command: AdoptEdit, at: str) -> list[Event]:
+    """Decide on `AdoptEdit`."""
+    observed, base = command.observed, command.base
     if observed.changes is None:
         raise RefusedError(
             f"the edit of {observed.path} cannot be read: {observed.problem}",
@@ -82,7 +88,7 @@ def adopt_edit(
             f"the recorded changes of {observed.path} do not fit the version they are of",
             wish="adopt",
         )
-    adopting = _Adopting(sprint, f"adopted from an edit of {observed.path}", by, at)
+    adopting = _Adopting(sprint, f"adopted from an edit of {observed.path}", command.by, at)
     found = changes_of(base, theirs, sprint.document)
     adopting.left += found.left
     adopting.take_fields(found, observed.path)
@@ -100,7 +106,11 @@ def adopt_edit(
             wish="adopt",
         )
     adopted = EditAdopted(
-        observed.path, edit, observed.digest, tuple(adopting.done), tuple(adopting.left)
+        observed.path,
+        command.edit,
+        observed.digest,
+        tuple(adopting.done),
+        tuple(adopting.left),
     )
     return [*adopting.events, adopted]
 
@@ -131,16 +141,14 @@ class _Adopting:
 
     def take_node(self, change: EditChange) -> None:
         """Inject a node that is new."""
-        inject = inject_steps if change.level == 2 else inject_phases
-        kind, ref = change.spot
-        spot = InjectionPosition(kind, ref)
-
-        def checked(sprint: Sprint) -> list[Event]:
+        try:
             check_shape(change.value, level=change.level)
             check_gates([change.value], "nodes", level=change.level)
-            return inject(sprint, nodes=[change.value], position=spot)
-
-        self._try(change.path, [checked])
+        except RefusedError as error:
+            self.left.append(f"{change.path}: {error.message}")
+            return
+        spot = InjectionPosition(*change.spot)
+        self._try(change.path, [injection_of(change.level, [change.value], spot)])
 
     def take_statuses(self, found: EditChanges) -> None:
         """Go to each status by the commands that lead there; what stops comes last."""
@@ -157,39 +165,37 @@ class _Adopting:
                 self.done.remove(change.path)
                 self._try(change.path, self._sprint_steps(change))
 
-    def _phase_steps(self, change: EditChange) -> list[Step]:
-        said: dict[str, Data] = {
-            "complete": {"summary": change.node.get("summary")},
-            "skip": {"reason": self._reason},
-            "block": {"reason": change.node.get("error") or self._reason},
-            "fail": {"error": change.node.get("error") or self._reason, "at": self._at},
-            "retry": {"reason": self._reason},
-            "reopen": {"reason": self._reason},
+    def _phase_steps(self, change: EditChange) -> list[Command]:
+        phase, why = change.address, self._reason
+        error = change.node.get("error") or why
+        commands: dict[str, Command] = {
+            "start": leaves.StartPhase(phase),
+            "complete": leaves.CompletePhase(phase, change.node.get("summary")),
+            "skip": leaves.SkipPhase(phase, why),
+            "block": leaves.BlockPhase(error, phase),
+            "fail": leaves.FailPhase(error, phase=phase),
+            "retry": leaves.RetryPhase(phase, why),
+            "reopen": leaves.ReopenPhase(phase, why),
         }
-        node = self._state.plan.tree.find(change.address)
+        node = self._state.plan.tree.find(phase)
         way = _way(PHASE_FROM, _PHASE_TO, node.status if node else "", change.value)
-        return [
-            _step(
-                getattr(leaves, f"{wish}_phase"), phase=change.address, **said.get(wish, {})
-            )
-            for wish in way or ()
-        ]
+        return [commands[wish] for wish in way or ()]
 
-    def _sprint_steps(self, change: EditChange) -> list[Step]:
-        said: dict[str, Data] = {
-            "resume": {"by": self._by, "why": self._reason},
-            "pause": {"reason": self._reason},
-            "block": {"reason": self._reason},
-            "interrupt": {"reason": self._reason},
-            "reopen": {"reason": self._reason},
+    def _sprint_steps(self, change: EditChange) -> list[Command]:
+        why = self._reason
+        commands: dict[str, Command] = {
+            "start": lifecycle.StartSprint(),
+            "resume": lifecycle.ResumeSprint(self._by, why),
+            "pause": lifecycle.PauseSprint(why),
+            "block": lifecycle.BlockSprint(why),
+            "interrupt": lifecycle.InterruptSprint(why),
+            "complete": lifecycle.CompleteSprint(),
+            "reopen": lifecycle.ReopenSprint(why),
         }
         way = _way(SPRINT_FROM, _SPRINT_TO, self._state.plan.status, change.value)
-        return [
-            _step(getattr(lifecycle, f"{wish}_sprint"), **said.get(wish, {}))
-            for wish in way or ()
-        ]
+        return [commands[wish] for wish in way or ()]
 
-    def _try(self, path: str, steps: list[Step]) -> None:
+    def _try(self, path: str, steps: Sequence[Command]) -> None:
         """Do all steps or none; say why where one is refused."""
         if not steps:
             self.left.append(f"{path}: no command leads there")
@@ -197,7 +203,7 @@ class _Adopting:
         before, events = pack(self._state), len(self.events)
         try:
             for step in steps:
-                self._happen(step(self._state))
+                self._happen(rule_of(step)(self._state, step, self._at))
         except RefusedError as error:
             self._state = unpack(before)
             del self.events[events:]
@@ -229,10 +235,6 @@ def _problem_of(change: EditChange) -> str | None:
     return None
 
 
-def _step(command: Callable[..., list[Event]], **said: Any) -> Step:
-    return lambda sprint: command(sprint, **said)
-
-
 def _way(
     allowed: dict[str, tuple[str, ...]], leads: dict[str, str], start: str, end: str
 ) -> list[str] | None:
@@ -249,3 +251,8 @@ def _way(
                 seen.add(wish)
                 ways.append((to, [*way, wish]))
     return None
+
+
+COMMANDS: Commands = {
+    AdoptEdit: adopt_edit,
+}

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import (
@@ -50,31 +51,31 @@ from .policy import gate_of
 SECONDS_MAX = 10**7
 """No gate is waited for longer."""
 
-IsAlive = Callable[[GateStarted], bool]
-"""Tells whether the process that began a run is still at it."""
 
-
-def start_gate(
-    sprint: Sprint,
-    *,
-    run: str,
-    pid: int,
-    process_started: str,
-    boot_id: str,
-    is_alive: IsAlive,
-    phase: str | None = None,
-    timeout_seconds: float | None = None,
-) -> list[Event]:
+class StartGate(Command, frozen=True):
     """Begin to run a gate's script; a run whose process is gone is interrupted first.
 
     Nothing is to be run when the gate has passed. Raise `RefusedError` while another
     process runs it, and when the phase is not ready for its gate.
     """
-    node = find_gate(sprint, phase)
+
+    run: str
+    pid: int
+    process_started: str
+    boot_id: str
+    phase: str | None = None
+    lost: str | None = None
+    """The run that is under way by our events, where its process is gone."""
+    timeout_seconds: float | None = None
+
+
+def start_gate(sprint: Sprint, command: StartGate, at: str) -> list[Event]:
+    """Decide on `StartGate`."""
+    node = find_gate(sprint, command.phase)
     if not gate_is_open(node.data):
         return []
     check_running(sprint, f"check the gate of phase {node.address}")
-    events = _check_free(sprint, node, is_alive)
+    events = _check_free(sprint, node, command.lost)
     gate = gate_of(node)
     if gate.script is None:
         raise RefusedError(
@@ -82,64 +83,87 @@ def start_gate(
             hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
             phase=node.address,
         )
-    seconds = gate.timeout_seconds if timeout_seconds is None else timeout_seconds
+    seconds = (
+        gate.timeout_seconds if command.timeout_seconds is None else command.timeout_seconds
+    )
     if not seconds > 0:
         raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
     started = GateStarted(
         node.address,
         next_attempt(sprint.plan, node),
-        run,
-        pid,
-        process_started,
-        boot_id,
+        command.run,
+        command.pid,
+        command.process_started,
+        command.boot_id,
         max(round(1000 * min(seconds, SECONDS_MAX)), 1),
     )
     return [*events, started]
 
 
-def check_gate(sprint: Sprint, *, phase: str, run: str, result: GateResult) -> list[Event]:
+class CheckGate(Command, frozen=True):
     """Say how a run ended, whatever became of the sprint meanwhile: the verdict is reached.
 
     Raise `RefusedError` only when the run itself no longer counts.
     """
-    node = sprint.plan.tree.find(phase)
-    started = _started_as(sprint, node, run)
+
+    phase: str
+    run: str
+    result: GateResult
+
+
+def check_gate(sprint: Sprint, command: CheckGate, at: str) -> list[Event]:
+    """Decide on `CheckGate`."""
+    node = sprint.plan.tree.find(command.phase)
+    started = _started_as(sprint, node, command.run)
     if node is None or started is None:
         raise RefusedError(
-            f"the run of the gate of {phase} no longer counts: the phase was changed, "
-            "rolled back or taken up by another run meanwhile",
+            f"the run of the gate of {command.phase} no longer counts: the phase was "
+            "changed, rolled back or taken up by another run meanwhile",
             hint="`sprintlog gate run` runs it again",
-            phase=phase,
+            phase=command.phase,
             wish="gate",
         )
-    return _checked(sprint, node, started.attempt, result, elsewhere=False)
+    return _checked(sprint, node, started.attempt, command.result, elsewhere=False)
 
 
-def interrupt_gate(sprint: Sprint, *, phase: str, run: str, reason: str) -> list[Event]:
+class InterruptGate(Command, frozen=True):
     """Say that a run ended without a result, unless it no longer counts anyway."""
-    started = _started_as(sprint, sprint.plan.tree.find(phase), run)
-    return [GateInterrupted(phase, reason)] if started else []
+
+    phase: str
+    run: str
+    reason: str
 
 
-def record_gate(
-    sprint: Sprint,
-    *,
-    result: GateResult,
-    phase: str | None = None,
-    attempt: int | None = None,
-    is_alive: IsAlive = lambda started: True,
-) -> list[Event]:
+def interrupt_gate(sprint: Sprint, command: InterruptGate, at: str) -> list[Event]:
+    """Decide on `InterruptGate`."""
+    started = _started_as(sprint, sprint.plan.tree.find(command.phase), command.run)
+    return [GateInterrupted(command.phase, command.reason)] if started else []
+
+
+class RecordGate(Command, frozen=True):
     """Take in the result of a script that somebody else ran; it is marked as such.
 
     It may come while the sprint is paused or stopped, unless a person must first say
     what becomes of a gate that has blocked. With `attempt` the same result of the same
     attempt is recorded once.
     """
-    node = find_gate(sprint, phase)
+
+    result: GateResult
+    phase: str | None = None
+    attempt: int | None = None
+    lost: str | None = None
+    """The run that is under way by our events, where its process is gone."""
+
+
+def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
+    """Decide on `RecordGate`."""
+    node = find_gate(sprint, command.phase)
     made = attempts_of(node)
-    again = _event(node, made, result, elsewhere=True)
+    again = _event(node, made, command.result, elsewhere=True)
     is_over = not gate_is_open(node.data)
-    if (is_over or attempt == made) and sprint.plan.last.gates.of(node.address) == again:
+    if (is_over or command.attempt == made) and sprint.plan.last.gates.of(
+        node.address
+    ) == again:
         return []
     if is_over:
         raise RefusedError(
@@ -151,17 +175,17 @@ def record_gate(
         )
     if sprint.plan.status in (NOT_STARTED, COMPLETED) or _is_blocked(node):
         check_running(sprint, f"record a result of the gate of phase {node.address}")
-    events = _check_free(sprint, node, is_alive)
+    events = _check_free(sprint, node, command.lost)
     following = next_attempt(sprint.plan, node)
-    if attempt not in (None, following):
+    if command.attempt not in (None, following):
         raise RefusedError(
-            f"attempt {attempt} of the gate of {node.address} is not the next one; "
+            f"attempt {command.attempt} of the gate of {node.address} is not the next one; "
             f"allowed: {following}",
             phase=node.address,
             allowed=[following],
             field="attempt",
         )
-    return [*events, *_checked(sprint, node, following, result, elsewhere=True)]
+    return [*events, *_checked(sprint, node, following, command.result, elsewhere=True)]
 
 
 def run_of(plan: Plan, node: Node) -> GateStarted | None:
@@ -172,18 +196,23 @@ def run_of(plan: Plan, node: Node) -> GateStarted | None:
     return last if isinstance(last, GateStarted) else None
 
 
+def _hands_in(event: GateChecked) -> RecordGate:
+    said = {name: getattr(event, name) for name in GateResult.__struct_fields__}
+    return RecordGate(GateResult(**said), event.phase, event.attempt or None)
+
+
 def _started_as(sprint: Sprint, node: Node | None, run: str) -> GateStarted | None:
     started = None if node is None else run_of(sprint.plan, node)
     return started if started is not None and started.run == run else None
 
 
-def _check_free(sprint: Sprint, node: Node, is_alive: IsAlive) -> list[Event]:
+def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
     """Return the end of a run that was lost; raise `RefusedError` if none may begin."""
     check_due(node)
     if gate_status(node.data) != RUNNING:
         return []
     started = run_of(sprint.plan, node)
-    if started is not None and is_alive(started):
+    if started is not None and started.run != lost:
         raise RefusedError(
             f"the gate of phase {node.address} is being run by process {started.pid}, "
             f"attempt {started.attempt}",
@@ -330,4 +359,15 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     GateChecked: _evolves(_was_checked),
     GateInterrupted: _evolves(_interrupted),
     GateBlocked: _evolves(_blocked),
+}
+
+COMMANDS: Commands = {
+    StartGate: start_gate,
+    CheckGate: check_gate,
+    InterruptGate: interrupt_gate,
+    RecordGate: record_gate,
+}
+
+CAUSED: Events = {
+    GateChecked: _hands_in,
 }

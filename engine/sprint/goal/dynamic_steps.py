@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
@@ -25,50 +26,69 @@ class WantedStep(NamedTuple):
     id: str | None = None
 
 
-def add_step(sprint: Sprint, *, prompt: str, step: str | None = None) -> list[Event]:
+class AddStep(Command, frozen=True):
     """Add a step; without an id it gets the next `step-N` that was never given."""
+
+    prompt: str
+    step: str | None = None
+
+
+def add_step(sprint: Sprint, command: AddStep, at: str) -> list[Event]:
+    """Decide on `AddStep`."""
     check_goal(sprint, "add a step")
-    _check_prompt(prompt)
+    _check_prompt(command.prompt)
     steps = steps_of(sprint.plan.document)
-    if step is not None:
-        check_id(step, field="id")
-        if step in steps:
-            if steps[step].get("prompt") == prompt:
+    if command.step is not None:
+        check_id(command.step, field="id")
+        if command.step in steps:
+            if steps[command.step].get("prompt") == command.prompt:
                 return []
             raise RefusedError(
-                f"there is a step {step} already, with another prompt",
+                f"there is a step {command.step} already, with another prompt",
                 hint="`sprintlog step update ID` changes it; another id makes another step",
-                step=step,
+                step=command.step,
             )
-    return [_added(sprint, prompt, step or f"{PREFIX}{_next_number(sprint)}")]
+    return [
+        _added(sprint, command.prompt, command.step or f"{PREFIX}{_next_number(sprint)}")
+    ]
 
 
-def update_step(
-    sprint: Sprint,
-    *,
-    step: str,
-    status: str | None = None,
-    prompt: str | None = None,
-) -> list[Event]:
+class UpdateStep(Command, frozen=True):
     """Give a step another status, another prompt, or both."""
+
+    step: str
+    status: str | None = None
+    prompt: str | None = None
+
+
+def update_step(sprint: Sprint, command: UpdateStep, at: str) -> list[Event]:
+    """Decide on `UpdateStep`."""
     check_goal(sprint, "update a step")
-    check_word("status", status, DYNAMIC_STEP_STATUSES)
-    if prompt is not None:
-        _check_prompt(prompt)
-    if status is None and prompt is None:
+    check_word("status", command.status, DYNAMIC_STEP_STATUSES)
+    if command.prompt is not None:
+        _check_prompt(command.prompt)
+    if command.status is None and command.prompt is None:
         raise RefusedError(
-            f"step {step}: neither a status nor a prompt is given",
+            f"step {command.step}: neither a status nor a prompt is given",
             hint=f"statuses: {', '.join(DYNAMIC_STEP_STATUSES)}",
-            step=step,
+            step=command.step,
         )
     steps = steps_of(sprint.plan.document)
-    if step not in steps:
+    if command.step not in steps:
         raise NotFoundError(
-            f"there is no step {step} in sprint {sprint.id}",
+            f"there is no step {command.step} in sprint {sprint.id}",
             hint=f"there are: {', '.join(list(steps)[:20])}" if steps else None,
-            step=step,
+            step=command.step,
         )
-    return _changed(step, steps[step], status, prompt)
+    return _changed(command.step, steps[command.step], command.status, command.prompt)
+
+
+def _adds(event: DynamicStepAdded) -> AddStep:
+    return AddStep(event.prompt, event.id or None)
+
+
+def _updates(event: DynamicStepUpdated) -> UpdateStep:
+    return UpdateStep(event.id, event.status, event.prompt)
 
 
 def take_steps(
@@ -217,4 +237,14 @@ def record_added(knowledge: Knowledge, event: DynamicStepAdded, version: int) ->
 EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     DynamicStepAdded: _evolve_added,
     DynamicStepUpdated: _evolve_updated,
+}
+
+COMMANDS: Commands = {
+    AddStep: add_step,
+    UpdateStep: update_step,
+}
+
+CAUSED: Events = {
+    DynamicStepAdded: _adds,
+    DynamicStepUpdated: _updates,
 }

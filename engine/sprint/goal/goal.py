@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
-from ..iterations.loop import NUMBER_MAX, end_iteration
+from ..iterations.loop import NUMBER_MAX, EndIteration, end_iteration
 from ..phases.leaves import check_word
 from ..phases.lifecycle import check_finished
 from ..phases.retry import next_retry_at
@@ -19,19 +20,23 @@ from .settings import min_iterations as least
 from .settings import ralph_fields
 
 
-def set_goal(
-    sprint: Sprint,
-    *,
-    goal: str,
-    idle_threshold: int | None = None,
-    min_iterations: int | None = None,
-    max_iterations: int | None = None,
-) -> list[Event]:
+class SetGoal(Command, frozen=True):
     """Say what is to be reached; from here on the sprint is in Ralph mode."""
+
+    goal: str
+    idle_threshold: int | None = None
+    min_iterations: int | None = None
+    max_iterations: int | None = None
+
+
+def set_goal(sprint: Sprint, command: SetGoal, at: str) -> list[Event]:
+    """Decide on `SetGoal`."""
     check_open(sprint, "set a goal")
-    if not goal.strip():
+    if not command.goal.strip():
         raise RefusedError("goal: is empty", field="goal")
-    event = GoalSet(goal, idle_threshold, min_iterations, max_iterations)
+    event = GoalSet(
+        command.goal, command.idle_threshold, command.min_iterations, command.max_iterations
+    )
     for name in ("idle_threshold", "min_iterations", "max_iterations"):
         given = getattr(event, name)
         if given is not None and not 0 < given <= NUMBER_MAX:
@@ -42,26 +47,37 @@ def set_goal(
     return [] if _is_set(sprint.plan, event) else [event]
 
 
-def complete_goal(sprint: Sprint, *, summary: str | None = None) -> list[Event]:
+class CompleteGoal(Command, frozen=True):
     """Say that the goal is reached; an iteration that is under way ends with it.
 
     So it does where the goal is only claimed: the same iteration would claim it again.
     """
+
+    summary: str | None = None
+
+
+def complete_goal(sprint: Sprint, command: CompleteGoal, at: str) -> list[Event]:
+    """Decide on `CompleteGoal`."""
     plan = sprint.plan
     check_exists(sprint)
     if plan.status == COMPLETED:
-        again = GoalCompleted(plan.iteration, summary, open_steps(sprint))
+        again = GoalCompleted(plan.iteration, command.summary, open_steps(sprint))
         if plan.last.sprint == again:
             return []
     check_goal(sprint, "complete the goal")
     # Who worked while somebody stopped the sprint has ended the iteration all the same.
-    found: Event = GoalClaimed(plan.iteration, f"the sprint is {plan.status}", summary)
+    found: Event = GoalClaimed(
+        plan.iteration, f"the sprint is {plan.status}", command.summary
+    )
     is_kept = plan.turns.number or plan.last.claim == found
     if plan.status not in STOPPED or not is_kept:
-        found = reach_goal(sprint, summary=summary)
+        found = reach_goal(sprint, summary=command.summary)
     if isinstance(found, GoalClaimed) and plan.last.claim == found:
         return []
-    return [*(end_iteration(sprint) if plan.turns.number else []), found]
+    return [
+        *(end_iteration(sprint, EndIteration(), at) if plan.turns.number else []),
+        found,
+    ]
 
 
 def claim_in_force(plan: Plan) -> str | None:
@@ -90,23 +106,24 @@ def reach_goal(
     return GoalCompleted(number, summary, open_steps(sprint, besides or ()))
 
 
-def fail_iteration(
-    sprint: Sprint,
-    *,
-    error: str,
-    at: str,
-    category: str = "logic",
-    number: int | None = None,
-) -> list[Event]:
+class FailIteration(Command, frozen=True):
     """Say that the run of the iteration under way failed at this time.
 
     The policy either allows another attempt in the same iteration, or the sprint blocks.
     """
-    check_word("category", category, FAILURE_CATEGORIES)
+
+    error: str
+    category: str = "logic"
+    number: int | None = None
+
+
+def fail_iteration(sprint: Sprint, command: FailIteration, at: str) -> list[Event]:
+    """Decide on `FailIteration`."""
+    check_word("category", command.category, FAILURE_CATEGORIES)
     turns = sprint.plan.turns
-    given = turns.number if number is None else number
+    given = turns.number if command.number is None else command.number
     if not sprint.is_running and sprint.plan.last.failure == IterationFailed(
-        given, error, category
+        given, command.error, command.category
     ):
         return []
     check_running(sprint, "fail an iteration")
@@ -120,11 +137,11 @@ def fail_iteration(
             wish="fail",
         )
     tried = turns.failures - turns.forgiven
-    due = next_retry_at(sprint.plan.document, tried=tried, category=category, at=at)
-    event = IterationFailed(given, error, category, due)
+    due = next_retry_at(sprint.plan.document, tried=tried, category=command.category, at=at)
+    event = IterationFailed(given, command.error, command.category, due)
     if due is not None:
         return [event]
-    return [event, SprintBlocked(f"iteration {given} failed: {error}")]
+    return [event, SprintBlocked(f"iteration {given} failed: {command.error}")]
 
 
 def _is_set(plan: Plan, event: GoalSet) -> bool:
@@ -185,4 +202,16 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     GoalClaimed: _evolve_claimed,
     GoalCompleted: _evolve_completed,
     IterationFailed: _evolve_failed,
+}
+
+COMMANDS: Commands = {
+    SetGoal: set_goal,
+    CompleteGoal: complete_goal,
+    FailIteration: fail_iteration,
+}
+
+CAUSED: Events = {
+    GoalSet: SetGoal,
+    GoalCompleted: CompleteGoal,
+    IterationFailed: FailIteration,
 }

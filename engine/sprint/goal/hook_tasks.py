@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
@@ -22,48 +23,84 @@ TASK_FROM = {
 """From which status each word may be said (REQUIREMENTS.md section 6)."""
 
 
-def spawn_hook(
-    sprint: Sprint,
-    *,
-    hook_id: str,
-    iteration: int | None = None,
-    pid: int | None = None,
-    transcript: str | None = None,
-    again: bool = False,
-) -> list[Event]:
+class SpawnHook(Command, frozen=True):
     """Say that a hook is about to be run; `again` when what ran it before is gone."""
-    number, task = _find(sprint, hook_id, iteration)
-    if not any(hook.id == hook_id for hook in hooks_of(sprint.plan.document)):
-        raise NotFoundError(f"there is no hook {hook_id} that is switched on", hook=hook_id)
-    place = transcript or transcript_of(number, hook_id)
+
+    hook_id: str
+    iteration: int | None = None
+    pid: int | None = None
+    transcript: str | None = None
+    again: bool = False
+
+
+def spawn_hook(sprint: Sprint, command: SpawnHook, at: str) -> list[Event]:
+    """Decide on `SpawnHook`."""
+    number, task = _find(sprint, command.hook_id, command.iteration)
+    if not any(hook.id == command.hook_id for hook in hooks_of(sprint.plan.document)):
+        raise NotFoundError(
+            f"there is no hook {command.hook_id} that is switched on", hook=command.hook_id
+        )
+    place = command.transcript or transcript_of(number, command.hook_id)
     _check_transcript(place)
-    event = HookTaskSpawned(number, hook_id, place, pid)
-    if task is None or (again and task.get("status") in (SPAWNED, RUNNING)):
+    event = HookTaskSpawned(number, command.hook_id, place, command.pid)
+    if task is None or (command.again and task.get("status") in (SPAWNED, RUNNING)):
         return [event]
-    if sprint.plan.last.hooks.of(hook_id) == event:
+    if sprint.plan.last.hooks.of(command.hook_id) == event:
         return []
-    raise _refused(number, hook_id, task, SPAWNED)
+    raise _refused(number, command.hook_id, task, SPAWNED)
 
 
-def run_hook(
-    sprint: Sprint, *, hook_id: str, iteration: int | None = None, pid: int | None = None
-) -> list[Event]:
+class RunHook(Command, frozen=True):
     """Say that a hook's process runs."""
-    return _say(sprint, RUNNING, lambda n: HookTaskRunning(n, hook_id, pid), iteration)
+
+    hook_id: str
+    iteration: int | None = None
+    pid: int | None = None
 
 
-def complete_hook(
-    sprint: Sprint, *, hook_id: str, iteration: int | None = None
-) -> list[Event]:
+def run_hook(sprint: Sprint, command: RunHook, at: str) -> list[Event]:
+    """Decide on `RunHook`."""
+    return _say(
+        sprint,
+        RUNNING,
+        lambda n: HookTaskRunning(n, command.hook_id, command.pid),
+        command.iteration,
+    )
+
+
+class CompleteHook(Command, frozen=True):
     """Say that a hook ended well."""
-    return _say(sprint, COMPLETED, lambda n: HookTaskCompleted(n, hook_id), iteration)
+
+    hook_id: str
+    iteration: int | None = None
 
 
-def fail_hook(
-    sprint: Sprint, *, hook_id: str, iteration: int | None = None, error: str | None = None
-) -> list[Event]:
+def complete_hook(sprint: Sprint, command: CompleteHook, at: str) -> list[Event]:
+    """Decide on `CompleteHook`."""
+    return _say(
+        sprint,
+        COMPLETED,
+        lambda n: HookTaskCompleted(n, command.hook_id),
+        command.iteration,
+    )
+
+
+class FailHook(Command, frozen=True):
     """Say that a hook failed."""
-    return _say(sprint, FAILED, lambda n: HookTaskFailed(n, hook_id, error), iteration)
+
+    hook_id: str
+    iteration: int | None = None
+    error: str | None = None
+
+
+def fail_hook(sprint: Sprint, command: FailHook, at: str) -> list[Event]:
+    """Decide on `FailHook`."""
+    return _say(
+        sprint,
+        FAILED,
+        lambda n: HookTaskFailed(n, command.hook_id, command.error),
+        command.iteration,
+    )
 
 
 def hooks_due(plan: Plan) -> list[Hook]:
@@ -186,4 +223,18 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     HookTaskRunning: _evolves(RUNNING),
     HookTaskCompleted: _evolves(COMPLETED),
     HookTaskFailed: _evolves(FAILED),
+}
+
+COMMANDS: Commands = {
+    SpawnHook: spawn_hook,
+    RunHook: run_hook,
+    CompleteHook: complete_hook,
+    FailHook: fail_hook,
+}
+
+CAUSED: Events = {
+    HookTaskSpawned: SpawnHook,
+    HookTaskRunning: RunHook,
+    HookTaskCompleted: CompleteHook,
+    HookTaskFailed: FailHook,
 }

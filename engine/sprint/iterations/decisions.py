@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 
+import msgspec
+from msgspec import structs
+
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...iterations.events import (
     ArtifactsApplied,
@@ -14,35 +18,86 @@ from ..state.sprint import Sprint
 from ..state.transitions import check_exists
 
 
-def give_recommendation(sprint: Sprint, *, given: RecommendationGiven) -> list[Event]:
+class GiveRecommendation(Command, frozen=True):
     """Keep what was answered; the same answer again is nothing new."""
-    return [] if sprint.knowledge.tracker.recommended == given else [given]
+
+    given: RecommendationGiven
 
 
-def select_best(sprint: Sprint, *, selected: BestSelected) -> list[Event]:
+def give_recommendation(
+    sprint: Sprint, command: GiveRecommendation, at: str
+) -> list[Event]:
+    """Decide on `GiveRecommendation`."""
+    return [] if sprint.knowledge.tracker.recommended == command.given else [command.given]
+
+
+class SelectBest(Command, frozen=True):
     """Keep which iteration's output is the loop's result."""
-    return [] if sprint.knowledge.tracker.selected == selected else [selected]
+
+    selected: BestSelected
 
 
-def set_rules(sprint: Sprint, *, rules: RulesSet) -> list[Event]:
+def select_best(sprint: Sprint, command: SelectBest, at: str) -> list[Event]:
+    """Decide on `SelectBest`."""
+    return (
+        [] if sprint.knowledge.tracker.selected == command.selected else [command.selected]
+    )
+
+
+class SetRules(Command, frozen=True):
     """Put other weights, limits and policies in force, for what is measured from here on.
 
     They are events, so that the same log says the same whatever is configured (P46).
     """
+
+    rules: RulesSet
+
+
+def set_rules(sprint: Sprint, command: SetRules, at: str) -> list[Event]:
+    """Decide on `SetRules`."""
     # Imported here: exact numbers would cost every recording command their import.
     from ...iterations.rules import check_rules
 
     check_exists(sprint)
-    check_rules(rules)
-    if rules == sprint.knowledge.tracker.rules_at(sprint.version):
+    check_rules(command.rules)
+    if command.rules == sprint.knowledge.tracker.rules_at(sprint.version):
         return []
-    return [rules]
+    return [command.rules]
 
 
-def apply_artifacts(
-    sprint: Sprint, *, source: str, destination: str, files_copied: Sequence[str] = ()
-) -> list[Event]:
+class ChangeRules(Command, frozen=True):
+    """Put some weights, limits and policies in force; what is not named stays."""
+
+    weights: dict[str, float] = msgspec.field(default_factory=dict)
+    thresholds: dict[str, float | None] = msgspec.field(default_factory=dict)
+    verification_required: bool | None = None
+    progress_edits: str | None = None
+
+
+def change_rules(sprint: Sprint, command: ChangeRules, at: str) -> list[Event]:
+    """Decide on `ChangeRules`."""
+    # Imported here: exact numbers would cost every recording command their import.
+    from ...iterations import rules
+
+    now = sprint.knowledge.tracker.rules_at(sprint.version)
+    changed = rules.change_rules(now, **structs.asdict(command))
+    return set_rules(sprint, SetRules(changed), at)
+
+
+def _sets(event: RulesSet) -> SetRules:
+    return SetRules(event)
+
+
+class ApplyArtifacts(Command, frozen=True):
     """Keep which files of the selected iteration were put in place, and where."""
+
+    source: str
+    destination: str
+    files_copied: Sequence[str] = ()
+
+
+def apply_artifacts(sprint: Sprint, command: ApplyArtifacts, at: str) -> list[Event]:
+    """Decide on `ApplyArtifacts`."""
     check_exists(sprint)
     tracker = sprint.knowledge.tracker
     if tracker.selected is None:
@@ -51,5 +106,21 @@ def apply_artifacts(
             hint="`sprintlog iteration select` selects one",
             wish="apply",
         )
-    event = ArtifactsApplied(source, destination, tuple(files_copied))
+    event = ArtifactsApplied(
+        command.source, command.destination, tuple(command.files_copied)
+    )
     return [] if tracker.applied[-1:] == [event] else [event]
+
+
+COMMANDS: Commands = {
+    GiveRecommendation: give_recommendation,
+    SelectBest: select_best,
+    SetRules: set_rules,
+    ChangeRules: change_rules,
+    ApplyArtifacts: apply_artifacts,
+}
+
+CAUSED: Events = {
+    RulesSet: _sets,
+    ArtifactsApplied: ApplyArtifacts,
+}

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import IterationEnded, IterationsLimited, IterationStarted
@@ -15,25 +16,29 @@ from ..state.transitions import check_exists, check_open, check_running
 NUMBER_MAX = 1_000_000_000
 
 
-def start_iteration(
-    sprint: Sprint,
-    *,
-    number: int | None = None,
-    max_iterations: int | None = None,
-    phase: str | None = None,
-    beyond_limit: bool = False,
-) -> list[Event]:
+class StartIteration(Command, frozen=True):
     """Begin a loop iteration: the next number, unless a higher one is given (P36).
 
     With it begins reflection, when that is due. Past the limit it is refused, unless that
     is meant. All that were ever begun count, rolled back or not.
     """
+
+    number: int | None = None
+    max_iterations: int | None = None
+    phase: str | None = None
+    beyond_limit: bool = False
+
+
+def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Event]:
+    """Decide on `StartIteration`."""
     highest = sprint.knowledge.iteration_max
-    given = highest + 1 if number is None else number
-    most = max_iterations or limit_of(sprint.plan.document)
+    given = highest + 1 if command.number is None else command.number
+    most = command.max_iterations or limit_of(sprint.plan.document)
     is_beyond = most is not None and given > most
-    event = IterationStarted(given, max_iterations, phase, beyond_limit and is_beyond)
-    if number is not None and sprint.plan.last.iteration == event:
+    event = IterationStarted(
+        given, command.max_iterations, command.phase, command.beyond_limit and is_beyond
+    )
+    if command.number is not None and sprint.plan.last.iteration == event:
         return []
     check_running(sprint, "start an iteration")
     if not highest < given <= NUMBER_MAX:
@@ -44,9 +49,9 @@ def start_iteration(
             wish="start",
             allowed=[highest + 1],
         )
-    if max_iterations is not None:
-        _check_limit(max_iterations, least=1)
-    if is_beyond and not beyond_limit:
+    if command.max_iterations is not None:
+        _check_limit(command.max_iterations, least=1)
+    if is_beyond and not command.beyond_limit:
         raise RefusedError(
             f"iteration {given} cannot start: {most} are allowed, and {highest} were begun",
             hint=f"{more_allowed(highest)}; `sprintlog iteration start --beyond-limit` "
@@ -58,13 +63,19 @@ def start_iteration(
     return [event, *start_reflection(sprint.plan, number=given)]
 
 
-def limit_iterations(sprint: Sprint, *, max_iterations: int) -> list[Event]:
+class LimitIterations(Command, frozen=True):
     """Say how many iterations may begin, 0 for no limit; none begins with it."""
+
+    max_iterations: int
+
+
+def limit_iterations(sprint: Sprint, command: LimitIterations, at: str) -> list[Event]:
+    """Decide on `LimitIterations`."""
     check_open(sprint, "limit its iterations")
-    _check_limit(max_iterations, least=0)
-    if sprint.plan.given_stats.get("max-iterations") == max_iterations:
+    _check_limit(command.max_iterations, least=0)
+    if sprint.plan.given_stats.get("max-iterations") == command.max_iterations:
         return []
-    return [IterationsLimited(max_iterations)]
+    return [IterationsLimited(command.max_iterations)]
 
 
 def is_used_up(sprint: Sprint) -> bool:
@@ -84,16 +95,23 @@ def is_begun_for(plan: Plan, phase: str) -> bool:
     return isinstance(last, IterationStarted) and last.phase == phase
 
 
-def end_iteration(
-    sprint: Sprint, *, number: int | None = None, summary: str | None = None
-) -> list[Event]:
+class EndIteration(Command, frozen=True):
     """End the iteration that is under way, whatever became of the sprint meanwhile."""
+
+    number: int | None = None
+    summary: str | None = None
+
+
+def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]:
+    """Decide on `EndIteration`."""
     check_exists(sprint)
     current = open_iteration(sprint.plan)
-    given = current if number is None else number
+    given = current if command.number is None else command.number
     if given is None:
         given = sprint.plan.iteration or None
-    if given is not None and sprint.plan.last.iteration == IterationEnded(given, summary):
+    if given is not None and sprint.plan.last.iteration == IterationEnded(
+        given, command.summary
+    ):
         return []
     if given is None or given != current:
         now = "none is under way" if current is None else f"{current} is under way"
@@ -105,7 +123,7 @@ def end_iteration(
             wish="end",
             allowed=[] if current is None else [current],
         )
-    return [IterationEnded(given, summary)]
+    return [IterationEnded(given, command.summary)]
 
 
 def open_iteration(plan: Plan) -> int | None:
@@ -156,4 +174,16 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     IterationStarted: _evolve_started,
     IterationEnded: _evolve_ended,
     IterationsLimited: _evolve_limited,
+}
+
+COMMANDS: Commands = {
+    StartIteration: start_iteration,
+    LimitIterations: limit_iterations,
+    EndIteration: end_iteration,
+}
+
+CAUSED: Events = {
+    IterationStarted: StartIteration,
+    IterationEnded: EndIteration,
+    IterationsLimited: LimitIterations,
 }

@@ -1,17 +1,17 @@
 """Measurements: of the baseline before any change, and of what each iteration led to."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import (
     BaselineCaptured,
     IterationMeasured,
     MeasurementFailed,
-    Metrics,
     Origin,
     Usage,
 )
@@ -20,32 +20,40 @@ from ...log.event import Event
 from ..state.sprint import Knowledge, Sprint
 from ..state.starts import newest_first
 from ..state.transitions import check_exists
-from .loop import end_iteration, open_iteration
+from .loop import EndIteration, end_iteration, open_iteration
 from .rollback import iteration_ends, lies_on, path
 
-Given = Mapping[str, object] | Metrics
-"""Metrics by their names, or as an event has them."""
 Origins = tuple[Origin, ...]
 
 LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 """What names a loop: its files stand in a folder of this name."""
 
 
-def capture_baseline(
-    sprint: Sprint, *, metrics: Given, loop_id: str | None = None, origins: Origins = ()
-) -> list[Event]:
+class CaptureBaseline(Command, frozen=True):
     """Measure iteration 0, once, before any other was measured (R265, P44)."""
+
+    metrics: dict[str, Any]
+    """By their names."""
+    loop_id: str | None = None
+    origins: Origins = ()
+
+
+def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[Event]:
+    """Decide on `CaptureBaseline`."""
     # Imported here: exact numbers would cost every recording command their import.
     from ...iterations.metrics import check_metrics
 
     check_exists(sprint)
     tracker = sprint.knowledge.tracker
-    if loop_id is not None and not LOOP_ID.fullmatch(loop_id):
+    if command.loop_id is not None and not LOOP_ID.fullmatch(command.loop_id):
         raise RefusedError(
-            f"loop id {loop_id[:40]!r} is not allowed: letters, digits, `.`, `_` and `-`",
+            f"loop id {command.loop_id[:40]!r} is not allowed: letters, digits, "
+            "`.`, `_` and `-`",
             field="loop_id",
         )
-    event = BaselineCaptured(check_metrics(metrics), loop_id, origins)
+    event = BaselineCaptured(
+        check_metrics(command.metrics), command.loop_id, command.origins
+    )
     _check_any(event.metrics)
     if tracker.baseline == event:
         return []
@@ -59,27 +67,38 @@ def capture_baseline(
     return [event]
 
 
-def measure_iteration(
-    sprint: Sprint,
-    *,
-    metrics: Given,
-    number: int | None = None,
-    score: float | None = None,
-    origins: Origins = (),
-    usage: Usage | None = None,
-    tree: str | None = None,
-) -> list[Event]:
+class MeasureIteration(Command, frozen=True):
     """Measure what an iteration led to, once: the latest one when none is named (P15)."""
+
+    metrics: dict[str, Any]
+    """By their names."""
+    number: int | None = None
+    score: float | None = None
+    origins: Origins = ()
+    usage: Usage | None = None
+    tree: str | None = None
+
+
+def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> list[Event]:
+    """Decide on `MeasureIteration`."""
     from ...iterations.metrics import check_metrics
 
-    given, began = _begun(sprint, number)
+    given, began = _begun(sprint, command.number)
     knowledge = sprint.knowledge
-    if score is not None and not 0 <= score <= 1:
-        raise RefusedError(f"score {score} is out of range: 0 to 1", field="score")
-    checked = check_metrics(metrics)
+    if command.score is not None and not 0 <= command.score <= 1:
+        raise RefusedError(f"score {command.score} is out of range: 0 to 1", field="score")
+    checked = check_metrics(command.metrics)
     previous = previous_of(knowledge, began)
-    event = IterationMeasured(given, checked, previous, score, origins, usage, tree)
-    if score is None:
+    event = IterationMeasured(
+        given,
+        checked,
+        previous,
+        command.score,
+        command.origins,
+        command.usage,
+        command.tree,
+    )
+    if command.score is None:
         _check_any(checked)
     last = knowledge.tracker.last
     if last is not None and replace(last, tree=None) == replace(event, tree=None):
@@ -96,12 +115,30 @@ def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
     ]
 
 
-def fail_measurement(
-    sprint: Sprint, *, error: str, number: int | None = None, **more: Any
-) -> list[Event]:
+class FailMeasurement(Command, frozen=True):
     """Say that what an iteration led to could not be measured: the latest one's."""
-    given, _ = _begun(sprint, number)
-    event = MeasurementFailed(given, error, **more)
+
+    error: str
+    number: int | None = None
+    command: str | None = None
+    exit_code: int | None = None
+    timed_out: bool = False
+    output: str = ""
+    output_sha256: str | None = None
+
+
+def fail_measurement(sprint: Sprint, command: FailMeasurement, at: str) -> list[Event]:
+    """Decide on `FailMeasurement`."""
+    given, _ = _begun(sprint, command.number)
+    event = MeasurementFailed(
+        given,
+        command.error,
+        command.command,
+        command.exit_code,
+        command.timed_out,
+        command.output,
+        command.output_sha256,
+    )
     if sprint.knowledge.tracker.failed == without_output(event):
         return []
     _check_unmeasured(sprint.knowledge, given)
@@ -154,20 +191,41 @@ def observed_measurement(sprint: Sprint, event: IterationMeasured) -> IterationM
     return replace(event, number=number, previous=None if last == number else last)
 
 
-def end_measured(
-    sprint: Sprint,
-    *,
-    metrics: Given,
-    summary: str | None = None,
-    score: float | None = None,
-    origins: Origins = (),
-    usage: Usage | None = None,
-    tree: str | None = None,
-) -> list[Event]:
+def _captures(event: BaselineCaptured) -> CaptureBaseline:
+    return CaptureBaseline(asdict(event.metrics), event.loop_id, event.origins)
+
+
+def _measures(event: IterationMeasured) -> MeasureIteration:
+    said = {name: getattr(event, name) for name in MeasureIteration.__struct_fields__}
+    number, metrics = event.number or None, asdict(event.metrics)
+    return MeasureIteration(**{**said, "number": number, "metrics": metrics})
+
+
+class EndMeasuredIteration(Command, frozen=True):
     """End the iteration under way and say what it led to, in one append."""
-    ended = end_iteration(sprint, summary=summary)
+
+    metrics: dict[str, Any]
+    """By their names."""
+    summary: str | None = None
+    score: float | None = None
+    origins: Origins = ()
+    usage: Usage | None = None
+    tree: str | None = None
+
+
+def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list[Event]:
+    """Decide on `EndMeasuredIteration`."""
+    ended = end_iteration(sprint, EndIteration(summary=command.summary), at)
     measured = measure_iteration(
-        sprint, metrics=metrics, score=score, origins=origins, usage=usage, tree=tree
+        sprint,
+        MeasureIteration(
+            metrics=command.metrics,
+            score=command.score,
+            origins=command.origins,
+            usage=command.usage,
+            tree=command.tree,
+        ),
+        at,
     )
     return [*ended, *measured]
 
@@ -230,3 +288,20 @@ def _check_any(metrics: object) -> None:
             hint="--metric NAME=VALUE, --metrics FILE, or --score",
             wish="measure",
         )
+
+
+Measuring = CaptureBaseline | MeasureIteration | EndMeasuredIteration
+"""Commands that say what was measured."""
+
+COMMANDS: Commands = {
+    CaptureBaseline: capture_baseline,
+    MeasureIteration: measure_iteration,
+    FailMeasurement: fail_measurement,
+    EndMeasuredIteration: end_measured,
+}
+
+CAUSED: Events = {
+    BaselineCaptured: _captures,
+    IterationMeasured: _measures,
+    MeasurementFailed: FailMeasurement,
+}

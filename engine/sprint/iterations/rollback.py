@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import RolledBack
@@ -95,20 +96,36 @@ def iteration_ends(knowledge: Knowledge, *, version: int) -> dict[int, int]:
     return {n: after[bisect_right(breaks, at)] - 1 for n, at in started}
 
 
-def roll_back(
-    sprint: Sprint, *, to: int, is_inside_append: bool, reason: str | None = None
-) -> list[Event]:
+class RollBack(Command, frozen=True):
     """Go back to the state of an earlier version of this stream."""
+
+    to: int
+    reason: str | None = None
+    is_inside_append: bool = False
+    """What the log says of the target; whoever handles a command fills it in."""
+
+
+def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
+    """Decide on `RollBack`."""
     check_exists(sprint)
     # Going back to where the newest event has just gone back to changes nothing either.
-    if to == sprint.version or (sprint.version, to) in sprint.knowledge.rollbacks[-1:]:
+    if (
+        command.to == sprint.version
+        or (sprint.version, command.to) in sprint.knowledge.rollbacks[-1:]
+    ):
         return []
-    _check_target(sprint, to, is_inside_append=is_inside_append)
-    return [RolledBack(to, reason)]
+    _check_target(sprint, command.to, is_inside_append=command.is_inside_append)
+    return [RolledBack(command.to, command.reason)]
 
 
-def undo_rollback(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
+class UndoRollback(Command, frozen=True):
     """Take back the latest rollback in force that was not taken back before."""
+
+    reason: str | None = None
+
+
+def undo_rollback(sprint: Sprint, command: UndoRollback, at: str) -> list[Event]:
+    """Decide on `UndoRollback`."""
     check_exists(sprint)
     target = rollback_to_undo(sprint)
     if target is None:
@@ -117,7 +134,7 @@ def undo_rollback(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
             hint="`sprintlog log --type rolled-back` lists them",
             wish="undo",
         )
-    return [RolledBack(target - 1, reason, undoes=target)]
+    return [RolledBack(target - 1, command.reason, undoes=target)]
 
 
 def rollback_to_undo(sprint: Sprint) -> int | None:
@@ -134,20 +151,34 @@ def rollback_to_undo(sprint: Sprint) -> int | None:
     )
 
 
-def undo_decision(sprint: Sprint, *, first: int, reason: str | None = None) -> list[Event]:
+class UndoDecision(Command, frozen=True):
     """Go back to before a decision; `first` is the first version of its append."""
+
+    reason: str | None = None
+    first: int = 0
+    """The first version of the decision's append, as the log says it."""
+
+
+def undo_decision(sprint: Sprint, command: UndoDecision, at: str) -> list[Event]:
+    """Decide on `UndoDecision`."""
     check_exists(sprint)
-    if not 1 < first <= sprint.version:
+    if not 1 < command.first <= sprint.version:
         raise RefusedError(
             f"sprint {sprint.id} has no decision in force to undo",
             hint="`sprintlog audit` tells its decisions",
             wish="undo",
         )
-    return [RolledBack(first - 1, reason, undoes=first)]
+    return [RolledBack(command.first - 1, command.reason, undoes=command.first)]
 
 
-def redo(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
+class Redo(Command, frozen=True):
     """Take back the latest undo in force: the state is as it was just before it."""
+
+    reason: str | None = None
+
+
+def redo(sprint: Sprint, command: Redo, at: str) -> list[Event]:
+    """Decide on `Redo`."""
     check_exists(sprint)
     undo = undo_to_redo(sprint)
     if undo is None:
@@ -156,7 +187,7 @@ def redo(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
             hint="`sprintlog log --type rolled-back` lists them",
             wish="redo",
         )
-    return [RolledBack(undo - 1, reason, undoes=undo)]
+    return [RolledBack(undo - 1, command.reason, undoes=undo)]
 
 
 def undo_to_redo(sprint: Sprint) -> int | None:
@@ -197,3 +228,15 @@ def _check_target(sprint: Sprint, to: int, *, is_inside_append: bool) -> None:
             wish="rollback",
             field="to",
         )
+
+
+COMMANDS: Commands = {
+    RollBack: roll_back,
+    UndoRollback: undo_rollback,
+    UndoDecision: undo_decision,
+    Redo: redo,
+}
+
+CAUSED: Events = {
+    RolledBack: RollBack,
+}

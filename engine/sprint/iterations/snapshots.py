@@ -5,7 +5,9 @@ from typing import Any
 
 from msgspec import structs
 
+from ...command import Command, Commands, rule_of
 from ...errors import NotFoundError, RefusedError
+from ...iterations.events import ArtifactsApplied
 from ...log.event import Event
 from ..events import (
     OF_ITERATION,
@@ -21,7 +23,15 @@ from ..state.held import HeldSnapshot, Restore
 from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 from .loop import open_iteration
-from .rollback import iteration_end, rollback_to_undo, undo_rollback, undo_to_redo
+from .rollback import (
+    Redo,
+    RollBack,
+    UndoRollback,
+    iteration_end,
+    rollback_to_undo,
+    undo_rollback,
+    undo_to_redo,
+)
 
 KEEP_DEFAULT = 50
 RESTORES_KEPT = 10
@@ -48,10 +58,16 @@ def purpose_now(sprint: Sprint, *, worktree: str) -> str:
     return OF_MOMENT if _is_of(number, known) else OF_ITERATION
 
 
-def take_snapshot(sprint: Sprint, *, taken: SnapshotTaken) -> list[Event]:
+class TakeSnapshot(Command, frozen=True):
     """Record a snapshot that the store holds."""
+
+    taken: SnapshotTaken
+
+
+def take_snapshot(sprint: Sprint, command: TakeSnapshot, at: str) -> list[Event]:
+    """Decide on `TakeSnapshot`."""
     check_exists(sprint)
-    return [taken]
+    return [command.taken]
 
 
 def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
@@ -116,50 +132,67 @@ def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
     return next(iter(found.values()))
 
 
-def start_restore(
-    sprint: Sprint,
-    *,
-    before: SnapshotTaken,
-    restore: RestoreStarted,
-    rollback: Sequence[Event] = (),
-) -> list[Event]:
+Back = RollBack | UndoRollback | Redo
+"""What goes back with the state."""
+
+
+class StartRestore(Command, frozen=True):
     """Begin to bring files back: what stood there is kept before, the state goes along.
 
-    `rollback` is what the rollback of the state decided, if there is one. It is the first
-    of its append, so that one can go back to the version before it again.
+    `rollback` is what goes back with the state, if anything does. It is the first of its
+    append, so that one can go back to the version before it again.
     """
+
+    before: SnapshotTaken
+    restore: RestoreStarted
+    rollback: Back | None = None
+
+
+def start_restore(sprint: Sprint, command: StartRestore, at: str) -> list[Event]:
+    """Decide on `StartRestore`."""
     check_exists(sprint)
-    if not any(isinstance(event, RolledBack) for event in rollback):
-        return [before, restore]
-    at = sprint.version + 1
-    started = RestoreStarted(
-        **{n: getattr(restore, n) for n in restore.__struct_fields__ if n != "rollback"},
-        rollback=at,
-    )
-    return [*rollback, before, started]
+    back = command.rollback
+    state = rule_of(back)(sprint, back, at) if back is not None else []
+    if not any(isinstance(event, RolledBack) for event in state):
+        return [command.before, command.restore]
+    started = structs.replace(command.restore, rollback=sprint.version + 1)
+    return [*state, command.before, started]
 
 
-def end_restore(
-    sprint: Sprint, *, ended: FilesRestored, more: Sequence[Event]
-) -> list[Event]:
+class EndRestore(Command, frozen=True):
     """Record that a restore came to its end, unless somebody else did already."""
-    if all(restore.version != ended.started for restore in sprint.knowledge.restoring):
+
+    ended: FilesRestored
+    applied: tuple[ArtifactsApplied, ...] = ()
+
+
+def end_restore(sprint: Sprint, command: EndRestore, at: str) -> list[Event]:
+    """Decide on `EndRestore`."""
+    if all(
+        restore.version != command.ended.started for restore in sprint.knowledge.restoring
+    ):
         return []
-    return [ended, *more]
+    return [command.ended, *command.applied]
 
 
-def give_restore_up(sprint: Sprint, *, ended: FilesRestored) -> list[Event]:
+class GiveRestoreUp(Command, frozen=True):
     """Record that a restore was given up, and take back the rollback that it belongs to.
 
     Unless something was recorded since: that is not to be lost with it.
     """
-    found = [r for r in sprint.knowledge.restoring if r.version == ended.started]
+
+    ended: FilesRestored
+
+
+def give_restore_up(sprint: Sprint, command: GiveRestoreUp, at: str) -> list[Event]:
+    """Decide on `GiveRestoreUp`."""
+    found = [r for r in sprint.knowledge.restoring if r.version == command.ended.started]
     if not found:
         return []
     rollback, events = found[0].event.rollback, []
-    if rollback is not None and sprint.version == ended.started:
-        events = undo_rollback(sprint, reason="the restore was given up")
-    return [*events, structs.replace(ended, given_up=True)]
+    if rollback is not None and sprint.version == command.ended.started:
+        events = undo_rollback(sprint, UndoRollback(reason="the restore was given up"), at)
+    return [*events, structs.replace(command.ended, given_up=True)]
 
 
 def files_with(sprint: Sprint, events: Sequence[Event], *, worktree: str) -> Restore | None:
@@ -219,23 +252,30 @@ def _newer(restores: Sequence[Restore], than: int | None) -> Restore | None:
     return newest if newest is not None and newest.version > (than or 0) else None
 
 
-def prune_snapshots(
-    sprint: Sprint, *, keep: int = KEEP_DEFAULT, target: int | None = None
-) -> list[Event]:
+class PruneSnapshots(Command, frozen=True):
     """Let go of all but the newest snapshots and those that something may go back to.
 
     The best iteration's and the selected one's, the first, what rollbacks went back to, and
     what stood there before a restore that can be taken back are never let go; nor those of
     `target`, the iteration that a rollback to the best would go to now.
     """
+
+    keep: int = KEEP_DEFAULT
+    target: int | None = None
+
+
+def prune_snapshots(sprint: Sprint, command: PruneSnapshots, at: str) -> list[Event]:
+    """Decide on `PruneSnapshots`."""
     check_exists(sprint)
-    if keep < 1:
+    if command.keep < 1:
         raise RefusedError(
-            f"cannot keep {keep} snapshots: at least 1", field="keep", allowed=[1]
+            f"cannot keep {command.keep} snapshots: at least 1", field="keep", allowed=[1]
         )
     knowledge = sprint.knowledge
     held = knowledge.snapshots
-    stay = {one.snapshot for one in held[-keep:]} | protected(knowledge, target)
+    stay = {one.snapshot for one in held[-command.keep :]} | protected(
+        knowledge, command.target
+    )
     gone = [one.snapshot for one in held if one.snapshot not in stay]
     return [SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
 
@@ -295,3 +335,11 @@ LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
     ForkCreated: _record_forked,
 }
 """What the knowledge keeps of an event, whatever was rolled back since."""
+
+COMMANDS: Commands = {
+    TakeSnapshot: take_snapshot,
+    StartRestore: start_restore,
+    EndRestore: end_restore,
+    GiveRestoreUp: give_restore_up,
+    PruneSnapshots: prune_snapshots,
+}

@@ -1,13 +1,10 @@
-"""The sprint's own life: start, pause, stop, resume, complete, reopen; rules and evolve."""
+"""The sprint's own life: start, pause, stop, resume, complete, reopen; its commands."""
 
-from collections.abc import Callable
-from typing import Any
-
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import (
     ActivitySeen,
-    BreakpointReached,
     HumanNeeded,
     PhaseRetried,
     SprintBlocked,
@@ -18,13 +15,12 @@ from ..events import (
     SprintResumed,
     SprintStarted,
 )
-from ..goal.settings import NOT_LEFT
-from ..iterations.loop import end_iteration
+from ..iterations.loop import EndIteration, end_iteration
 from ..queue.requests import listed, undecided_at_end, urgent
 from ..state.sprint import Plan, Sprint
 from ..state.times import parse
 from ..state.transitions import check_exists, check_phase, check_sprint, find_leaf
-from ..state.tree import Data, Node, gate_status, put
+from ..state.tree import Data, Node, gate_status
 from ..state.words import (
     BLOCKED,
     COMPLETED,
@@ -37,47 +33,72 @@ from ..state.words import (
     PAUSED,
     PAUSED_AT_BREAKPOINT,
 )
-from .budgets import renew_all
 from .endings import has_ended
 
 STALE_AFTER_SECONDS = 15 * 60
 
 
-def start_sprint(sprint: Sprint) -> list[Event]:
+class StartSprint(Command, frozen=True):
     """Begin to execute."""
+
+
+def start_sprint(sprint: Sprint, command: StartSprint, at: str) -> list[Event]:
+    """Decide on `StartSprint`."""
     return _wish(sprint, "start", SprintStarted(), IN_PROGRESS)
 
 
-def pause_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
+class PauseSprint(Command, frozen=True):
     """Pause at a person's wish."""
-    return _wish(sprint, "pause", SprintPaused(reason), PAUSED)
+
+    reason: str | None = None
 
 
-def block_sprint(sprint: Sprint, *, reason: str) -> list[Event]:
+def pause_sprint(sprint: Sprint, command: PauseSprint, at: str) -> list[Event]:
+    """Decide on `PauseSprint`."""
+    return _wish(sprint, "pause", SprintPaused(command.reason), PAUSED)
+
+
+class BlockSprint(Command, frozen=True):
     """Declare that the sprint cannot go on."""
-    return _wish(sprint, "block", SprintBlocked(reason), BLOCKED)
+
+    reason: str
 
 
-def interrupt_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
+def block_sprint(sprint: Sprint, command: BlockSprint, at: str) -> list[Event]:
+    """Decide on `BlockSprint`."""
+    return _wish(sprint, "block", SprintBlocked(command.reason), BLOCKED)
+
+
+class InterruptSprint(Command, frozen=True):
     """Say that the loop was stopped from outside."""
-    return _wish(sprint, "interrupt", SprintInterrupted(reason), INTERRUPTED)
+
+    reason: str | None = None
 
 
-def need_human(
-    sprint: Sprint,
-    *,
-    reason: str,
-    details: str | None = None,
-    error: str | None = None,
-    phase: str | None = None,
-) -> list[Event]:
+def interrupt_sprint(sprint: Sprint, command: InterruptSprint, at: str) -> list[Event]:
+    """Decide on `InterruptSprint`."""
+    return _wish(sprint, "interrupt", SprintInterrupted(command.reason), INTERRUPTED)
+
+
+class NeedHuman(Command, frozen=True):
     """Wait for a person at a leaf, the pointer's when none is named (R140, P38).
 
     In Ralph mode, where no leaf is open, it is the goal that a person is needed for.
     """
-    is_goal = not phase and sprint.plan.is_at_goal
-    leaf = None if is_goal else find_leaf(sprint, phase)
-    event = HumanNeeded(leaf.address if leaf else "", reason, details, error)
+
+    reason: str
+    details: str | None = None
+    error: str | None = None
+    phase: str | None = None
+
+
+def need_human(sprint: Sprint, command: NeedHuman, at: str) -> list[Event]:
+    """Decide on `NeedHuman`."""
+    is_goal = not command.phase and sprint.plan.is_at_goal
+    leaf = None if is_goal else find_leaf(sprint, command.phase)
+    event = HumanNeeded(
+        leaf.address if leaf else "", command.reason, command.details, command.error
+    )
     if sprint.plan.status == NEEDS_HUMAN and sprint.plan.last.sprint == event:
         return []
     check_sprint(sprint, "needs-human")
@@ -101,27 +122,33 @@ def leaf_in_need(plan: Plan) -> Node | None:
     return next(named, leaves[0] if leaves else None)
 
 
-def resume_sprint(
-    sprint: Sprint,
-    *,
-    by: str | None = None,
-    why: str | None = None,
-    done: str | None = None,
-    retry: bool = False,
-) -> list[Event]:
+class ResumeSprint(Command, frozen=True):
     """Go on; after `blocked` and `needs-human` somebody says who resolved it and why.
 
     With `retry` what failed or is blocked is to be done again, in the same append. After
     a breakpoint on the last phase nothing is left to do and the sprint completes. One that
     was reached while the sprint was blocked still pauses it then.
     """
-    event = SprintResumed(by, why, done)
-    again = [PhaseRetried(x.address, why) for x in _stuck(sprint.plan)] if retry else []
+
+    by: str | None = None
+    why: str | None = None
+    done: str | None = None
+    retry: bool = False
+
+
+def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]:
+    """Decide on `ResumeSprint`."""
+    event = SprintResumed(command.by, command.why, command.done)
+    again = (
+        [PhaseRetried(x.address, command.why) for x in _stuck(sprint.plan)]
+        if command.retry
+        else []
+    )
     if sprint.plan.status == IN_PROGRESS and sprint.plan.last.sprint == event:
         return [*again]
     check_sprint(sprint, "resume")
     status = sprint.plan.status
-    if status in (BLOCKED, NEEDS_HUMAN) and not (by and why):
+    if status in (BLOCKED, NEEDS_HUMAN) and not (command.by and command.why):
         raise RefusedError(
             f"sprint {sprint.id} is {status}: resuming needs who resolved it and why",
             hint="`sprintlog sprint resume --by NAME --why TEXT`",
@@ -147,18 +174,23 @@ def _stuck(plan: Plan) -> list[Node]:
     ]
 
 
-def complete_sprint(
-    sprint: Sprint,
-    *,
-    summary: str | None = None,
-    abandons_goal: bool = False,
-    reason: str | None = None,
-) -> list[Event]:
+class CompleteSprint(Command, frozen=True):
     """Close the sprint once every leaf is completed or skipped, and the goal reached.
 
     A goal that is not reached can be given up, with the reason.
     """
-    plan, event = sprint.plan, SprintCompleted(summary, abandons_goal, reason)
+
+    summary: str | None = None
+    abandons_goal: bool = False
+    reason: str | None = None
+
+
+def complete_sprint(sprint: Sprint, command: CompleteSprint, at: str) -> list[Event]:
+    """Decide on `CompleteSprint`."""
+    plan, event = (
+        sprint.plan,
+        SprintCompleted(command.summary, command.abandons_goal, command.reason),
+    )
     if plan.status == COMPLETED and plan.last.sprint == event:
         return []
     check_finished(sprint)
@@ -171,7 +203,7 @@ def complete_sprint(
             requests=waiting,
         )
     _check_goal_is_over(sprint, event)
-    ended = end_iteration(sprint) if plan.turns.number else []
+    ended = end_iteration(sprint, EndIteration(), at) if plan.turns.number else []
     return [*ended, event]
 
 
@@ -222,13 +254,23 @@ def check_finished(sprint: Sprint) -> None:
         )
 
 
-def reopen_sprint(sprint: Sprint, *, reason: str | None = None) -> list[Event]:
+class ReopenSprint(Command, frozen=True):
     """Open a completed sprint again."""
-    return _wish(sprint, "reopen", SprintReopened(reason), IN_PROGRESS)
+
+    reason: str | None = None
 
 
-def beat(sprint: Sprint) -> list[Event]:
+def reopen_sprint(sprint: Sprint, command: ReopenSprint, at: str) -> list[Event]:
+    """Decide on `ReopenSprint`."""
+    return _wish(sprint, "reopen", SprintReopened(command.reason), IN_PROGRESS)
+
+
+class RecordHeartbeat(Command, frozen=True):
     """Record that the loop is alive (R93); every heartbeat is an event of its own."""
+
+
+def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
+    """Decide on `RecordHeartbeat`."""
     check_exists(sprint)
     if sprint.plan.status in (NOT_STARTED, COMPLETED):
         raise RefusedError(
@@ -260,105 +302,31 @@ def _wish(sprint: Sprint, wish: str, event: Event, result: str) -> list[Event]:
     return [event]
 
 
-def _evolve_started(plan: Plan, event: Any, at: str) -> None:
-    plan.set_status(IN_PROGRESS)
-    put(plan.stats, "started-at", at)
-    plan.stats.setdefault("completed-at", None)
-
-
-def _evolve_completed(plan: Plan, event: SprintCompleted, at: str) -> None:
-    plan.set_status(COMPLETED)
-    plan.stats["completed-at"] = at
-    if event.abandons_goal:
-        left = {"detected-at": at, "iteration": plan.iteration or None}
-        plan.document["ralph-exit"] = {
-            **left,
-            "final-summary": f"abandoned: {event.reason}",
-        }
-
-
-def _evolve_reopened(plan: Plan, event: Any, at: str) -> None:
-    plan.set_status(IN_PROGRESS)
-    plan.stats["completed-at"] = None
-    if "ralph-exit" in plan.document:
-        plan.document["ralph-exit"] = dict(NOT_LEFT)
-
-
-def _evolve_resumed(plan: Plan, event: SprintResumed, at: str) -> None:
-    plan.set_status(IN_PROGRESS)
-    if event.by is not None:
-        renew_all(plan)
-    plan.document.pop("human-needed", None)
-
-
 def _breakpoint_to_come(plan: Plan) -> list[Event]:
     """Return the breakpoint that was reached while the sprint was blocked anyway."""
     return [plan.last.breakpoint] if plan.last.breakpoint is not None else []
 
 
-def _evolve_breakpoint(plan: Plan, event: BreakpointReached, at: str) -> None:
-    if plan.status in (BLOCKED, NEEDS_HUMAN):
-        # The verdict of a gate came in: that resolves nothing, so the pause waits.
-        plan.last.breakpoint = event
-        return
-    plan.last.breakpoint = None
-    plan.set_status(PAUSED_AT_BREAKPOINT)
-
-
-def _evolve_human_needed(plan: Plan, event: HumanNeeded, at: str) -> None:
-    plan.set_status(NEEDS_HUMAN)
-    needed = {"reason": event.reason}
-    if event.details is not None:
-        needed["details"] = event.details
-    if not event.phase:
-        plan.document["human-needed"] = needed
-    node = plan.tree.find(event.phase)
-    if node is None or node.leaf < 0:
-        return
-    put(node.data, "error", event.error or node.data.get("error") or event.reason)
-    put(node.data, "human-needed", needed)
-    node.data.pop("next-retry-at", None)
-    plan.tree.set_status(node, BLOCKED, at)
-
-
-def _becomes(status: str) -> Callable[[Plan, Any, str], None]:
-    def evolve(plan: Plan, event: Any, at: str) -> None:
-        plan.set_status(status)
-
-    return evolve
-
-
-def _evolve_activity(plan: Plan, event: ActivitySeen, at: str) -> None:
-    """Change nothing: the time of the last event is kept for every event."""
-
-
-def _evolves(
-    change: Callable[[Plan, Any, str], None],
-) -> Callable[[Plan, Any, str], None]:
-    """Return the evolve of a sprint's event, which also keeps what was said."""
-
-    def evolve(plan: Plan, event: Any, at: str) -> None:
-        change(plan, event, at)
-        # What waits changes no status, so the word on that stays the last one.
-        if not (isinstance(event, BreakpointReached) and plan.last.breakpoint):
-            plan.last.sprint = event
-
-    return evolve
-
-
-_CHANGES: dict[type[Event], Callable[[Plan, Any, str], None]] = {
-    SprintStarted: _evolve_started,
-    SprintPaused: _becomes(PAUSED),
-    BreakpointReached: _evolve_breakpoint,
-    SprintBlocked: _becomes(BLOCKED),
-    HumanNeeded: _evolve_human_needed,
-    SprintInterrupted: _becomes(INTERRUPTED),
-    SprintResumed: _evolve_resumed,
-    SprintCompleted: _evolve_completed,
-    SprintReopened: _evolve_reopened,
+COMMANDS: Commands = {
+    StartSprint: start_sprint,
+    PauseSprint: pause_sprint,
+    BlockSprint: block_sprint,
+    InterruptSprint: interrupt_sprint,
+    NeedHuman: need_human,
+    ResumeSprint: resume_sprint,
+    CompleteSprint: complete_sprint,
+    ReopenSprint: reopen_sprint,
+    RecordHeartbeat: beat,
 }
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
-    ActivitySeen: _evolve_activity,
-    **{event: _evolves(change) for event, change in _CHANGES.items()},
+CAUSED: Events = {
+    SprintStarted: StartSprint,
+    SprintPaused: PauseSprint,
+    SprintBlocked: BlockSprint,
+    HumanNeeded: NeedHuman,
+    SprintInterrupted: InterruptSprint,
+    SprintResumed: ResumeSprint,
+    SprintCompleted: CompleteSprint,
+    SprintReopened: ReopenSprint,
+    ActivitySeen: RecordHeartbeat,
 }

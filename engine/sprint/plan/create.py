@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import Operation, apply, diff, same
@@ -20,26 +21,28 @@ from ..state.words import NOT_STARTED, PENDING
 ID_CHARS_MAX = 128
 
 
-def create_sprint(
-    sprint: Sprint,
-    *,
-    plan: Data,
-    place: Place | None = None,
-    sources: tuple[Source, ...] = (),
-    max_iterations: int | None = None,
-) -> list[Event]:
+class CreateSprint(Command, frozen=True):
     """Take in a compiled plan in which nothing has happened yet.
 
     `plan` has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
     out. Raise `RefusedError` when a phase is neither simple nor for-each, when siblings
     share an id, or when the plan has already begun.
     """
+
+    plan: Data
+    place: Place | None = None
+    sources: tuple[Source, ...] = ()
+    max_iterations: int | None = None
+
+
+def create_sprint(sprint: Sprint, command: CreateSprint, at: str) -> list[Event]:
+    """Decide on `CreateSprint`."""
     check_sprint_id(sprint.id)
-    check_same_id(sprint, plan)
-    document = prepare(plan, sprint_id=sprint.id)
-    if max_iterations is not None:
-        document["stats"]["max-iterations"] = max_iterations
-    event = SprintCompiled(document, place, sources)
+    check_same_id(sprint, command.plan)
+    document = prepare(command.plan, sprint_id=sprint.id)
+    if command.max_iterations is not None:
+        document["stats"]["max-iterations"] = command.max_iterations
+    event = SprintCompiled(document, command.place, command.sources)
     if not sprint.exists:
         return [event]
     if sprint.version == 1 and not diff(sprint.document, document):
@@ -52,28 +55,36 @@ def create_sprint(
     )
 
 
-def import_document(
-    sprint: Sprint,
-    *,
-    document: Data,
-    source: str,
-    place: Place | None = None,
-    committed_at: str | None = None,
-) -> list[Event]:
+class ImportDocument(Command, frozen=True):
     """Take in a document that another tool wrote: whole, or as the difference to ours.
 
     Nothing in it is changed, contradictions and unknown keys included.
     """
+
+    document: Data
+    source: str
+    place: Place | None = None
+    committed_at: str | None = None
+
+
+def import_document(sprint: Sprint, command: ImportDocument, at: str) -> list[Event]:
+    """Decide on `ImportDocument`."""
     check_sprint_id(sprint.id)
-    check_same_id(sprint, document)
+    check_same_id(sprint, command.document)
     event = SprintImported(
-        source, iteration=_iteration_of(document), committed_at=committed_at
+        command.source,
+        iteration=_iteration_of(command.document),
+        committed_at=command.committed_at,
     )
     if not sprint.exists:
-        return [replace(event, document=document, place=place)]
-    if not diff(sprint.document, document):
+        return [replace(event, document=command.document, place=command.place)]
+    if not diff(sprint.document, command.document):
         return []
-    return [replace(event, patch=patch_to(sprint, document))]
+    return [replace(event, patch=patch_to(sprint, command.document))]
+
+
+def _creates(event: SprintCompiled) -> CreateSprint:
+    return CreateSprint(event.document, event.place, event.sources)
 
 
 def is_same_sprint(older: object, newer: object) -> bool:
@@ -287,4 +298,14 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
 EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     SprintCompiled: _evolve_compiled,
     SprintImported: _evolve_imported,
+}
+
+COMMANDS: Commands = {
+    CreateSprint: create_sprint,
+    ImportDocument: import_document,
+}
+
+CAUSED: Events = {
+    SprintCompiled: _creates,
+    SprintImported: ImportDocument,
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
@@ -21,15 +22,7 @@ from .create import check_id, prepare_nodes
 from .spots import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
 
 
-def inject_phases(
-    sprint: Sprint,
-    *,
-    nodes: list[Data],
-    position: InjectionPosition,
-    id_prefix: str | None = None,
-    sources: tuple[Source, ...] = (),
-    is_new: bool = False,
-) -> list[Event]:
+class InjectPhases(Command, frozen=True):
     """Put phases into the plan, all of them or none, beside one another in their order.
 
     `nodes` have the shape of PROGRESS.yaml. Where they come to stand beside steps they
@@ -37,31 +30,67 @@ def inject_phases(
     The same wish again changes nothing, unless it is known that it `is_new`.
     Raise `RefusedError` when the place is not there, takes no such node, or has the id.
     """
+
+    nodes: list[Data]
+    position: InjectionPosition
+    id_prefix: str | None = None
+    sources: tuple[Source, ...] = ()
+    is_new: bool = False
+
+
+def inject_phases(sprint: Sprint, command: InjectPhases, at: str) -> list[Event]:
+    """Decide on `InjectPhases`."""
     check_exists(sprint)
-    spot = spot_of_phases(sprint, position, is_for_each=any("steps" in n for n in nodes))
-    return _inject(sprint, spot, nodes, position, id_prefix, sources, is_new=is_new)
+    spot = spot_of_phases(
+        sprint, command.position, is_for_each=any("steps" in n for n in command.nodes)
+    )
+    return _inject(
+        sprint,
+        spot,
+        command.nodes,
+        command.position,
+        command.id_prefix,
+        command.sources,
+        is_new=command.is_new,
+    )
 
 
-def inject_steps(
-    sprint: Sprint,
-    *,
-    nodes: list[Data],
-    position: InjectionPosition,
-    id_prefix: str | None = None,
-    sources: tuple[Source, ...] = (),
-) -> list[Event]:
+class InjectSteps(Command, frozen=True):
     """Put steps into a phase that has steps, as `inject_phases` does with phases."""
+
+    nodes: list[Data]
+    position: InjectionPosition
+    id_prefix: str | None = None
+    sources: tuple[Source, ...] = ()
+
+
+def inject_steps(sprint: Sprint, command: InjectSteps, at: str) -> list[Event]:
+    """Decide on `InjectSteps`."""
     check_exists(sprint)
-    spot = spot_of_steps(sprint, position)
+    spot = spot_of_steps(sprint, command.position)
     if spot.level != STEP:
-        where = position.ref or position.type
+        where = command.position.ref or command.position.type
         raise RefusedError(
             f"{where} is no place for a step: a step stands in a phase with steps",
             hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
             "(end-of-phase:PHASE), or inject a phase",
             wish="inject",
         )
-    return _inject(sprint, spot, nodes, position, id_prefix, sources)
+    return _inject(
+        sprint, spot, command.nodes, command.position, command.id_prefix, command.sources
+    )
+
+
+def injection_of(
+    level: int, nodes: list[Data], position: InjectionPosition
+) -> InjectPhases | InjectSteps:
+    """Return what puts nodes of a level into the plan."""
+    return (InjectSteps if level == STEP else InjectPhases)(nodes, position)
+
+
+def _injects(event: Injection) -> InjectPhases | InjectSteps:
+    kind = InjectPhases if isinstance(event, PhaseInjected) else InjectSteps
+    return kind(event.nodes, event.position, event.id_prefix)
 
 
 def addresses(event: Injection) -> list[str]:
@@ -269,4 +298,14 @@ def record_injected(knowledge: Knowledge, event: Injection, version: int) -> Non
 EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     PhaseInjected: _evolve,
     StepInjected: _evolve,
+}
+
+COMMANDS: Commands = {
+    InjectPhases: inject_phases,
+    InjectSteps: inject_steps,
+}
+
+CAUSED: Events = {
+    PhaseInjected: _injects,
+    StepInjected: _injects,
 }

@@ -1,5 +1,6 @@
 """A plan that is compiled again: replaced while nothing has begun, else added to."""
 
+from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import diff
@@ -8,37 +9,43 @@ from ..state.sprint import Sprint
 from ..state.tree import Data
 from ..state.words import NOT_STARTED, PENDING
 from .changes import Addition, changes
-from .create import check_same_id, create_sprint, prepare
-from .injection import inject_phases, inject_steps
-from .spots import END_OF_PHASE, END_OF_WORKFLOW, STEP
+from .create import CreateSprint, check_same_id, create_sprint, prepare
+from .injection import injection_of
+from .spots import END_OF_PHASE, END_OF_WORKFLOW
 
 
-def take_plan(
-    sprint: Sprint,
-    *,
-    plan: Data,
-    place: Place | None = None,
-    sources: tuple[Source, ...] = (),
-) -> list[Event]:
+class TakePlan(Command, frozen=True):
     """Take in a plan, the first one or one that was compiled again.
 
     A sprint that has not begun gets the new plan in place of the old one. One that has
     takes what is new where it stands in the definition; raise `RefusedError`, with the
     differences, when anything else is otherwise.
     """
+
+    plan: Data
+    place: Place | None = None
+    sources: tuple[Source, ...] = ()
+
+
+def take_plan(sprint: Sprint, command: TakePlan, at: str) -> list[Event]:
+    """Decide on `TakePlan`."""
     if not sprint.exists:
-        return create_sprint(sprint, plan=plan, place=place, sources=sources)
-    check_same_id(sprint, plan)
-    document = prepare(plan, sprint_id=sprint.id)
+        return create_sprint(
+            sprint,
+            CreateSprint(plan=command.plan, place=command.place, sources=command.sources),
+            at,
+        )
+    check_same_id(sprint, command.plan)
+    document = prepare(command.plan, sprint_id=sprint.id)
     if has_begun(sprint):
-        return _added(sprint, document)
+        return _added(sprint, document, at)
     if not diff(sprint.plan.settle(), document):
         return []
     # Where the state file is written is not the plan's business any more.
-    return [SprintCompiled(document, sprint.plan.place, sources)]
+    return [SprintCompiled(document, sprint.plan.place, command.sources)]
 
 
-def _added(sprint: Sprint, document: Data) -> list[Event]:
+def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
     """Return the injections of all that is new; refuse whatever is otherwise."""
     if sprint.plan.last.goal is not None:
         # The goal was said anew since, which is in no definition.
@@ -56,9 +63,8 @@ def _added(sprint: Sprint, document: Data) -> list[Event]:
         )
     events: list[Event] = []
     for addition in found.additions:
-        inject = inject_steps if addition.level == STEP else inject_phases
-        position = _position(addition)
-        events += inject(sprint, nodes=addition.nodes, position=position)
+        command = injection_of(addition.level, addition.nodes, _position(addition))
+        events += rule_of(command)(sprint, command, at)
     return events
 
 
@@ -87,3 +93,7 @@ def has_begun(sprint: Sprint) -> bool:
 
 _RECORDED = ("dynamic-steps", "hook-tasks", "operator-queue")
 """Lists of a plan that events fill."""
+
+COMMANDS: Commands = {
+    TakePlan: take_plan,
+}

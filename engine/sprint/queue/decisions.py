@@ -2,6 +2,7 @@
 
 from msgspec import structs
 
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import (
@@ -13,7 +14,7 @@ from ..events import (
 )
 from ..phases.endings import has_ended
 from ..phases.leaves import check_word
-from ..plan.injection import inject_phases
+from ..plan.injection import InjectPhases, inject_phases
 from ..plan.spots import AFTER_CURRENT
 from ..state.sprint import Sprint
 from ..state.tree import Data, Node
@@ -26,79 +27,108 @@ APPROVE, REJECT, DEFER, BACKLOG = DECISIONS
 _OF_INJECTIONS = ("prompt", "workflow", "id_prefix", "model")
 
 
-def approve_request(
-    sprint: Sprint,
-    *,
-    request: str,
-    reasoning: str,
-    position: InjectionPosition | None = None,
-    prompt: str | None = None,
-    id_prefix: str | None = None,
-    model: str | None = None,
-    workflow: str | None = None,
-    nodes: list[Data] | None = None,
-    sources: tuple[Source, ...] = (),
-    rule: str | None = None,
-) -> list[Event]:
+class ApproveRequest(Command, frozen=True):
     """Approve a request and inject what it asks for, after the current work by default.
 
     The prompt is made from title and description where none is given; `nodes` are the
     phases of the `workflow` that stands in its place.
     """
-    entry = find_request(sprint, request)
-    where = position or InjectionPosition(AFTER_CURRENT)
-    if workflow is None and prompt is None:
+
+    request: str
+    reasoning: str
+    position: InjectionPosition | None = None
+    prompt: str | None = None
+    id_prefix: str | None = None
+    model: str | None = None
+    workflow: str | None = None
+    nodes: list[Data] | None = None
+    sources: tuple[Source, ...] = ()
+    rule: str | None = None
+
+
+def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Event]:
+    """Decide on `ApproveRequest`."""
+    prompt = command.prompt
+    entry = find_request(sprint, command.request)
+    where = command.position or InjectionPosition(AFTER_CURRENT)
+    if command.workflow is None and prompt is None:
         prompt = _prompt_of(entry)
     asked = RequestInjection(
         where.type,
         where.ref,
         prompt=prompt,
-        workflow=workflow,
-        id_prefix=id_prefix or f"fix-{request}",
-        model=model,
+        workflow=command.workflow,
+        id_prefix=command.id_prefix or f"fix-{command.request}",
+        model=command.model,
     )
-    event = RequestDecided(request, APPROVE, reasoning, rule=rule, injection=asked)
+    event = RequestDecided(
+        command.request, APPROVE, command.reasoning, rule=command.rule, injection=asked
+    )
     if _is_again(sprint, entry, event):
         return []
-    if workflow is not None and nodes is None:
+    if command.workflow is not None and command.nodes is None:
         raise RefusedError(
             "workflow: only `queue approve ID --workflow NAME` reads one; give a prompt",
             field="workflow",
         )
-    node = {"prompt": prompt, **({"model": model} if model is not None else {})}
+    node = {
+        "prompt": prompt,
+        **({"model": command.model} if command.model is not None else {}),
+    }
     came = inject_phases(
         sprint,
-        nodes=[node] if nodes is None else nodes,
-        position=where,
-        id_prefix=asked.id_prefix,
-        sources=sources,
-        is_new=True,
+        InjectPhases(
+            nodes=[node] if command.nodes is None else command.nodes,
+            position=where,
+            id_prefix=asked.id_prefix,
+            sources=command.sources,
+            is_new=True,
+        ),
+        at,
     )
     return [event, *came]
 
 
-def reject_request(
-    sprint: Sprint,
-    *,
-    request: str,
-    reasoning: str,
-    reason: str | None = None,
-    rule: str | None = None,
-) -> list[Event]:
+class RejectRequest(Command, frozen=True):
     """Reject a request; without a reason of its own the reasoning is it."""
-    entry = find_request(sprint, request)
-    why = reasoning if reason is None else reason
-    event = RequestDecided(request, REJECT, reasoning, rule=rule, rejection_reason=why)
+
+    request: str
+    reasoning: str
+    reason: str | None = None
+    rule: str | None = None
+
+
+def reject_request(sprint: Sprint, command: RejectRequest, at: str) -> list[Event]:
+    """Decide on `RejectRequest`."""
+    entry = find_request(sprint, command.request)
+    why = command.reasoning if command.reason is None else command.reason
+    event = RequestDecided(
+        command.request, REJECT, command.reasoning, rule=command.rule, rejection_reason=why
+    )
     return [] if _is_again(sprint, entry, event) else [event]
 
 
-def defer_request(
-    sprint: Sprint, *, request: str, reasoning: str, until: str, rule: str | None = None
-) -> list[Event]:
+class DeferRequest(Command, frozen=True):
     """Put a request off to the end of the phase, of the sprint, or to the next sprint."""
+
+    request: str
+    reasoning: str
+    until: str
+    rule: str | None = None
+
+
+def defer_request(sprint: Sprint, command: DeferRequest, at: str) -> list[Event]:
+    """Decide on `DeferRequest`."""
+    request, until = command.request, command.until
     check_word("until", until, DEFERRALS)
     entry = find_request(sprint, request)
-    event = RequestDecided(request, DEFER, reasoning, rule=rule, deferred_until=until)
+    event = RequestDecided(
+        request,
+        DEFER,
+        command.reasoning,
+        rule=command.rule,
+        deferred_until=until,
+    )
     if _is_again(sprint, entry, event):
         return []
     if until != NEXT_SPRINT and has_ended(sprint.plan):
@@ -116,53 +146,66 @@ def defer_request(
     return [structs.replace(event, phase=_top(leaf).address)]
 
 
-def backlog_request(
-    sprint: Sprint, *, request: str, reasoning: str, rule: str | None = None
-) -> list[Event]:
+class BacklogRequest(Command, frozen=True):
     """Put a request into the backlog."""
-    entry = find_request(sprint, request)
-    event = RequestDecided(request, BACKLOG, reasoning, rule=rule)
+
+    request: str
+    reasoning: str
+    rule: str | None = None
+
+
+def backlog_request(sprint: Sprint, command: BacklogRequest, at: str) -> list[Event]:
+    """Decide on `BacklogRequest`."""
+    entry = find_request(sprint, command.request)
+    event = RequestDecided(command.request, BACKLOG, command.reasoning, rule=command.rule)
     return [] if _is_again(sprint, entry, event) else [event]
 
 
-def reopen_request(sprint: Sprint, *, request: str, reason: str) -> list[Event]:
+class ReopenRequest(Command, frozen=True):
     """Take a decision back: the request is pending again.
 
     Nothing else changes: what an approval put into the plan stays there.
     """
-    entry = find_request(sprint, request)
-    if not reason.strip():
+
+    request: str
+    reason: str
+
+
+def reopen_request(sprint: Sprint, command: ReopenRequest, at: str) -> list[Event]:
+    """Decide on `ReopenRequest`."""
+    entry = find_request(sprint, command.request)
+    if not command.reason.strip():
         raise RefusedError("reason: say why it is to be decided anew", field="reason")
     if entry["status"] != PENDING:
-        return [RequestReopened(request, reason)]
-    last = sprint.plan.decisions.get(request)
+        return [RequestReopened(command.request, command.reason)]
+    last = sprint.plan.decisions.get(command.request)
     if last is not None and last.returned == REOPENED:
         return []
     raise RefusedError(
-        f"request {request} is {PENDING}: there is no decision to take back",
-        request=request,
+        f"request {command.request} is {PENDING}: there is no decision to take back",
+        request=command.request,
         state=PENDING,
         wish="reopen",
     )
 
 
-def decide_request(sprint: Sprint, *, event: RequestDecided) -> list[Event]:
-    """Decide as an event says that somebody wishes for."""
+def _decides(event: RequestDecided) -> Command:
+    """Return the decision that an event says somebody wishes for."""
     check_word("decision", event.decision, DECISIONS)
     to: Data = {"request": event.request, "reasoning": event.reasoning, "rule": event.rule}
     match event.decision:
         case "approve":
             if (said := event.injection) is None:
-                return approve_request(sprint, **to)
+                return ApproveRequest(**to)
             position = InjectionPosition(said.position, said.ref)
             asked = {name: getattr(said, name) for name in _OF_INJECTIONS}
-            return approve_request(sprint, **to, position=position, **asked)
+            return ApproveRequest(**to, position=position, **asked)
         case "reject":
-            return reject_request(sprint, **to, reason=event.rejection_reason)
+            return RejectRequest(**to, reason=event.rejection_reason)
         case "defer":
-            return defer_request(sprint, **to, until=event.deferred_until or END_OF_PHASE)
+            return DeferRequest(**to, until=event.deferred_until or END_OF_PHASE)
         case _:
-            return backlog_request(sprint, **to)
+            return BacklogRequest(**to)
 
 
 def _top(node: Node) -> Node:
@@ -201,3 +244,17 @@ def _is_again(sprint: Sprint, entry: Data, event: RequestDecided) -> bool:
         wish=event.decision,
         allowed=[],
     )
+
+
+COMMANDS: Commands = {
+    ApproveRequest: approve_request,
+    RejectRequest: reject_request,
+    DeferRequest: defer_request,
+    BacklogRequest: backlog_request,
+    ReopenRequest: reopen_request,
+}
+
+CAUSED: Events = {
+    RequestDecided: _decides,
+    RequestReopened: ReopenRequest,
+}

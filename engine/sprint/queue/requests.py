@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from ...command import Command, Commands, Events
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import (
@@ -59,17 +60,21 @@ class SubmittedRequest(msgspec.Struct, frozen=True):
     origin: RequestOrigin | None = None
 
 
-def queue_requests(
-    sprint: Sprint, *, requests: Sequence[SubmittedRequest], at: str
-) -> list[Event]:
+class QueueRequests(Command, frozen=True):
     """Put requests into the queue, all of them or none.
 
     One with the id and the content of one that is there is accepted and records nothing.
     """
+
+    requests: Sequence[SubmittedRequest]
+
+
+def queue_requests(sprint: Sprint, command: QueueRequests, at: str) -> list[Event]:
+    """Decide on `QueueRequests`."""
     check_exists(sprint)
     events: list[RequestQueued] = []
     number = _highest(sprint)
-    for index, asked in enumerate(requests):
+    for index, asked in enumerate(command.requests):
         where = f"requests[{index}]."
         _check_asked(asked, where)
         if asked.request is not None and (known := _known(sprint, events, asked.request)):
@@ -89,21 +94,26 @@ def queue_requests(
     return [*events]
 
 
-def wish_request(sprint: Sprint, *, event: RequestQueued, at: str) -> list[Event]:
-    """Put a request into the queue as an event says that somebody wishes for."""
+def _queues(event: RequestQueued) -> QueueRequests:
+    """Return the command for a request that somebody wishes for as an event says it."""
     given = structs.asdict(event)
     left_out = [name for name, value in given.items() if name != "title" and value == ""]
-    asked = SubmittedRequest(**{**given, **dict.fromkeys(left_out)})
-    return queue_requests(sprint, requests=[asked], at=at)
+    return QueueRequests([SubmittedRequest(**{**given, **dict.fromkeys(left_out)})])
 
 
-def take_over(
-    sprint: Sprint, *, entry: Data, origin: RequestOrigin, at: str
-) -> list[Event]:
+class TakeOverRequest(Command, frozen=True):
     """Go on with a request that an earlier sprint deferred to the next one.
 
     It keeps its id where that is free.
     """
+
+    entry: Data
+    origin: RequestOrigin
+
+
+def take_over(sprint: Sprint, command: TakeOverRequest, at: str) -> list[Event]:
+    """Decide on `TakeOverRequest`."""
+    entry, origin = command.entry, command.origin
     asked = SubmittedRequest(
         str(entry.get("title", "")),
         str(entry.get("priority", "")),
@@ -303,4 +313,13 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
 }
 LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
     RequestQueued: _record_queued,
+}
+
+COMMANDS: Commands = {
+    QueueRequests: queue_requests,
+    TakeOverRequest: take_over,
+}
+
+CAUSED: Events = {
+    RequestQueued: _queues,
 }

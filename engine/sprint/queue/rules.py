@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ...command import Command, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import InjectionPosition
@@ -18,10 +19,10 @@ from .decisions import (
     DEFER,
     END_OF_PHASE,
     REJECT,
-    approve_request,
-    backlog_request,
-    defer_request,
-    reject_request,
+    ApproveRequest,
+    BacklogRequest,
+    DeferRequest,
+    RejectRequest,
 )
 from .returns import copied
 from .view import Data, takes_part
@@ -79,7 +80,8 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
             rulings.append(Ruling(identity, None, None, []))
             continue
         try:
-            events = _decide(state, identity, rule)
+            command = _command(identity, rule)
+            events = rule_of(command)(state, command, at)
         except RefusedError as error:
             rulings.append(Ruling(identity, rule.name, rule.decision, [], error.message))
             continue
@@ -97,31 +99,20 @@ def _fits(rule: Rule, entry: Data) -> bool:
     )
 
 
-def _decide(sprint: Sprint, request: str, rule: Rule) -> list[Event]:
+def _command(request: str, rule: Rule) -> Command:
     why = rule.reasoning or _said(rule)
     name = rule.name
     match rule.decision:
         case "approve":
-            return approve_request(
-                sprint,
-                request=request,
-                reasoning=why,
-                position=rule.position,
-                model=rule.model,
-                rule=name,
+            return ApproveRequest(
+                request, why, position=rule.position, model=rule.model, rule=name
             )
         case "reject":
-            reason = rule.rejection_reason
-            return reject_request(
-                sprint, request=request, reasoning=why, reason=reason, rule=name
-            )
+            return RejectRequest(request, why, rule.rejection_reason, name)
         case "defer":
-            until = rule.deferred_until
-            return defer_request(
-                sprint, request=request, reasoning=why, until=until, rule=name
-            )
+            return DeferRequest(request, why, rule.deferred_until, name)
         case _:
-            return backlog_request(sprint, request=request, reasoning=why, rule=name)
+            return BacklogRequest(request, why, name)
 
 
 _DONE = {

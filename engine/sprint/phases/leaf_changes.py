@@ -1,0 +1,149 @@
+"""What each event of a leaf changes in the plan."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...log.event import Event
+from ..events import (
+    PhaseBlocked,
+    PhaseCompleted,
+    PhaseFailed,
+    PhaseReopened,
+    PhaseRetried,
+    PhaseSkipped,
+    PhaseStarted,
+    RetryScheduled,
+    WorkDone,
+)
+from ..gates.checks import forget_gates
+from ..state.sprint import Plan
+from ..state.times import elapsed
+from ..state.tree import Node, put
+from ..state.words import (
+    BLOCKED,
+    COMPLETED,
+    FAILED,
+    IN_PROGRESS,
+    PENDING,
+    SKIPPED,
+)
+from .budgets import renew
+from .done_work import forget_done, keep_done
+
+
+def _drop(node: Node, *keys: str) -> None:
+    for key in keys:
+        node.data.pop(key, None)
+
+
+def _end(node: Node, at: str) -> None:
+    put(node.data, "completed-at", at)
+    if (duration := elapsed(node.data.get("started-at"), at)) is not None:
+        put(node.data, "elapsed", duration)
+
+
+def _started(plan: Plan, node: Node, event: PhaseStarted, at: str) -> str:
+    forget_done(plan, node.address)
+    put(node.data, "started-at", at)
+    if event.model is not None:
+        put(node.data, "model", event.model)
+    return IN_PROGRESS
+
+
+def _completed(plan: Plan, node: Node, event: PhaseCompleted, at: str) -> str:
+    _end(node, at)
+    if event.summary is not None:
+        put(node.data, "summary", event.summary)
+    return COMPLETED
+
+
+def _summed_up(node: Node, event: PhaseCompleted) -> None:
+    if event.summary is not None and node.status == COMPLETED:
+        put(node.data, "summary", event.summary)
+
+
+def _work_done(plan: Plan, node: Node, event: WorkDone, at: str) -> str:
+    keep_done(plan, event)
+    return node.status
+
+
+def _failed(plan: Plan, node: Node, event: PhaseFailed, at: str) -> str:
+    _end(node, at)
+    put(node.data, "error", event.error)
+    return FAILED
+
+
+def _scheduled(plan: Plan, node: Node, event: RetryScheduled, at: str) -> str:
+    put(node.data, "next-retry-at", event.next_retry_at)
+    return node.status
+
+
+def _blocked(plan: Plan, node: Node, event: PhaseBlocked, at: str) -> str:
+    put(node.data, "error", event.reason)
+    return BLOCKED
+
+
+def _skipped(plan: Plan, node: Node, event: PhaseSkipped, at: str) -> str:
+    _drop(node, "next-retry-at", "human-needed")
+    return SKIPPED
+
+
+def _retried(plan: Plan, node: Node, event: PhaseRetried, at: str) -> str:
+    # What the policy scheduled is a loop's retry; any other one is a person's.
+    is_scheduled = "next-retry-at" in node.data
+    _drop(node, "error", "started-at", "completed-at", "elapsed", "human-needed")
+    _drop(node, "next-retry-at")
+    count = node.data.get("retry-count")
+    put(node.data, "retry-count", count + 1 if isinstance(count, int) else 1)
+    for parent in node.above():
+        counts = (child.data.get("retry-count") for child in parent.children)
+        put(parent.data, "retry-count", sum(n for n in counts if type(n) is int))
+    forget_gates(node)
+    if not is_scheduled:
+        renew(plan, node)
+    return PENDING
+
+
+def _reopened(plan: Plan, node: Node, event: PhaseReopened, at: str) -> str:
+    _drop(node, "started-at", "completed-at", "elapsed", "summary")
+    forget_gates(node)
+    return PENDING
+
+
+_CHANGES: dict[type[Event], Callable[[Plan, Node, Any, str], str]] = {
+    PhaseStarted: _started,
+    PhaseCompleted: _completed,
+    WorkDone: _work_done,
+    PhaseFailed: _failed,
+    RetryScheduled: _scheduled,
+    PhaseBlocked: _blocked,
+    PhaseSkipped: _skipped,
+    PhaseRetried: _retried,
+    PhaseReopened: _reopened,
+}
+
+
+def _evolves(
+    change: Callable[[Plan, Node, Any, str], str], *, is_wish: bool
+) -> Callable[[Plan, Any, str], None]:
+    """Return the evolve of a leaf's event: its fields first, then its status upwards."""
+
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        tree = plan.tree
+        node = tree.nodes.get(event.phase)
+        if node is not None and node.children and isinstance(event, PhaseCompleted):
+            _summed_up(node, event)
+        # An observed event may name a leaf that no plan of ours has.
+        if node is None or node.leaf < 0:
+            return
+        tree.set_status(node, change(plan, node, event, at), at)
+        if is_wish:
+            plan.last.nodes[node.address] = event
+
+    return evolve
+
+
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+    event: _evolves(change, is_wish=event not in (RetryScheduled, WorkDone))
+    for event, change in _CHANGES.items()
+}

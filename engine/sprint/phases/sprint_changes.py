@@ -1,0 +1,130 @@
+"""What each event of the sprint's own life changes in the plan."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...log.event import Event
+from ..events import (
+    ActivitySeen,
+    BreakpointReached,
+    HumanNeeded,
+    SprintBlocked,
+    SprintCompleted,
+    SprintInterrupted,
+    SprintPaused,
+    SprintReopened,
+    SprintResumed,
+    SprintStarted,
+)
+from ..goal.settings import NOT_LEFT
+from ..state.sprint import Plan
+from ..state.tree import put
+from ..state.words import (
+    BLOCKED,
+    COMPLETED,
+    IN_PROGRESS,
+    INTERRUPTED,
+    NEEDS_HUMAN,
+    PAUSED,
+    PAUSED_AT_BREAKPOINT,
+)
+from .budgets import renew_all
+
+
+def _evolve_started(plan: Plan, event: Any, at: str) -> None:
+    plan.set_status(IN_PROGRESS)
+    put(plan.stats, "started-at", at)
+    plan.stats.setdefault("completed-at", None)
+
+
+def _evolve_completed(plan: Plan, event: SprintCompleted, at: str) -> None:
+    plan.set_status(COMPLETED)
+    plan.stats["completed-at"] = at
+    if event.abandons_goal:
+        left = {"detected-at": at, "iteration": plan.iteration or None}
+        plan.document["ralph-exit"] = {
+            **left,
+            "final-summary": f"abandoned: {event.reason}",
+        }
+
+
+def _evolve_reopened(plan: Plan, event: Any, at: str) -> None:
+    plan.set_status(IN_PROGRESS)
+    plan.stats["completed-at"] = None
+    if "ralph-exit" in plan.document:
+        plan.document["ralph-exit"] = dict(NOT_LEFT)
+
+
+def _evolve_resumed(plan: Plan, event: SprintResumed, at: str) -> None:
+    plan.set_status(IN_PROGRESS)
+    if event.by is not None:
+        renew_all(plan)
+    plan.document.pop("human-needed", None)
+
+
+def _evolve_breakpoint(plan: Plan, event: BreakpointReached, at: str) -> None:
+    if plan.status in (BLOCKED, NEEDS_HUMAN):
+        # The verdict of a gate came in: that resolves nothing, so the pause waits.
+        plan.last.breakpoint = event
+        return
+    plan.last.breakpoint = None
+    plan.set_status(PAUSED_AT_BREAKPOINT)
+
+
+def _evolve_human_needed(plan: Plan, event: HumanNeeded, at: str) -> None:
+    plan.set_status(NEEDS_HUMAN)
+    needed = {"reason": event.reason}
+    if event.details is not None:
+        needed["details"] = event.details
+    if not event.phase:
+        plan.document["human-needed"] = needed
+    node = plan.tree.find(event.phase)
+    if node is None or node.leaf < 0:
+        return
+    put(node.data, "error", event.error or node.data.get("error") or event.reason)
+    put(node.data, "human-needed", needed)
+    node.data.pop("next-retry-at", None)
+    plan.tree.set_status(node, BLOCKED, at)
+
+
+def _becomes(status: str) -> Callable[[Plan, Any, str], None]:
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        plan.set_status(status)
+
+    return evolve
+
+
+def _evolve_activity(plan: Plan, event: ActivitySeen, at: str) -> None:
+    """Change nothing: the time of the last event is kept for every event."""
+
+
+def _evolves(
+    change: Callable[[Plan, Any, str], None],
+) -> Callable[[Plan, Any, str], None]:
+    """Return the evolve of a sprint's event, which also keeps what was said."""
+
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        change(plan, event, at)
+        # What waits changes no status, so the word on that stays the last one.
+        if not (isinstance(event, BreakpointReached) and plan.last.breakpoint):
+            plan.last.sprint = event
+
+    return evolve
+
+
+_CHANGES: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+    SprintStarted: _evolve_started,
+    SprintPaused: _becomes(PAUSED),
+    BreakpointReached: _evolve_breakpoint,
+    SprintBlocked: _becomes(BLOCKED),
+    HumanNeeded: _evolve_human_needed,
+    SprintInterrupted: _becomes(INTERRUPTED),
+    SprintResumed: _evolve_resumed,
+    SprintCompleted: _evolve_completed,
+    SprintReopened: _evolve_reopened,
+}
+
+EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+    ActivitySeen: _evolve_activity,
+    **{event: _evolves(change) for event, change in _CHANGES.items()},
+}
