@@ -8,7 +8,7 @@ from os.path import basename, dirname
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import definitions, errors, events, history, stores
+    from . import commands, definitions, errors, events, history, stores
     from .projections.workspace import Workspace
     from .workspaces import init, open
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Workspace",
     "__version__",
+    "commands",
     "definitions",
     "errors",
     "events",

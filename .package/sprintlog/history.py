@@ -1,6 +1,7 @@
 """Questions about the past: what happened, what is different, who set a field."""
 
 from .engine.service.streams.subscription import follow as follow
+from .engine.sprint.document.field_path import MISSING as MISSING
 from .projections.history.blame import Blame as Blame, blame as blame
 from .projections.history.blame_files import (
     blame_best as blame_best,

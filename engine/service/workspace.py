@@ -10,11 +10,11 @@ from functools import cached_property
 from os import urandom
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack, overload
 
 from msgspec.structs import replace
 
-from ..command import Command, digest
+from ..command import Command, JournalCommand, digest
 from ..errors import NotFoundError, RefusedError
 from ..log.envelope import RecordedEvent
 from ..log.port import WAIT, Clock, Entropy, Log, Wait
@@ -173,18 +173,31 @@ class ServiceWorkspace:
 
         return read_documents(self.log)
 
+    @overload
+    def handle(
+        self, command: JournalCommand, **envelope: Unpack[Envelope]
+    ) -> "Acted[Journal]": ...
+
+    @overload
     def handle(
         self, command: Command, *, sprint_id: str, **envelope: Unpack[Envelope]
-    ) -> Outcome:
-        """Let a sprint decide on a command and append what it decides, as `act` does.
+    ) -> Outcome: ...
 
-        A key stands for the command, unless the envelope says what it stands for.
+    def handle(
+        self, command: Command, *, sprint_id: str = "", **envelope: Unpack[Envelope]
+    ) -> "Outcome | Acted[Journal]":
+        """Let a sprint, or the journal, decide on a command; append what it decides.
+
+        That is done as `act` does it. A key stands for the command, unless the envelope
+        says what it stands for.
         """
+        if envelope.get("key") is not None and envelope.get("key_digest") is None:
+            envelope["key_digest"] = digest(command)
+        if isinstance(command, JournalCommand):
+            return self.act_on_journal(command, **envelope)
         if isinstance(command, RollBack):
             inside = self.is_inside_append(sprint_id, command.to)
             command = replace(command, is_inside_append=inside)
-        if envelope.get("key") is not None and envelope.get("key_digest") is None:
-            envelope["key_digest"] = digest(command)
         return self.act(sprint_id, command, **envelope)
 
     def act(

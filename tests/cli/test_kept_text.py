@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import sprintlog
+from sprintlog.commands import AddNote
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.service.streams.checkpoints import EVERY
 from sprintlog.projections.health import kept_text
 from sprintlog.projections.health.kept_text import KEPT_TEXT, entry_of
 from sprintlog.projections.health.needle import Needle, files_in
@@ -60,8 +63,7 @@ def told(folder: Path, done: Run) -> Path:
     put(folder / "made", SECRET.encode())
     metrics = ("--metric", "test_count=2", "--metric", "tests_passed=2")
     done("iteration", "end", "--snapshot", *metrics, "--summary", SECRET)
-    for number in range(70):
-        done("note", f"{number}")
+    take_notes(folder)
     put(folder / "PROGRESS.yaml", b"# " + SECRET.encode() + b"\n")
     done("note", "seen")
     observation = (
@@ -96,6 +98,13 @@ def workspace(told: Path) -> Iterator[Workspace]:
     """Return the workspace of that tree."""
     with Workspace.open(told) as opened:
         yield opened
+
+
+def take_notes(folder: Path) -> None:
+    """Record as many events as it takes until a state is saved."""
+    with sprintlog.open(folder) as workspace:
+        for number in range(EVERY):
+            workspace.handle(AddNote(str(number)), sprint_id="auth")
 
 
 def holds(path: Path) -> bool:
@@ -193,8 +202,7 @@ def test_caches_come_back(workspace: Workspace, done: Run) -> None:
     done("rebuild")
     done("journal", "search", "opensesame")
     done("status", "--sprint", "auth")
-    for number in range(70):
-        done("note", f"again {number}", "--sprint", "auth")
+    take_notes(workspace.location.root)
     assert [e.name for e in caches if e.scan(workspace, needle)] == names
     assert done("verify", "--json").json["sound"]
 

@@ -1,0 +1,135 @@
+"""Every command there is: what somebody wishes for, as data that `handle` decides on."""
+
+from .engine.command import (
+    Command as Command,
+)
+from .engine.journal.rules import (
+    AddLearning as AddLearning,
+    DiscoverPattern as DiscoverPattern,
+    HandOverLearnings as HandOverLearnings,
+    OpenJournal as OpenJournal,
+    RecordEntry as RecordEntry,
+    ReferenceLearning as ReferenceLearning,
+    RetireLearning as RetireLearning,
+)
+from .engine.journal.suggestions import (
+    AddExtractedLearnings as AddExtractedLearnings,
+)
+from .engine.sprint.agent.answers import (
+    Verdict as Verdict,
+)
+from .engine.sprint.agent.runs import (
+    EndRepair as EndRepair,
+    EndRun as EndRun,
+    RecordRun as RecordRun,
+    StartRun as StartRun,
+)
+from .engine.sprint.document.adoption import (
+    AdoptEdit as AdoptEdit,
+)
+from .engine.sprint.gates.checks import (
+    CheckGate as CheckGate,
+    InterruptGate as InterruptGate,
+    RecordGate as RecordGate,
+    StartGate as StartGate,
+)
+from .engine.sprint.gates.gate import (
+    GateResult as GateResult,
+)
+from .engine.sprint.goal.dynamic_steps import (
+    AddStep as AddStep,
+    UpdateStep as UpdateStep,
+)
+from .engine.sprint.goal.goal import (
+    CompleteGoal as CompleteGoal,
+    FailIteration as FailIteration,
+    SetGoal as SetGoal,
+)
+from .engine.sprint.goal.hook_tasks import (
+    CompleteHook as CompleteHook,
+    FailHook as FailHook,
+    RunHook as RunHook,
+    SpawnHook as SpawnHook,
+)
+from .engine.sprint.goal.work import (
+    EndTurn as EndTurn,
+    StartTurn as StartTurn,
+)
+from .engine.sprint.iterations.decisions import (
+    ApplyArtifacts as ApplyArtifacts,
+    ChangeRules as ChangeRules,
+    GiveRecommendation as GiveRecommendation,
+    SelectBest as SelectBest,
+    SetRules as SetRules,
+)
+from .engine.sprint.iterations.loop import (
+    EndIteration as EndIteration,
+    LimitIterations as LimitIterations,
+    StartIteration as StartIteration,
+)
+from .engine.sprint.iterations.measurement import (
+    CaptureBaseline as CaptureBaseline,
+    EndMeasuredIteration as EndMeasuredIteration,
+    FailMeasurement as FailMeasurement,
+    MeasureIteration as MeasureIteration,
+)
+from .engine.sprint.iterations.rollback import (
+    Redo as Redo,
+    RollBack as RollBack,
+    UndoDecision as UndoDecision,
+    UndoRollback as UndoRollback,
+)
+from .engine.sprint.iterations.snapshots import (
+    EndRestore as EndRestore,
+    GiveRestoreUp as GiveRestoreUp,
+    PruneSnapshots as PruneSnapshots,
+    StartRestore as StartRestore,
+    TakeSnapshot as TakeSnapshot,
+)
+from .engine.sprint.phases.leaves import (
+    BlockPhase as BlockPhase,
+    CompletePhase as CompletePhase,
+    EndWork as EndWork,
+    FailPhase as FailPhase,
+    ReopenPhase as ReopenPhase,
+    RetryPhase as RetryPhase,
+    SkipPhase as SkipPhase,
+    StartPhase as StartPhase,
+)
+from .engine.sprint.phases.lifecycle import (
+    BlockSprint as BlockSprint,
+    CompleteSprint as CompleteSprint,
+    InterruptSprint as InterruptSprint,
+    NeedHuman as NeedHuman,
+    PauseSprint as PauseSprint,
+    RecordHeartbeat as RecordHeartbeat,
+    ReopenSprint as ReopenSprint,
+    ResumeSprint as ResumeSprint,
+    StartSprint as StartSprint,
+)
+from .engine.sprint.phases.notes import (
+    AddNote as AddNote,
+)
+from .engine.sprint.plan.create import (
+    CreateSprint as CreateSprint,
+    ImportDocument as ImportDocument,
+)
+from .engine.sprint.plan.injection import (
+    InjectPhases as InjectPhases,
+    InjectSteps as InjectSteps,
+)
+from .engine.sprint.plan.recompile import (
+    TakePlan as TakePlan,
+)
+from .engine.sprint.queue.decisions import (
+    ApproveRequest as ApproveRequest,
+    BacklogRequest as BacklogRequest,
+    DeferRequest as DeferRequest,
+    RejectRequest as RejectRequest,
+    ReopenRequest as ReopenRequest,
+)
+from .engine.sprint.queue.requests import (
+    QueueRequests as QueueRequests,
+    SubmittedRequest as SubmittedRequest,
+    TakeOverRequest as TakeOverRequest,
+)
