@@ -6,17 +6,18 @@ What was overcome since is no evidence, nor is what a rollback took back.
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from sprintlog.engine.iterations import events as i
 from sprintlog.engine.iterations.evaluation import Judge, Judgement
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import TAKE, Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event
 from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.rollback import lies_on, path
 
 Data = dict[str, Any]
 
-ADVICE = "recommendation-given"
 OF_ITERATIONS = {event.type: take for event, take in TAKE.items()}
 
 
@@ -60,7 +61,7 @@ class Evidence:
     @property
     def is_at_breakpoint(self) -> bool:
         """Tell whether what stopped the sprint last is a breakpoint."""
-        return bool(self._open) and self._open[-1].type == "breakpoint-reached"
+        return bool(self._open) and self._open[-1].type == f.BreakpointReached.type
 
     def judgement(self, version: int, number: int | None = None) -> str:
         """Return how the iteration in force before a version is judged, or one of them."""
@@ -86,15 +87,15 @@ class Evidence:
         self, event: RecordedEvent, data: Data, *, address: str, words: str | None
     ) -> None:
         """Learn what an event changed; `words` say what went wrong, if it did."""
-        number = data.get("number") if event.type == "measurement-failed" else None
+        number = data.get("number") if event.type == i.MeasurementFailed.type else None
         began = None
         if words is not None:
             began = Trouble(event.version, event.type, address, words, number)
-        number = data.get("number") if event.type == "iteration-measured" else number
+        number = data.get("number") if event.type == i.IterationMeasured.type else number
         step = _Step(event.version, began, event.type, address, number)
-        if event.type == "rolled-back":
+        if event.type == f.RolledBack.type:
             self._go_back(event, data)
-        elif event.type == ADVICE:
+        elif event.type == i.RecommendationGiven.type:
             self._advice = words or ""
         elif began is not None or _ends(event.type, data):
             self._steps.append(step)
@@ -115,14 +116,14 @@ class Evidence:
         if take is None or CODEC.today(recorded) is None:
             return
         event = CODEC.decode(recorded)
-        if recorded.type in ("baseline-captured", "iteration-measured"):
+        if recorded.type in (i.BaselineCaptured.type, i.IterationMeasured.type):
             self._events[recorded.version] = recorded.at, event
             self._advice = ""
         take(self._tracker, event, recorded.version)
 
 
 def _ends(type_: str, data: Data) -> bool:
-    is_passed = type_ == "gate-checked" and data.get("exit_code") == 0
+    is_passed = type_ == f.GateChecked.type and data.get("exit_code") == 0
     return is_passed or bool(_ended_by(type_))
 
 
@@ -134,7 +135,7 @@ def _ended_by(type_: str) -> Sequence[str]:
 def _after(open_: Sequence[Trouble], step: _Step) -> Iterator[Trouble]:
     """Yield what is wrong after a step: what it does not end, and what it began."""
     ended = _ended_by(step.type)
-    is_passed = step.type == "gate-checked" and step.began is None
+    is_passed = step.type == f.GateChecked.type and step.began is None
     is_there = HERE in ended or is_passed
     for one in open_:
         is_over = one.type in ended or (is_there and _is_in(one, step.address))
@@ -146,7 +147,7 @@ def _after(open_: Sequence[Trouble], step: _Step) -> Iterator[Trouble]:
 
 def _is_measured(trouble: Trouble, step: _Step) -> bool:
     """Tell whether a measurement overcame a failed one, of its iteration or one before."""
-    if step.type != "iteration-measured" or trouble.number is None:
+    if step.type != i.IterationMeasured.type or trouble.number is None:
         return False
     return step.number is not None and step.number >= trouble.number
 
