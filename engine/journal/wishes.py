@@ -21,8 +21,6 @@ _PARTS: dict[type[Event], tuple[str, type[ClosedObject]]] = {
     f.PatternDiscovered: ("pattern", Pattern),
 }
 
-_ONLY_CAUSED = {event.type: why for event in f.JOURNAL_EVENTS if (why := event.only_caused)}
-
 
 def to_event(tag: str, data: object) -> Event:
     """Return the event of a tag from its data as JSON gives it.
@@ -65,6 +63,6 @@ def command_of(event: Event) -> Command:
     """Return the command that causes an event; raise `RefusedError` where there is none."""
     made = CAUSED.get(type(event))
     if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
-        why = _ONLY_CAUSED.get(event.type, "it is no event of the journal")
+        why = event.only_caused or "it is no event of the journal"
         raise RefusedError(f"{event.type} cannot be wished for: {why}", wish=event.type)
     return made_of(event, made)

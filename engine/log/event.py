@@ -83,6 +83,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: ClassVar[Kind] = Kind.EXECUTION
     only_caused: ClassVar[str] = ""
     """What causes it, where no command is there to record just this."""
+    is_structural: ClassVar[bool] = False
+    """Whether all else is read by it, so that nobody records it against the rules."""
     as_decision: ClassVar[AsDecision | None] = None
     """How it is read as a decision; None where it is none."""
     as_evidence: ClassVar[tuple[str, ...] | None] = None

@@ -14,28 +14,13 @@ from ..log.event import Event, event_of
 from . import events as f
 from .commands import caused
 from .events import goal as r
-from .events import history as a
 from .events import queue as q
-from .events import snapshots as s
 from .iterations.measurement import observed_measurement
 from .iterations.rollback import RollBack
 from .state.sprint import Sprint
 from .state.transitions import check_exists
 
-_STRUCTURAL: tuple[type[Event], ...] = (
-    f.SprintCompiled,
-    f.SprintImported,
-    f.Injection,
-    f.RolledBack,
-    f.EditObserved,
-    *s.SNAPSHOT_EVENTS,
-    q.RequestQueued,
-    *a.AUDIT_EVENTS,
-)
-
 BY_TAG = {event.type: event for event in f.EVENTS}
-
-_ONLY_CAUSED = {event.type: why for event in f.EVENTS if (why := event.only_caused)}
 
 
 def to_event(tag: str, data: object) -> Event:
@@ -84,7 +69,7 @@ def observe(
 
     What everything else is read by obeys them all the same.
     """
-    if isinstance(event, _STRUCTURAL):
+    if event.is_structural:
         return fulfil(sprint, event, at, is_inside_append=is_inside_append)
     check_exists(sprint)
     if isinstance(event, i.IterationMeasured):
@@ -107,7 +92,7 @@ def command_of(event: Event) -> Command:
     """Return the command that causes an event; raise `RefusedError` where there is none."""
     made = caused().get(type(event))
     if made is None or _follows(event):
-        why = _ONLY_CAUSED.get(event.type, "give a whole document")
+        why = event.only_caused or "give a whole document"
         raise RefusedError(
             f"{event.type} cannot be wished for: {why}",
             hint="--observed records what another tool says happened",

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
+from sprintlog.engine.journal.rules import CAUSED
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event, Kind, Reach
+from sprintlog.engine.sprint.commands import caused
 from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.engine.sprint.fold import EVOLVE
 
@@ -60,6 +62,16 @@ def test_every_event_says_what_happened(event: type[Event]) -> None:
     """An event has a sentence of its own, which the reference prints."""
     said = vars(event).get("__doc__") or ""
     assert said.strip().endswith("."), f"{event.__name__} has no docstring of its own"
+
+
+@each
+def test_every_event_has_a_cause(event: type[Event]) -> None:
+    """Each event is recorded by a command, or says what else causes it."""
+    has_command = event in caused() or event in CAUSED
+    assert has_command or event.only_caused, (
+        f"{event.__name__}: the CAUSED of its topic names the command that records it, or "
+        "the event declares what else does: `only_caused: ClassVar[str] = ...`"
+    )
 
 
 @each

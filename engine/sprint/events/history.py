@@ -15,6 +15,7 @@ class RolledBack(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.CONTROL
     subject: ClassVar[Subject] = Subject("sprint", ("to",))
     reach: ClassVar[Reach] = Reach.WHOLE
+    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog undo` takes back a rollback"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "rollback", ("to", "undoes", "reason"), looks_back=True, judges=IN_FORCE
@@ -33,6 +34,7 @@ class EditObserved(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = EDIT
     reach: ClassVar[Reach] = Reach.NOTHING
+    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "sprintlog records it when it finds a state file edited"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "edit", ("path", "problem"), ("since", "digest")
@@ -56,6 +58,7 @@ class ForkCreated(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.NOTHING
+    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = (
         "`sprintlog fork NAME --from POINT` makes one of an earlier point"
     )
@@ -78,6 +81,7 @@ class EditAdopted(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = EDIT
     reach: ClassVar[Reach] = Reach.NOTHING
+    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog adopt` makes events of an edit"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "edit", ("path", "adopted", "left"), ("edit", "digest")

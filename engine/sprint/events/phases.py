@@ -155,6 +155,7 @@ class Injection(Event, frozen=True):
 
     subject: ClassVar[Subject] = Subject("phase", address="into")
     reach: ClassVar[Reach] = Reach.WHOLE
+    is_structural: ClassVar[bool] = True
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "injection", ("nodes", "into", "after", "before"), ("sources",)
     )

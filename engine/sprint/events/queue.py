@@ -41,6 +41,7 @@ class RequestQueued(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = REQUEST
     reach: ClassVar[Reach] = Reach.TOP
+    is_structural: ClassVar[bool] = True
     request: str
     title: str
     """What it is, in a few words."""

@@ -41,6 +41,7 @@ class SnapshotTaken(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = SNAPSHOT
     reach: ClassVar[Reach] = Reach.NOTHING
+    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog iteration snapshot` takes one and records it"
     snapshot: str
     """Its id in the store of snapshots."""
@@ -75,6 +76,7 @@ class RestoreStarted(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = SNAPSHOT
     reach: ClassVar[Reach] = Reach.NOTHING
+    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = (
         "`sprintlog restore POINT` records it before it writes a file"
     )
@@ -105,6 +107,7 @@ class FilesRestored(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = SNAPSHOT
     reach: ClassVar[Reach] = Reach.NOTHING
+    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog restore POINT` records it when all is written"
     started: int
     """The version of its beginning."""
@@ -129,6 +132,7 @@ class SnapshotsPruned(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = SNAPSHOT
     reach: ClassVar[Reach] = Reach.NOTHING
+    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog iteration prune` lets them go and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""

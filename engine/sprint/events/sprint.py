@@ -36,6 +36,7 @@ class SprintCompiled(Event, frozen=True):
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.WHOLE
+    is_structural: ClassVar[bool] = True
     as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("sources",))
     document: dict[str, Any]
     place: Place | None = None
@@ -50,6 +51,7 @@ class SprintImported(Event, frozen=True):
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.WHOLE
+    is_structural: ClassVar[bool] = True
     as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("source",))
     ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     source: str
