@@ -8,7 +8,8 @@ import msgspec
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import (
-    QUEUE_EVENTS,
+    EVENTS,
+    REQUEST,
     Injection,
     RequestDecided,
     RequestQueued,
@@ -20,7 +21,7 @@ from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-OF_QUEUE = frozenset(event.type for event in QUEUE_EVENTS)
+OF_QUEUE = {event.type for event in EVENTS if event.subject.word == REQUEST.word}
 Data = dict[str, Any]
 
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.event import AsDecision, Event, Kind, Reach, Subject
+from ..log.event import AsDecision, Event, Kind, Reach, Subject, events_in
 
 OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
 EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
@@ -270,12 +270,4 @@ class ArtifactsApplied(Event, frozen=True):
     """Their paths below it."""
 
 
-ITERATION_EVENTS: tuple[type[Event], ...] = (
-    BaselineCaptured,
-    IterationMeasured,
-    MeasurementFailed,
-    RecommendationGiven,
-    BestSelected,
-    RulesSet,
-    ArtifactsApplied,
-)
+ITERATION_EVENTS = events_in(globals())

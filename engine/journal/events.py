@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ..log.event import Event, Kind, Reach, Subject
+from ..log.event import Event, Kind, Reach, Subject, events_in
 from .state.checks import event_time
 from .state.shapes import Entry, Learning, Pattern
 
@@ -158,14 +158,4 @@ class PatternDiscovered(JournalEvent, frozen=True):
         return event_time(self.pattern.discovered_at, field="pattern.discovered_at")
 
 
-JOURNAL_EVENTS: tuple[type[JournalEvent], ...] = (
-    JournalOpened,
-    JournalMoved,
-    JournalCorrected,
-    JournalRaised,
-    EntryRecorded,
-    LearningAdded,
-    LearningReferenced,
-    LearningRetired,
-    PatternDiscovered,
-)
+JOURNAL_EVENTS = events_in(globals())

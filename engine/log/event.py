@@ -114,6 +114,13 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return {self.subject.word: name} if name else {}
 
 
+def events_in(names: dict[str, Any]) -> tuple[type[Event], ...]:
+    """Return the events that a module defines, by its names, in their order."""
+    own = (x for x in names.values() if getattr(x, "__module__", "") == names["__name__"])
+    kinds = (x for x in own if isinstance(x, type) and issubclass(x, Event))
+    return tuple(kind for kind in kinds if "type" in vars(kind))
+
+
 def event_of(kind: type[Event], data: object) -> Event:
     """Return an event from its data as JSON gives it.
 

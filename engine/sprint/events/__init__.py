@@ -2,10 +2,16 @@
 
 The tag and the field names are the contract; a class may be renamed freely. A new
 field needs a default; anything else needs a step in `engine/log/upcast.py`.
+
+A new event is a class in the module of its topic, a public name (`.package/sprintlog/
+events.py`), and in the rules of its topic how it changes a sprint (`EVOLVE`) and which
+command records it (`CAUSED`). A stream in `fixtures/streams` has one. What of this is
+missing, and what the class has to declare, says `tests/spec/test_events.py`.
 """
 
 from ...iterations.events import ITERATION_EVENTS, Usage
-from ...log.event import Event
+from ...log.event import events_in
+from . import gates, goal, history, loop, phases, queue, snapshots, sprint
 from .gates import *
 from .goal import *
 from .history import *
@@ -15,44 +21,5 @@ from .queue import *
 from .snapshots import *
 from .sprint import *
 
-EVENTS: tuple[type[Event], ...] = (
-    SprintCompiled,
-    SprintImported,
-    SprintStarted,
-    SprintPaused,
-    BreakpointReached,
-    SprintBlocked,
-    HumanNeeded,
-    SprintInterrupted,
-    SprintResumed,
-    SprintCompleted,
-    SprintReopened,
-    ActivitySeen,
-    PhaseStarted,
-    PhaseCompleted,
-    PhaseFailed,
-    RetryScheduled,
-    PhaseBlocked,
-    PhaseSkipped,
-    PhaseRetried,
-    PhaseReopened,
-    PhaseInjected,
-    StepInjected,
-    GateStarted,
-    GateChecked,
-    GateInterrupted,
-    GateBlocked,
-    AgentRan,
-    WorkDone,
-    IterationStarted,
-    IterationEnded,
-    IterationsLimited,
-    RolledBack,
-    EditObserved,
-    NoteAdded,
-    *RALPH_EVENTS,
-    *SNAPSHOT_EVENTS,
-    *QUEUE_EVENTS,
-    *ITERATION_EVENTS,
-    *AUDIT_EVENTS,
-)
+_TOPICS = (sprint, phases, gates, loop, goal, snapshots, queue, history)
+EVENTS = (*(event for x in _TOPICS for event in events_in(vars(x))), *ITERATION_EVENTS)

@@ -151,18 +151,3 @@ class HookTaskFailed(Event, frozen=True):
     iteration: int
     hook_id: str
     error: str | None = None
-
-
-RALPH_EVENTS: tuple[type[Event], ...] = (
-    GoalSet,
-    DynamicStepAdded,
-    DynamicStepUpdated,
-    ReflectionStarted,
-    IterationFailed,
-    GoalClaimed,
-    GoalCompleted,
-    HookTaskSpawned,
-    HookTaskRunning,
-    HookTaskCompleted,
-    HookTaskFailed,
-)

@@ -95,7 +95,3 @@ class EditAdopted(Event, frozen=True):
     """What became events: paths in the document (JSON Pointer)."""
     left: tuple[str, ...] = ()
     """What did not, each with its path and the reason."""
-
-
-AUDIT_EVENTS: tuple[type[Event], ...] = (ForkCreated, EditAdopted)
-"""All of them, for the list of every event."""

@@ -112,11 +112,3 @@ class RequestReopened(Event, frozen=True):
     request: str
     reason: str
     """Why it is to be decided anew."""
-
-
-QUEUE_EVENTS: tuple[type[Event], ...] = (
-    RequestQueued,
-    RequestDecided,
-    RequestReturned,
-    RequestReopened,
-)

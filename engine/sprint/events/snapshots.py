@@ -136,11 +136,3 @@ class SnapshotsPruned(Event, frozen=True):
     only_caused: ClassVar[str] = "`sprintlog iteration prune` lets them go and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""
-
-
-SNAPSHOT_EVENTS: tuple[type[Event], ...] = (
-    SnapshotTaken,
-    RestoreStarted,
-    FilesRestored,
-    SnapshotsPruned,
-)
