@@ -55,8 +55,8 @@ BEGIN
 END""",
 )
 
-# Owned by the projections and created here so that one text is checked. What is in
-# them can be thrown away; without `written`, files of older versions count as edited.
+# What is in them can be thrown away; without `written`, files of older versions count
+# as edited.
 CACHES = (
     """CREATE TABLE checkpoints (
   stream TEXT NOT NULL,
