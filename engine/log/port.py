@@ -78,7 +78,6 @@ class EventStore(Protocol):
         not as expected, `KeyConflictError` for a key used for something else,
         `BusyError` when the log stays locked.
         """
-        ...
 
     def taking_over(self) -> AbstractContextManager[Take]:
         """Give what takes events as they were recorded in another log.
@@ -86,34 +85,28 @@ class EventStore(Protocol):
         They are in the log when this ends without an error, all of them or none. Raise
         `RefusedError` for events that are not the next ones.
         """
-        ...
 
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
-        ...
 
     def find_id(self, id_: str) -> RecordedEvent | None:
         """Return the event with an id, if there is one."""
-        ...
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events in order of position: `after` exclusive, `until` inclusive.
 
         The end is fixed when the first event is asked for.
         """
-        ...
 
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[StoredRow]]:
         """Yield the rows of `read` as they are stored, many at a time."""
-        ...
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
     ) -> Iterator[RecordedEvent]:
         """Yield one stream's events in order of version, with the same bounds."""
-        ...
 
     def scan(
         self,
@@ -127,19 +120,15 @@ class EventStore(Protocol):
 
         `only` names the one type that is wanted.
         """
-        ...
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
-        ...
 
     def streams(self) -> dict[str, int]:
         """Return every stream's name with its last version, in order of name."""
-        ...
 
     def version(self, stream: str) -> int:
         """Return the stream's last version; 0 when it does not exist."""
-        ...
 
 
 class Acknowledged(Protocol):
@@ -150,15 +139,12 @@ class Acknowledged(Protocol):
 
         It may stay behind the log.
         """
-        ...
 
     def holds(self, head: Head) -> bool:
         """Return whether the log has this very event; it has the head of an empty log."""
-        ...
 
     def check_acknowledged(self) -> None:
         """Raise `UnreadableError` when the log lacks an event once acknowledged."""
-        ...
 
 
 class Maintenance(Protocol):
@@ -166,23 +152,18 @@ class Maintenance(Protocol):
 
     def last_position(self) -> int:
         """Return the last position, also where its event is damaged."""
-        ...
 
     def problems(self) -> Iterator[str]:
         """Yield what the store finds wrong with how it keeps the log."""
-        ...
 
     def parts(self) -> list[str]:
         """Return the names of all that is kept, such as `events`, in order."""
-        ...
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
         """Yield where some of the parts hold bytes that are one of the forms."""
-        ...
 
     def described(self) -> dict[str, str]:
         """Return how the log is kept, and why so, for those who look after it."""
-        ...
 
 
 class Checkpoints(Protocol):
@@ -193,29 +174,23 @@ class Checkpoints(Protocol):
 
     def versions(self, stream: str, *, format_: int) -> list[int]:
         """Return the versions that are saved in a format, newest first."""
-        ...
 
     def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
         """Return a saved state, or None when there is none in this format."""
-        ...
 
     def save(
         self, stream: str, version: int, state: bytes, *, format_: int, keep: int
     ) -> None:
         """Keep a state; drop those of another format, and all but the newest `keep`."""
-        ...
 
     def forget(self, stream: str) -> None:
         """Drop every state of a stream, and its status."""
-        ...
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the status kept for exactly this version of a stream."""
-        ...
 
     def keep_status(self, stream: str, version: int, status: str) -> None:
         """Keep the status of a stream at a version, in place of the one before."""
-        ...
 
 
 class Digests(Protocol):
@@ -223,30 +198,24 @@ class Digests(Protocol):
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
         """Keep a digest; where it is known it is from now on of this version."""
-        ...
 
     def since(self, path: str, digest: bytes) -> int | None:
         """Return the version that these bytes were written for, None if never."""
-        ...
 
     def written(self, path: str) -> list[tuple[bytes, int]]:
         """Return digest and version of all that was written to a path, newest first."""
-        ...
 
     def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
         """Return the newest version written to a path up to one; 0 when there is none.
 
         The one whose digest is `without` is not counted.
         """
-        ...
 
     def below(self, folder: str) -> set[str]:
         """Return the paths below a folder that were ever written to."""
-        ...
 
     def forget(self, path: str) -> None:
         """Drop all digests of a path."""
-        ...
 
 
 class Locks(Protocol):
@@ -255,7 +224,6 @@ class Locks(Protocol):
     @property
     def wait(self) -> Wait:
         """Return how long is waited for others, also for what is locked elsewhere."""
-        ...
 
     def hold(self, name: str) -> AbstractContextManager[None]:
         """Be the only one that holds a name.
@@ -263,7 +231,6 @@ class Locks(Protocol):
         Raise `BusyError` with the names of the holders when others hold it for longer
         than is waited.
         """
-        ...
 
 
 class Log(EventStore, Acknowledged, Maintenance, Protocol):
@@ -272,18 +239,14 @@ class Log(EventStore, Acknowledged, Maintenance, Protocol):
     @property
     def checkpoints(self) -> Checkpoints:
         """Return the saved states."""
-        ...
 
     @property
     def digests(self) -> Digests:
         """Return the digests of what was written."""
-        ...
 
     @property
     def locks(self) -> Locks:
         """Return the locks."""
-        ...
 
     def close(self) -> None:
         """Give back what the store holds; further calls are errors."""
-        ...

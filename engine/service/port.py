@@ -86,17 +86,14 @@ class Service(Protocol):
     @property
     def state_files(self) -> StateFiles:
         """Return the state files."""
-        ...
 
     @property
     def journals(self) -> "Reader[Journal]":
         """Return the reader of the journal's ids and counts."""
-        ...
 
     @property
     def documents(self) -> "Reader[JournalDocument]":
         """Return the reader of the journal's texts."""
-        ...
 
     def act(
         self,
@@ -107,40 +104,30 @@ class Service(Protocol):
         **envelope: Unpack[Envelope],
     ) -> Outcome:
         """Let a sprint decide, and append that."""
-        ...
 
     def now(self) -> str:
         """Return the time."""
-        ...
 
     def sprints(self) -> dict[str, int]:
         """Return the sprints of the log with their versions."""
-        ...
 
     def status_of(self, sprint_id: str, version: int) -> str:
         """Return a sprint's status at its head."""
-        ...
 
     def sprint(self, sprint_id: str) -> Sprint:
         """Return a sprint as it is."""
-        ...
 
     def journal(self) -> "Journal":
         """Return the journal's ids and counts as they are."""
-        ...
 
     def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
         """Yield the events of a sprint."""
-        ...
 
     def finish_restores(self, sprint: Sprint) -> int:
         """Finish restores that were cut short; return how many events that recorded."""
-        ...
 
     def observe(self, sprint_id: str, event: EditObserved, *, key: str) -> None:
         """Record an edit of a sprint's file, once under this key."""
-        ...
 
     def observe_journal(self, event: EditObserved, *, key: str) -> None:
         """Record an edit of the journal's file, once under this key."""
-        ...

@@ -25,23 +25,18 @@ class StateFiles(Protocol):
 
     def refresh(self, stream: str) -> Refreshed:
         """Bring a stream's state file up to date; keep what others made of it."""
-        ...
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
         """Do the same with the files of a sprint's loop; add what was found there."""
-        ...
 
     def compare(self, sprint: Sprint) -> Refreshed:
         """Compare a sprint's state file with its state; write nothing."""
-        ...
 
     def foreign(self, path: str) -> bytes | None:
         """Return what stands at a path where somebody else wrote it, else None."""
-        ...
 
     def hand_over(self, path: str, *, of: str) -> None:
         """Keep a finished sprint's last file elsewhere; its place gets free."""
-        ...
 
 
 class NoStateFiles:

@@ -52,20 +52,16 @@ class KeptText(Protocol):
     @property
     def name(self) -> str:
         """Return what it is called."""
-        ...
 
     @property
     def files(self) -> tuple[str, ...]:
         """Return the patterns of its files below the log's folder."""
-        ...
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return where the text stands."""
-        ...
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Take the text away where that can be done; caches come back without it."""
-        ...
 
 
 class Files(NamedTuple):

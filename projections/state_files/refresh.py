@@ -31,44 +31,35 @@ class Projected(Protocol[State]):
     @property
     def location(self) -> Location:
         """Return where the log and the work tree are."""
-        ...
 
     @property
     def files(self) -> WrittenFiles:
         """Return the state files."""
-        ...
 
     @property
     def reader(self) -> Reader[State]:
         """Return the reader of these states."""
-        ...
 
     def path(self, state: State) -> str | None:
         """Return where this work tree has the file; None when it has none."""
-        ...
 
     def render(self, state: State) -> bytes:
         """Return the file's bytes."""
-        ...
 
     def document(self, state: State) -> dict[str, Any]:
         """Return what the file holds, as data."""
-        ...
 
     def load(self, content: bytes, *, file: str) -> object:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
-        ...
 
     def stands_as_imported(self, state: State, since: int | None) -> bool:
         """Tell whether nothing of ours came after the file at hand, which was imported.
 
         `since` is the version that its bytes were kept for.
         """
-        ...
 
     def observe(self, name: str, event: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
-        ...
 
 
 @contextmanager

@@ -48,7 +48,6 @@ class Folded(Protocol):
     @property
     def id(self) -> str:
         """Return what the stream is about: a sprint's id, or the journal."""
-        ...
 
 
 State = TypeVar("State", bound=Folded)

@@ -20,19 +20,15 @@ class Follower(Protocol):
 
     def begin(self, sprint: Sprint) -> None:
         """Take the sprint as it is before the first event."""
-        ...
 
     def seen(self, version: int, event: Event) -> None:
         """Look at the sprint after an event."""
-        ...
 
     def keep(self) -> Any:
         """Return what must be known again when somebody goes back to this version."""
-        ...
 
     def went_back(self, version: int, sprint: Sprint, kept: Any) -> None:
         """Take the sprint as a rollback made it; `kept` is None before the first one."""
-        ...
 
 
 def follow(

@@ -35,11 +35,9 @@ class SprintEvents(Protocol):
 
     def one(self, version: int) -> tuple[str, Event]:
         """Return the event at a version, and when it happened."""
-        ...
 
     def all(self, kind: type[Kind]) -> Iterable[tuple[int, str, Kind]]:
         """Yield version, time and event of each one of a kind, up to its version."""
-        ...
 
 
 class Failure(NamedTuple):
