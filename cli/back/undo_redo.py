@@ -22,10 +22,10 @@ from sprintlog.engine.sprint.iterations.snapshots import (
 )
 from sprintlog.engine.sprint.state.held import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide, Workspace
 
 from ..context import Function, open_workspace
-from ..descriptions import described
 from ..output import counted, warn
 from ..record import Options, act, answer_and_refresh, arguments_of, settle
 

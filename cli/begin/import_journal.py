@@ -1,7 +1,6 @@
 """`sprintlog import journal`: take in what another tool wrote down as progress.json."""
 
 from pathlib import Path
-from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.intake.foreign import remarks, take_document
@@ -9,6 +8,7 @@ from sprintlog.engine.journal.state.journal import JOURNAL, Journal
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.event import Event
 from sprintlog.projections.state_files.journal_file import journal_file
+from sprintlog.projections.views.log import TakenIn
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.journal import ReadJournal, read_journal
@@ -77,16 +77,17 @@ def _answer(
 ) -> None:
     journal = workspace.journal()
     if as_json:
-        answer: dict[str, Any] = {
-            "file": str(file),
-            "stream": JOURNAL,
-            "version": journal.version,
-            "position": workspace.log.head().position,
-            "recorded": recorded,
-            "unchanged": not recorded,
-            "problems": problems,
-        }
-        print_json(answer)
+        print_json(
+            TakenIn(
+                file=str(file),
+                stream=JOURNAL,
+                version=journal.version,
+                position=workspace.log.head().position,
+                recorded=recorded,
+                unchanged=not recorded,
+                problems=problems,
+            )
+        )
         return
     said = counted(recorded, "event") if recorded else "nothing new"
     found = f", {counted(len(problems), 'remark')}" if problems else ""

@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.words import MODES, PENDING
+from sprintlog.projections.views.work import SprintRow
 from sprintlog.projections.workspace import wall_clock
 
 from ..context import open_workspace, with_envelope, with_json, with_point, with_recording
@@ -283,14 +284,11 @@ def list_(at: str | None, as_json: bool) -> None:
         else:
             standing = workspace.standing(at).items()
             found = [(name, s.plan.status, s.version) for name, s in standing]
-    rows = [
-        {"sprint": name, "status": status, "version": version}
-        for name, status, version in found
-    ]
+    rows = [SprintRow(*row) for row in found]
     if as_json:
         print_json(rows)
     elif rows:
-        print_text(*table([[str(value) for value in row.values()] for row in rows]))
+        print_text(*table([[*map(str, row)] for row in found]))
     else:
         when = "yet" if at is None else "at that point"
         raise NotFoundError(f"there is no sprint in this log {when}")

@@ -37,10 +37,10 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.engine.service.streams.catalogue import CODEC
     from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.projections.views import iterations as views
 
     from .judgements import (
         exits_with,
-        recommendation_answer,
         recommendation_lines,
         subject_line,
     )
@@ -63,8 +63,8 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
         advice = judged.recommendation()
         is_current = advice.event == event
         if options.as_json:
-            told = recommendation_answer(advice) if is_current else event
-            print_json({**answer_of(outcome), "recommendation": told})
+            told = views.advice(advice) if is_current else event
+            print_json(views.decided(answer_of(outcome), told))
         elif not is_current:
             print_text(event.reason, f"iteration {event.number}")
         else:

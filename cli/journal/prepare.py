@@ -12,6 +12,7 @@ from sprintlog.engine.journal.rules import HandOverLearnings, hand_over
 from sprintlog.engine.journal.state.ids import entry_id
 from sprintlog.engine.journal.state.journal import JOURNAL, Journal
 from sprintlog.engine.log.event import Event
+from sprintlog.projections.views import journal as views
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_envelope
@@ -82,7 +83,7 @@ def _print(prepared: Prepared, *, as_json: bool) -> None:
 
 
 def _json(prepared: Prepared) -> str:
-    return f"{msgspec.json.encode(prepared._asdict()).decode()}\n"
+    return f"{msgspec.json.encode(views.PreparedAnswer(**prepared._asdict())).decode()}\n"
 
 
 def _text(prepared: Prepared) -> str:

@@ -2,6 +2,8 @@
 
 import click
 
+from sprintlog.engine.errors import NotFoundError
+
 from ..output import print_json
 
 
@@ -9,25 +11,58 @@ from ..output import print_json
 @click.argument(
     "what",
     type=click.Choice(
-        ["progress", "plan", "sprint", "workflow", "metrics", "journal", "events"]
+        [
+            *("progress", "plan", "sprint", "workflow", "metrics", "journal"),
+            *("events", "answers"),
+        ]
     ),
 )
-def command(what: str) -> None:
+@click.argument("name", nargs=-1, metavar="[NAME]")
+def command(what: str, name: tuple[str, ...]) -> None:
     """Print the JSON Schema of a file that people write, or of every event's data.
 
     `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml,
-    `metrics` what `iteration end --metrics` takes, `journal` progress.json.
+    `metrics` what `iteration end --metrics` takes, `journal` progress.json. `answers` is
+    what commands answer with --json; with NAME, like `gate show`, what one of them does.
     """
+    if name and what != "answers":
+        raise click.UsageError(f"NAME goes with answers, not with {what}")
+    if what == "answers":
+        print_json(answers_schema(name))
+        return
     if what == "events":
         print_json(events_schema())
         return
+    import pydantic
+
     from ..intake import definition_models, journal_models, metrics, progress_models
 
-    modules = {"progress": progress_models, "plan": progress_models, "metrics": metrics}
-    modules["journal"] = journal_models
-    module = modules.get(what, definition_models)
-    schema = getattr(module, what.capitalize()).model_json_schema()
+    models: dict[str, type[pydantic.BaseModel]] = {
+        "progress": progress_models.Progress,
+        "plan": progress_models.CompiledPlan,
+        "sprint": definition_models.SprintDefinition,
+        "workflow": definition_models.Workflow,
+        "metrics": metrics.MetricsModel,
+        "journal": journal_models.JournalModel,
+    }
+    schema = {**models[what].model_json_schema(), "title": what.capitalize()}
     print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
+    """Return the schema of every command's answers, or of one command's."""
+    from sprintlog.projections.views.answers import schemas
+
+    context = click.get_current_context().find_root()
+    found: click.Command | None = context.command
+    for word in name:
+        found = found.get_command(context, word) if isinstance(found, click.Group) else None
+    if name and (found is None or isinstance(found, click.Group)):
+        raise NotFoundError(
+            f"there is no command {' '.join(name)[:60]!r}",
+            hint="give one as it is typed, like `sprintlog schema answers gate show`",
+        )
+    return schemas(" ".join(name) or None)
 
 
 def events_schema() -> dict[str, object]:

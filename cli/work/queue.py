@@ -31,20 +31,14 @@ from sprintlog.engine.sprint.state.words import (
     REQUEST_STATUSES,
     REQUEST_TYPES,
 )
+from sprintlog.projections.views import queue as views
 
 from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
 from ..output import print_json, print_text, table, warn
 from ..places import source_of
 from ..record import Options, act, answer_and_refresh, arguments_of, record
 from .injection import Coming, named, of_workflow, with_position, with_workflow
-from .queue_answers import (
-    answer_of,
-    history_of,
-    lines_of,
-    row_of,
-    ruling_answer,
-    ruling_row,
-)
+from .queue_answers import lines_of, row_of, ruling_row
 from .queue_input import name_request, read_asked
 
 REASONING = click.option(
@@ -122,7 +116,7 @@ def list_(
             and all(entry.get(name) in words for name, words in wanted.items() if words)
         ]
         if as_json:
-            print_json([answer_of(sprint, entry) for entry in found])
+            print_json([views.request(sprint, entry) for entry in found])
         else:
             print_text(*table([row_of(entry) for entry in found]) or ["no requests"])
 
@@ -137,11 +131,11 @@ def show(request: str, at: str | None, sprint_id: str | None, as_json: bool) -> 
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         entry = find_request(sprint, request)
-        history = history_of(sprint, request, workspace.events(sprint.id))
+        found = views.with_history(sprint, entry, workspace.events(sprint.id))
     if as_json:
-        print_json({**answer_of(sprint, entry), "history": history})
+        print_json(found)
     else:
-        print_text(*lines_of(answer_of(sprint, entry), history))
+        print_text(*lines_of(found))
 
 
 @command.command(
@@ -300,7 +294,7 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
         if dry_run:
             rule(workspace.sprint(sprint_id), options.at or workspace.now())
             if options.as_json:
-                print_json([ruling_answer(ruling) for ruling in rulings])
+                print_json([*map(views.ruling, rulings)])
             else:
                 print_text(
                     *table([ruling_row(ruling) for ruling in rulings])
