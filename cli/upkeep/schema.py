@@ -1,4 +1,6 @@
-"""`sprintlog schema`: the JSON Schema of a file or of the events."""
+"""`sprintlog schema`: the JSON Schema of a file, of the events or of the commands."""
+
+from typing import Any
 
 import click
 
@@ -13,13 +15,13 @@ from ..output import print_json
     type=click.Choice(
         [
             *("progress", "plan", "sprint", "workflow", "metrics", "journal"),
-            *("events", "answers"),
+            *("events", "commands", "answers"),
         ]
     ),
 )
 @click.argument("name", nargs=-1, metavar="[NAME]")
 def command(what: str, name: tuple[str, ...]) -> None:
-    """Print the JSON Schema of a file that people write, or of every event's data.
+    """Print the JSON Schema of a file, of every event's data, or of every command.
 
     `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml,
     `metrics` what `iteration end --metrics` takes, `journal` progress.json. `answers` is
@@ -30,8 +32,8 @@ def command(what: str, name: tuple[str, ...]) -> None:
     if what == "answers":
         print_json(answers_schema(name))
         return
-    if what == "events":
-        print_json(events_schema())
+    if what in ("events", "commands"):
+        print_json(events_schema() if what == "events" else commands_schema())
         return
     import pydantic
 
@@ -75,10 +77,23 @@ def events_schema() -> dict[str, object]:
     schemas, components = msgspec.json.schema_components(
         events, ref_template="#/$defs/{name}"
     )
+    return _listed("events", dict(zip(CODEC.events, schemas, strict=True)), components)
+
+
+def commands_schema() -> dict[str, object]:
+    """Return the schema of every command, by its name."""
+    from sprintlog.engine.commands import schemas
+
+    return _listed("commands", *schemas())
+
+
+def _listed(
+    what: str, schemas: dict[str, Any], components: dict[str, Any]
+) -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "sprintlog events",
+        "title": f"sprintlog {what}",
         "type": "object",
-        "properties": dict(zip(CODEC.events, schemas, strict=True)),
+        "properties": schemas,
         "$defs": components,
     }

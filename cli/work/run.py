@@ -72,7 +72,7 @@ REST_SECONDS = 1
     metavar="WHO",
     help="runtime, agent:… or operator:…. [SPRINTLOG_ACTOR; runtime]",
 )
-@click.option("--no-mask", is_flag=True, help="Knowledge secrets in texts as they are.")
+@click.option("--no-mask", is_flag=True, help="Record secrets in texts as they are.")
 @with_sprint
 @with_json
 def command(
