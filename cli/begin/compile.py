@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.engine.sprint.state.tree import CHILDREN
-from sprintlog.projections.views.log import CompiledAnswer, SourceFile
 
 from ..context import open_workspace, with_envelope
 from ..output import counted, print_json, print_problems, print_text
@@ -62,7 +61,7 @@ def command(
     """Make a sprint from a SPRINT.yaml and the workflows it names.
 
     Everything that is wrong with any of the files is told at once, and nothing is
-    recorded then. CompiledAnswer again, a sprint that has not begun gets the new plan; one
+    recorded then. Compiled again, a sprint that has not begun gets the new plan; one
     that has begun takes additions, and refuses anything else.
     """
     from ..intake.definition import as_fields, compile_files
@@ -90,20 +89,24 @@ def command(
             workspace,
             compiled.sprint_id,
             "compile",
-            lambda sprint, at: take_plan(sprint, TakePlan(**wish), at),
+            TakePlan(**wish),
             options,
             {"id": compiled.sprint_id, "plan": compiled.plan},
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> CompiledAnswer:
+def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what `--check --json` answers."""
-    read = [
-        SourceFile(str(read.file), sha256(read.content).hexdigest())
-        for read in compiled.read
-    ]
-    return CompiledAnswer(compiled.sprint_id, read, warnings, compiled.plan)
+    return {
+        "sprint": compiled.sprint_id,
+        "sources": [
+            {"path": str(read.file), "sha256": sha256(read.content).hexdigest()}
+            for read in compiled.read
+        ],
+        "warnings": warnings,
+        "plan": compiled.plan,
+    }
 
 
 def _size(compiled: "CompiledFiles") -> str:

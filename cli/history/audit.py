@@ -8,7 +8,6 @@ import msgspec
 
 from sprintlog.projections.history.decisions import KINDS, Decision, decisions
 from sprintlog.projections.markdown import code
-from sprintlog.projections.views.history import Audit
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import counted, print_bytes, print_json, print_text
@@ -67,7 +66,8 @@ def command(
             if not kinds or decision.kind in kinds
         ]
     if as_json:
-        print_json(Audit(name, version, found))
+        told = [msgspec.structs.asdict(decision) for decision in found]
+        print_json({"sprint": name, "version": version, "decisions": told})
     elif as_csv:
         print_bytes(csv_lines([COLUMNS, *map(_row, found)]).encode())
     elif markdown:

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-import msgspec
-
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 
@@ -13,7 +11,7 @@ OK, NOTE, WARNING, PROBLEM = "ok", "note", "warning", "problem"
 IN_GIT, IN_TREE, ELSEWHERE = "git", "tree", "elsewhere"
 
 
-class Check(msgspec.Struct, frozen=True):
+class Check(NamedTuple):
     """One thing that was looked at."""
 
     check: str

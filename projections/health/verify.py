@@ -5,8 +5,6 @@ from hashlib import sha256
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.journal.intake.foreign import remarks
 from sprintlog.engine.journal.state.journal import JOURNAL
@@ -35,7 +33,7 @@ _to_decode: Final = itemgetter(
 )
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(NamedTuple):
     """One thing that verification found."""
 
     severity: str

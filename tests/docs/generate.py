@@ -24,7 +24,6 @@ from sprintlog.engine.sprint.events import (
 )
 
 from . import journal
-from .answers import answers_page
 from .problem_codes import sprint_page
 from .tables import query_page
 from .transitions import transitions_page
@@ -302,7 +301,6 @@ def _text_of(node: ast.stmt | None) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "answers.md": lambda: answers_page(NOTE),
     "cli.md": cli_page,
     "events.md": events_page,
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),

@@ -1,1 +1,0 @@
-"""The JSON of every answer: what `--json` prints and `schema answers` describes."""
