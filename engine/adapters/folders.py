@@ -28,6 +28,17 @@ def opened(root: Path) -> Iterator[int]:
 
 
 @contextmanager
+def opened_file(folder: int, name: str) -> Iterator[int]:
+    """Hold a file of an open folder for reading; follow no link, and wait for no pipe."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(name, flags, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        give_back(descriptor)
+
+
+@contextmanager
 def opened_below(root: int, folder: str, *, make: bool = False) -> Iterator[int]:
     """Hold a folder below an open one; raise `OSError` where a link is on the way.
 

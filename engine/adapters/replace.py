@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
-from ..log.stores.descriptors import give_back, is_being_written
-from .folders import opened
+from ..log.stores.descriptors import give_back, is_being_written, write_whole
+from .folders import opened, opened_file
 
 AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 
@@ -25,7 +25,6 @@ FILE_BYTES_MAX = 128 * 1024 * 1024
 MODE = 0o666
 """The mode of a new file, before the umask."""
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINK = "it is a link, which is not followed"
 _RENAME_EXCHANGE = 2
@@ -132,10 +131,7 @@ def forget_left_behind(spot: FilePlace) -> None:
 def unfinished(target: AnyPath) -> tuple[AnyPath, AnyPath]:
     """Return where a killed process leaves the new file, and where what it displaced."""
     spot = FilePlace(-1, target.name)
-    return (
-        target.with_name(_draft(spot).name),
-        target.with_name(_aside(spot).name),
-    )
+    return target.with_name(_draft(spot).name), target.with_name(_aside(spot).name)
 
 
 def sync_folder(folder: Path) -> None:
@@ -164,17 +160,14 @@ def _remove(spot: FilePlace) -> None:
 @contextmanager
 def _reading(spot: FilePlace) -> Iterator[int]:
     try:
-        descriptor = os.open(spot.name, _READ, dir_fd=spot.folder)
+        with opened_file(spot.folder, spot.name) as descriptor:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise NotPlainError(errno.EINVAL, "it is no plain file")
+            yield descriptor
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise NotPlainError(errno.ELOOP, _LINK) from error
         raise
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise NotPlainError(errno.EINVAL, "it is no plain file")
-        yield descriptor
-    finally:
-        give_back(descriptor)
 
 
 def _whole(descriptor: int, *, at_most: int | None = None) -> bytes:
@@ -196,9 +189,7 @@ def _write_beside(spot: FilePlace, content: bytes, *, mode: int | None) -> FileP
         try:
             if mode is not None:
                 os.fchmod(descriptor, mode)
-            view = memoryview(content)
-            while view:
-                view = view[os.write(descriptor, view) :]
+            write_whole(descriptor, content)
             os.fsync(descriptor)
         finally:
             give_back(descriptor)

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.adapters.snapshots import placement
-from sprintlog.engine.adapters.snapshots.entries import blob_id
-from sprintlog.engine.adapters.snapshots.objects import DamagedError
+from sprintlog.engine.adapters.snapshots.objects import DamagedError, object_id
 
 from ..adapters.trees import git, put
 from .conftest import Run
@@ -21,7 +20,7 @@ def damage(tree: Path, content: bytes) -> None:
         index = str(pack.with_suffix(".idx"))
         listed = git(tree, "verify-pack", "-v", index).splitlines()
         for line in listed:
-            if line.startswith(blob_id(content)):
+            if line.startswith(object_id("blob", content)):
                 stored = bytearray(pack.read_bytes())
                 stored[int(line.split()[4]) + 4] ^= 4
                 pack.chmod(0o600)

@@ -9,7 +9,6 @@ understood are counted and passed over.
 import re
 
 from ...sprint.agent.answers import Answer, repeats
-from . import plain
 from .answer import Gathering
 from .messages import read_messages
 from .values import is_cut, parse
@@ -120,8 +119,5 @@ def hear(content: bytes, *, told: str = "") -> Answer:
 
 
 def _plain(content: bytes) -> Answer:
-    if is_cut(content):
-        return Answer(content.decode("utf-8", "replace"), is_cut=True)
-    gathering = Gathering()
-    gathering.take(*plain.read(content))
-    return gathering.answer()
+    """Return the answer of a command that answers in words: all that it printed."""
+    return Answer(content.decode("utf-8", "replace"), is_cut=is_cut(content))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...errors import RefusedError
 from ...log.stores.descriptors import read_whole
-from .command import Git, GitError
+from .command import PERSONS_OWN, Git, GitError
 from .repositories import Repository
 
 SECONDS_MAX = 60.0
@@ -55,14 +55,13 @@ class Borrowed(Git):
 
         Paths are names, no patterns.
         """
-        persons = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
         top = self.repository.top
         return self.run_in(
             top,
             *arguments,
             settings=["core.bare=false"],
             variables={
-                **dict.fromkeys(persons),
+                **PERSONS_OWN,
                 "GIT_LITERAL_PATHSPECS": "1",
                 "GIT_WORK_TREE": str(top),
             },

@@ -38,6 +38,10 @@ _SETTINGS = (
 )
 _KEPT = ("HOME", "XDG_CONFIG_HOME", "TMPDIR")
 """What git may know of the caller: where the person's own list of ignored files is."""
+PERSONS_OWN: Mapping[str, None] = dict.fromkeys(
+    ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
+)
+"""Variables of a call that reads the settings of the person and the machine."""
 
 
 class Git:
@@ -124,26 +128,12 @@ class Git:
         seconds: float = SECONDS_MAX,
     ) -> bytes:
         """Return what a call answers that stands in another folder, or is set otherwise."""
-        environment = self.settings(**(variables or {}))
-        command = self.command(*arguments, settings=settings)
-        return self._run(command, folder, environment, given, umask=umask, seconds=seconds)
-
-    def _run(
-        self,
-        command: Sequence[str],
-        folder: Path,
-        environment: Mapping[str, str],
-        given: bytes,
-        *,
-        umask: int,
-        seconds: float,
-    ) -> bytes:
         fed: dict[str, Any] = {"input": given} if given else {"stdin": subprocess.DEVNULL}
         try:
             done: subprocess.CompletedProcess[bytes] = subprocess.run(
-                command,
+                self.command(*arguments, settings=settings),
                 cwd=folder,
-                env=environment,
+                env=self.settings(**(variables or {})),
                 umask=umask,
                 **fed,
                 capture_output=True,

@@ -1,6 +1,5 @@
 """Runs an agent's command: the prompt on its standard input, nothing of it left over."""
 
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -52,22 +51,17 @@ def run_agent(
     comes. `tick` is called once a minute.
     """
     output, errors = _Heard(listen), Output()
-    # A file and no pipe: an agent that reads nothing of it must not stop us.
-    with tempfile.TemporaryFile() as given:
-        given.write(prompt.encode("utf-8", "surrogateescape"))
-        given.flush()
-        given.seek(0)
-        ended = run_kept(
-            command,
-            folder=folder,
-            environment=environment,
-            timeout_seconds=timeout_seconds,
-            output=output,
-            errors=errors,
-            given=given.fileno(),
-            held=held,
-            tick=tick,
-        )
+    ended = run_kept(
+        command,
+        folder=folder,
+        environment=environment,
+        timeout_seconds=timeout_seconds,
+        output=output,
+        errors=errors,
+        given=prompt,
+        held=held,
+        tick=tick,
+    )
     if ended is None:
         return AgentRun(None, False, None, output, errors, 0)
     return AgentRun(

@@ -1,6 +1,6 @@
 """Runs a gate's script: within a time limit, its output within a bound, nothing left over.
 
-How it is run is in `kept.py`.
+How it is run is in `supervised.py`.
 """
 
 from collections.abc import Iterable, Mapping

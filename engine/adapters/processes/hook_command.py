@@ -1,12 +1,12 @@
 """Runs what a hook says: a shell command, its output in a file, nothing of it left over."""
 
 import os
-import tempfile
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, suppress
 from errno import EINVAL
 from pathlib import Path
 
+from ...log.stores.descriptors import write_whole
 from ..folders import may_take_files, opened, opened_below
 from .output import Output, note
 from .supervised import run_kept
@@ -28,15 +28,11 @@ class Transcript(Output):
         super().feed(chunk)
         if self._descriptor is None or self._room < 0:
             return
-        self._write(chunk[: self._room])
+        write_whole(self._descriptor, chunk[: self._room])
         self._room -= len(chunk)
         if self._room < 0:
-            self._write(f"\n{note('the rest is left out')}\n".encode())
-
-    def _write(self, chunk: bytes) -> None:
-        assert self._descriptor is not None
-        while chunk:
-            chunk = chunk[os.write(self._descriptor, chunk) :]
+            rest = f"\n{note('the rest is left out')}\n"
+            write_whole(self._descriptor, rest.encode())
 
 
 def run_hook_command(
@@ -59,17 +55,13 @@ def run_hook_command(
     try:
         with ExitStack() as opened:
             output = Transcript(_open(transcript, folder, opened) if transcript else None)
-            given = opened.enter_context(tempfile.TemporaryFile())
-            given.write(prompt.encode("utf-8", "surrogateescape"))
-            given.flush()
-            given.seek(0)
             ended = run_kept(
                 ["/bin/sh", "-c", command],
                 folder=folder,
                 environment=environment,
                 timeout_seconds=timeout_seconds,
                 output=output,
-                given=given.fileno(),
+                given=prompt,
                 held=held,
                 stop=stop,
                 started=started,

@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from threading import Lock
-from types import TracebackType
 from typing import Any, Self
 
 from .supervisor import KILL_SECONDS, SET_CHILD_SUBREAPER, children, prctl
@@ -34,12 +33,7 @@ class Orphans:
             self._known = set(children())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         with _LOCK:
             _supervisors.discard(self._supervisor)
             if not _supervisors:

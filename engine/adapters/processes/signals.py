@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -32,12 +32,7 @@ class Signals:
                 self._before[number] = signal.signal(number, self._take)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -12,11 +12,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .orphans import Orphans
 from .output import Output
@@ -53,7 +53,7 @@ def run_kept(
     timeout_seconds: float,
     output: Output,
     errors: Output | None = None,
-    given: int | None = None,
+    given: str | None = None,
     held: Collection[int] = (),
     tick: Callable[[], None] = lambda: None,
     stop: int | None = None,
@@ -61,7 +61,7 @@ def run_kept(
 ) -> ProgramEnded | None:
     """Run a program; return once it and all it started ended, None if nobody knows how.
 
-    It reads the descriptor `given`, nothing without one. What it prints goes to
+    It reads the text `given`, nothing without one. What it prints goes to
     `output`, and on standard error to `errors`, or there as well. The descriptors `held`
     stay open until all is over. `tick` is called every `TICK_SECONDS`, `started` with the
     number of the process that runs it. Whatever ends this early ends the program too, and
@@ -73,11 +73,12 @@ def run_kept(
         if errors is not None:
             reading, ends[1] = _pipe(opened)
             feeds[reading] = errors
+        told = None if given is None else opened.enter_context(_file_with(given))
         wish = {
             "arguments": list(arguments),
             "folder": str(folder),
             "environment": dict(environment),
-            "given": given,
+            "given": told,
             "output": ends[0].fileno(),
             "errors": ends[1].fileno(),
             "held": list(held),
@@ -94,12 +95,14 @@ def run_kept(
             pass_fds={
                 *(end.fileno() for end in ends),
                 *held,
-                *([] if given is None else [given]),
+                *([] if told is None else [told]),
             },
             start_new_session=True,
         )
         try:
-            _say(ours, wish)
+            # Where it is gone already, that it answers nothing says so.
+            with suppress(ConnectionError):
+                ours.sendall(json.dumps(wish).encode() + b"\n")
             theirs.close()
             for end in ends:
                 end.close()
@@ -121,10 +124,16 @@ def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:
     return ends
 
 
-def _say(ours: socket.socket, wish: dict[str, Any]) -> None:
-    # Where it is gone already, that it answers nothing says so.
-    with suppress(ConnectionError):
-        ours.sendall(json.dumps(wish).encode() + b"\n")
+@contextmanager
+def _file_with(text: str) -> Iterator[int]:
+    """Give a descriptor to read a text from: no pipe, whose reader could stop us."""
+    # Imported here: a gate's script is given nothing.
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+        file.seek(0)
+        yield file.fileno()
 
 
 def _listen(

@@ -1,11 +1,11 @@
 """Runs one program and ends whatever it started: a process of its own, one for each run.
 
-`kept.py` starts it and tells it in one line of JSON what to run; the answer is one line,
-too. Both go over one socket, its standard input and output, which no other process can
-open by its number, as it could a pipe. On Linux it adopts the processes that the program
-leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's process
-group. When the socket's other end is closed, whoever started it is gone, and it ends all
-at once. It is run with the standard library alone.
+`supervised.py` starts it and tells it in one line of JSON what to run; the answer is one
+line, too. Both go over one socket, its standard input and output, which no other process
+can open by its number, as it could a pipe. On Linux it adopts the processes that the
+program leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's
+process group. When the socket's other end is closed, whoever started it is gone, and it
+ends all at once. It is run with the standard library alone.
 """
 
 import json
@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 Wish = dict[str, Any]
-"""The arguments and descriptors that `kept.run_kept` says."""
+"""The arguments and descriptors that `supervised.run_kept` says."""
 
 CONTROL, ANSWER = 0, 1
 NOT_STARTED = 126

@@ -35,27 +35,8 @@ READERS: Mapping[str, Callable[[Report], Found]] = {
 }
 """Each format by the name it has on the command line."""
 
-_NOTHING = msgspec.Raw(b"")
-
-
-class _Keys(msgspec.Struct):
-    """Which of these keys an object has; whatever else is in it is passed over."""
-
-    version: msgspec.Raw = _NOTHING
-    runs: msgspec.Raw = _NOTHING
-    meta: msgspec.Raw = _NOTHING
-    totals: msgspec.Raw = _NOTHING
-    type: msgspec.Raw = _NOTHING
-    file: msgspec.Raw = _NOTHING
-    line: msgspec.Raw = _NOTHING
-    message: msgspec.Raw = _NOTHING
-    filePath: msgspec.Raw = _NOTHING  # noqa: N815
-    messages: msgspec.Raw = _NOTHING
-    filename: msgspec.Raw = _NOTHING
-    code: msgspec.Raw = _NOTHING
-    response: msgspec.Raw = _NOTHING
-    stats: msgspec.Raw = _NOTHING
-
+_Keys = dict[str, msgspec.Raw]
+"""The keys of an object; what they stand for is passed over."""
 
 _OBJECTS = {
     "sarif": ("version", "runs"),
@@ -68,11 +49,7 @@ _LISTS = {
     "ruff": ("filename", "code", "message"),
     "agent": ("type",),
 }
-_ROOTS = {
-    "testsuites": "junit",
-    "testsuite": "junit",
-    "coverage": "cobertura",
-}
+_ROOTS = {"testsuites": "junit", "testsuite": "junit", "coverage": "cobertura"}
 
 
 def format_of(report: Report) -> str:
@@ -114,11 +91,10 @@ def _decoded(report: Report, content: bytes, shape: type[T]) -> T:
 
 def _of_keys(object_: _Keys, formats: Mapping[str, tuple[str, ...]]) -> str | None:
     for name, keys in formats.items():
-        if all(getattr(object_, key) is not _NOTHING for key in keys):
+        if object_.keys() >= {*keys}:
             return name
     # What one agent prints has no type.
-    is_whole = object_.response is not _NOTHING and object_.stats is not _NOTHING
-    return "agent" if is_whole else None
+    return "agent" if object_.keys() >= {"response", "stats"} else None
 
 
 def _of_text(report: Report) -> str | None:

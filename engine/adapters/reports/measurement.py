@@ -2,6 +2,7 @@
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import msgspec
 from ...errors import InvalidInputError, NotFoundError
 from ...iterations.events import Origin, Usage
 from ...masking import mask
+from ..agents.values import together
 from .formats import READERS, format_of
 from .report import COUNT_MAX, Coverage, Found, open_report
 
@@ -116,7 +118,8 @@ def read_reports(
             )
         found = READERS[name](report)
         tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
-        origin = Origin(one.pattern or one.file, name, tool, _names(found))
+        names = (*found.counts, *_of_coverage(found.coverage))
+        origin = Origin(one.pattern or one.file, name, tool, names)
         read.append(_Read(one, origin, found))
     return _together(read)
 
@@ -128,10 +131,6 @@ def _refuse_twice(reports: Sequence[WantedReport]) -> None:
         if path in seen:
             raise InvalidInputError(f"is the same report as {seen[path]}", file=report.file)
         seen[path] = report.file
-
-
-def _names(found: Found) -> tuple[str, ...]:
-    return (*found.counts, *_of_coverage(found.coverage))
 
 
 def _together(read: Sequence[_Read]) -> Measured:
@@ -148,16 +147,15 @@ def _together(read: Sequence[_Read]) -> Measured:
     metrics = {**counts, **_of_coverage(_coverage(read))}
     notes = tuple(f"{one.wanted.file}: {note}" for one in read for note in one.found.notes)
     usages = [one.found.usage for one in read if one.found.usage is not None]
-    return Measured(metrics, _origins(read), _sum(usages), notes)
+    usage = together(usages) if usages else None
+    return Measured(metrics, _origins(read), usage, notes)
 
 
 def _origins(read: Sequence[_Read]) -> list[Origin]:
     """Return where it came from; reports of one pattern, format and tool together."""
-    together: dict[Origin, int] = {}
-    for one in read:
-        together[one.origin] = together.get(one.origin, 0) + 1
+    alike = Counter(one.origin for one in read)
     replace = msgspec.structs.replace
-    return [replace(origin, files=count) for origin, count in together.items()]
+    return [replace(origin, files=count) for origin, count in alike.items()]
 
 
 def _of_coverage(coverage: Coverage | None) -> dict[str, int | float | str]:
@@ -194,17 +192,3 @@ def _coverage(read: Sequence[_Read]) -> Coverage | None:
                 )
         covered, total = covered + part.covered, total + part.total
     return Coverage(covered, total, 100 * covered / total if total else None)
-
-
-def _sum(usages: Sequence[Usage]) -> Usage | None:
-    """Return what runs cost together, as far as they say."""
-    if len(usages) < 2:
-        return usages[0] if usages else None
-    stated = [msgspec.structs.asdict(usage) for usage in usages]
-    return Usage(
-        **{
-            name: sum(values) if values else None
-            for name in Usage.__struct_fields__
-            for values in [[one[name] for one in stated if one[name] is not None]]
-        }
-    )

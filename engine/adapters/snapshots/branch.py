@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from ...errors import NotFoundError, RefusedError
 from ..git.borrowed import borrowed
@@ -154,32 +155,25 @@ def _hand_over(store: Store, tree: str, head: str, objects: Path) -> None:
 
     The other one's settings are not read for that.
     """
-    meant = f"{tree}\n^{head}" if head else tree
+    meant = f"{tree}\n^{head}\n" if head else f"{tree}\n"
+    theirs = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _listed(objects)}
+    into = {"GIT_OBJECT_DIRECTORY": str(objects)}
     call = ["pack-objects", "--revs", "--stdout", "-q"]
     with tempfile.TemporaryFile(dir=store.folder) as pack:
-        _pipe(store.git, call, meant, pack.fileno(), objects)
+        _pipe(store.git, call, theirs, input=meant.encode(), stdout=pack)
         pack.seek(0)
-        done = subprocess.run(
-            store.git.command("index-pack", "--stdin", "--fix-thin"),
-            cwd=store.git.folder,
-            env=store.git.settings(GIT_OBJECT_DIRECTORY=str(objects)),
-            stdin=pack,
-            capture_output=True,
-            check=False,
-        )
-    if done.returncode:
-        raise GitError(said_by(done.stderr, done.returncode))
+        call = ["index-pack", "--stdin", "--fix-thin"]
+        _pipe(store.git, call, into, stdin=pack, stdout=subprocess.PIPE)
 
 
-def _pipe(git: Git, arguments: list[str], given: str, out: int, objects: Path) -> None:
+def _pipe(git: Git, call: list[str], variables: dict[str, str], **ends: Any) -> None:
     done = subprocess.run(
-        git.command(*arguments),
+        git.command(*call),
         cwd=git.folder,
-        env=git.settings(GIT_ALTERNATE_OBJECT_DIRECTORIES=_listed(objects)),
-        input=f"{given}\n".encode(),
-        stdout=out,
+        env=git.settings(**variables),
         stderr=subprocess.PIPE,
         check=False,
+        **ends,
     )
     if done.returncode:
         raise GitError(said_by(done.stderr, done.returncode))

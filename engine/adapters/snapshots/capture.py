@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 from uuid import uuid4
 
-from ...log.stores.descriptors import give_back
-from ..folders import opened, opened_below
+from ..folders import opened, opened_below, opened_file
 from ..git.command import GitError, said_by
 from . import known_stats
 from .entries import LeftOut, Manifest, Stat, encode, make_manifest
@@ -145,7 +144,8 @@ class _Taker:
                     for p in changed
                     if p not in self.files and p in before
                 )
-                _end(stream, self._manifest(left))
+                _put(stream, b"100644", MANIFEST.encode(), encode(self._manifest(left)))
+                stream.write(b"get-mark :1\nls :1 \ndone\n")
             answer = process.stdout.read().split()
         except BrokenPipeError:
             answer = []
@@ -194,7 +194,7 @@ class _Taker:
                     continue
                 room -= len(content)
                 self.files[path] = status
-                _put(stream, path, _git_mode(status[0]), content)
+                _put(stream, _git_mode(status[0]), _quoted(path), content)
         return left
 
 
@@ -208,9 +208,7 @@ def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
         seen = os.stat(name, dir_fd=inner, follow_symlinks=False)
         if stat.S_ISLNK(seen.st_mode):
             return _stat(seen), os.fsencode(os.readlink(name, dir_fd=inner))
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(name, flags, dir_fd=inner)
-        try:
+        with opened_file(inner, name) as descriptor:
             quiet.prepare(descriptor)
             for _ in range(READS_MAX):
                 before = os.fstat(descriptor)
@@ -224,8 +222,6 @@ def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
                     if quiet.is_kept(descriptor, after.st_dev):
                         return _stat(after), content
                     break
-        finally:
-            give_back(descriptor)
     # It goes on changing, or may: its next snapshot reads it again.
     mode, length, _, inode = _stat(after)
     return (mode, length, -1, inode), content
@@ -259,17 +255,10 @@ def _begin(stream: IO[bytes], tree: str, at_seconds: int) -> None:
         stream.write(b"M 040000 %s \n" % tree.encode())
 
 
-def _put(stream: IO[bytes], path: str, mode: bytes, content: bytes) -> None:
-    stream.write(b"M %s inline %s\ndata %d\n" % (mode, _quoted(path), len(content)))
+def _put(stream: IO[bytes], mode: bytes, path: bytes, content: bytes) -> None:
+    stream.write(b"M %s inline %s\ndata %d\n" % (mode, path, len(content)))
     stream.write(content)
     stream.write(b"\n")
-
-
-def _end(stream: IO[bytes], manifest: Manifest) -> None:
-    content = encode(manifest)
-    stream.write(b"M 100644 inline %s\ndata %d\n" % (MANIFEST.encode(), len(content)))
-    stream.write(content)
-    stream.write(b"\nget-mark :1\nls :1 \ndone\n")
 
 
 def _quoted(path: str) -> bytes:

@@ -4,7 +4,6 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from hashlib import sha1
 from typing import NamedTuple
 
 import msgspec
@@ -171,11 +170,6 @@ def assemble(
         [[os.fsdecode(name) for name in one] for one in manifest.collisions],
         frozenset(map(os.fsdecode, manifest.unseen)),
     )
-
-
-def blob_id(content: bytes) -> str:
-    """Return the id that git gives to bytes."""
-    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _usual(counted: "Counter[int]", otherwise: int) -> int:

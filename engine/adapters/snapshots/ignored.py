@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..git.command import Git, GitError
+from ..git.command import PERSONS_OWN, Git, GitError
 from ..git.repositories import repository_around
 
 NO_LIST = "the list of tracked files could not be read: ignored ones are missing"
@@ -25,30 +25,29 @@ def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
     problem says so.
     """
     top, index, exclude = _repository(root)
-    settings = ["core.bare=false"]
     call = ["ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-standard"]
     call += [f"--exclude-from={exclude}"] if exclude is not None else []
-    # What the person and the machine ignore everywhere is in their settings.
-    persons = dict.fromkeys(
-        ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
-    )
-    none = str(git.folder / "none")
-    variables = {**persons, "GIT_WORK_TREE": str(top), "GIT_INDEX_FILE": none}
-    problem = None
-    if index is not None:
-        try:
-            theirs = {**variables, "GIT_INDEX_FILE": str(index)}
-            found = git.run_in(
-                root, *call, settings=settings, variables=theirs, seconds=SECONDS_MAX
-            )
-            return _paths(found), None
-        except GitError:
-            # A sparse or split one, or one of another format: git needs more than it.
-            problem = NO_LIST
-    found = git.run_in(
-        root, *call, settings=settings, variables=variables, seconds=SECONDS_MAX
-    )
-    return _paths(found), problem
+
+    def ignored(tracked: Path) -> frozenset[str]:
+        # What the person and the machine ignore everywhere is in their settings.
+        places = {"GIT_WORK_TREE": str(top), "GIT_INDEX_FILE": str(tracked)}
+        listed = git.run_in(
+            root,
+            *call,
+            settings=["core.bare=false"],
+            variables={**PERSONS_OWN, **places},
+            seconds=SECONDS_MAX,
+        )
+        return frozenset(map(os.fsdecode, filter(None, listed.split(b"\0"))))
+
+    none = git.folder / "none"
+    try:
+        return ignored(index or none), None
+    except GitError:
+        if index is None:
+            raise
+        # A sparse or split one, or one of another format: git needs more than it.
+        return ignored(none), NO_LIST
 
 
 def matcher(patterns: Iterable[str]) -> re.Pattern[str] | None:
@@ -68,10 +67,8 @@ def may_lead_to(patterns: Iterable[str], folder: str) -> bool:
         parts = pattern.strip("/").split("/")
         open_end = "**" in parts[:depth]
         begin = "/".join(parts[: parts.index("**")] if open_end else parts[:depth])
-        whole = not begin or re.fullmatch(
-            _translated(begin) + "(?:/.*)?", folder, re.DOTALL
-        )
-        if whole:
+        begins = _translated(begin) + "(?:/.*)?"
+        if not begin or re.fullmatch(begins, folder, re.DOTALL):
             return True
     return False
 
@@ -86,10 +83,6 @@ def _translated(pattern: str) -> str:
         else:
             made += _SEGMENT.get(part) or re.escape(part)
     return made
-
-
-def _paths(listed: bytes) -> frozenset[str]:
-    return frozenset(map(os.fsdecode, filter(None, listed.split(b"\0"))))
 
 
 def _repository(root: Path) -> tuple[Path, Path | None, Path | None]:

@@ -6,7 +6,7 @@ back as somebody's file.
 
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha1
 
 from ..git.command import Git, GitError
@@ -69,11 +69,8 @@ class Objects:
 @contextmanager
 def blobs_of(git: Git) -> Iterator[Callable[[str], bytes]]:
     """Give a function from ids to bytes of a repository, for as long as this is held."""
-    objects = Objects(git)
-    try:
+    with closing(Objects(git)) as objects:
         yield objects.blob
-    finally:
-        objects.close()
 
 
 def object_id(kind: str, content: bytes) -> str:

@@ -3,9 +3,12 @@
 import errno
 import os
 import stat
+from contextlib import suppress
 
-from ...log.stores.descriptors import give_back
-from .entries import TreeEntry, blob_id
+from ...log.stores.descriptors import give_back, write_whole
+from ..folders import opened_file
+from .entries import TreeEntry
+from .objects import object_id
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 """How file systems say that they have no hard links."""
@@ -25,28 +28,21 @@ def holds(descriptor: int, name: str, oid: str) -> int | None:
     kind = kind_of(descriptor, name)
     if kind not in (stat.S_IFREG, stat.S_IFLNK):
         return None
-    return kind if blob_id(content_of(descriptor, name, kind)) == oid else None
+    return kind if object_id("blob", content_of(descriptor, name, kind)) == oid else None
 
 
 def content_of(descriptor: int, name: str, kind: int) -> bytes:
     """Return the bytes of a file, of a link those of its target."""
     if kind == stat.S_IFLNK:
         return os.fsencode(os.readlink(name, dir_fd=descriptor))
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    file = os.open(name, flags, dir_fd=descriptor)
-    try:
-        with open(file, "rb", closefd=False) as whole:
-            return whole.read()
-    finally:
-        give_back(file)
+    with opened_file(descriptor, name) as file, open(file, "rb", closefd=False) as whole:
+        return whole.read()
 
 
 def make_folder(descriptor: int, name: str) -> None:
     """Make a folder, unless something stands there."""
-    try:
+    with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=descriptor)
-    except FileExistsError:
-        return
 
 
 def create(
@@ -59,9 +55,7 @@ def create(
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(name, flags, 0o600, dir_fd=descriptor)
     try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(file, view) :]
+        write_whole(file, content)
         os.fchmod(file, entry.permissions)
         if durable:
             os.fsync(file)
@@ -90,18 +84,12 @@ def set_mode(descriptor: int, name: str, entry: TreeEntry) -> None:
     """Give a file the mode that it is to have; a link has none."""
     if entry.is_link:
         return
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    file = os.open(name, flags, dir_fd=descriptor)
-    try:
+    with opened_file(descriptor, name) as file:
         if os.fstat(file).st_mode & 0o777 != entry.permissions:
             os.fchmod(file, entry.permissions)
-    finally:
-        give_back(file)
 
 
 def unlink(descriptor: int, name: str) -> None:
     """Remove a file or link, if it is there."""
-    try:
+    with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=descriptor)
-    except FileNotFoundError:
-        return

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from ...errors import RefusedError
 from ..folders import opened, opened_below
-from .entries import LeftOut, TreeEntry, blob_id, parents_of
-from .objects import DamagedError
+from .entries import LeftOut, TreeEntry, parents_of
+from .objects import DamagedError, object_id
 from .one_file import content_of, create, holds, kind_of, make_folder, put, set_mode, unlink
 from .plan import PlacementPlan
 
@@ -176,14 +176,12 @@ class _Placer:
                 return FOLDER_THERE
             if kind not in (None, stat.S_IFREG, stat.S_IFLNK):
                 return SPECIAL_THERE
+            if kind and holds(descriptor, name, entry.oid) == stat.S_IFMT(entry.mode):
+                set_mode(descriptor, name, entry)
+                return None
+            create(descriptor, draft, entry, self._blob(entry.oid))
             if kind is not None:
-                if holds(descriptor, name, entry.oid) == stat.S_IFMT(entry.mode):
-                    set_mode(descriptor, name, entry)
-                    return None
-                create(descriptor, draft, entry, self._blob(entry.oid))
                 os.rename(name, _aside(path), src_dir_fd=descriptor, dst_dir_fd=descriptor)
-            else:
-                create(descriptor, draft, entry, self._blob(entry.oid))
             is_placed = put(descriptor, draft, name)
             unlink(descriptor, draft)
             self._settle(descriptor, path)
@@ -211,7 +209,7 @@ class _Placer:
 
     def _keep(self, descriptor: int, name: str, kind: int) -> str:
         content = content_of(descriptor, name, kind)
-        copy = blob_id(content) + (".link" if kind == stat.S_IFLNK else "")
+        copy = object_id("blob", content) + (".link" if kind == stat.S_IFLNK else "")
         self._keep_in.mkdir(mode=0o700, parents=True, exist_ok=True)
         with opened(self._keep_in) as folder:
             unlink(folder, f"{copy}.new")

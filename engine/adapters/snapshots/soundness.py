@@ -10,7 +10,7 @@ import random
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from errno import EIO
 from hashlib import sha1
 from pathlib import Path
@@ -62,8 +62,7 @@ def unsound(folder: Path, *, bytes_max: int | None = None) -> list[Unsound]:
 
 def mend(git: Git, aside: Path) -> None:
     """Save what is whole from damaged files, and set these aside; the lock must be held."""
-    objects = Objects(git)
-    try:
+    with closing(Objects(git)) as objects:
         for path, _ in unsound(git.folder):
             if path.name in FIXED:
                 _write(path, FIXED[path.name])
@@ -73,8 +72,6 @@ def mend(git: Git, aside: Path) -> None:
                 for oid, content in _whole_objects(git, objects, path):
                     _write(git.folder / "objects" / oid[:2] / oid[2:], content)
                 _set_aside([*path.parent.glob(f"{path.stem}.*")], aside)
-    finally:
-        objects.close()
 
 
 def _small(folder: Path) -> Iterator[Unsound]:

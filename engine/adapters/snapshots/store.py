@@ -6,16 +6,11 @@ import shutil
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from ...errors import (
-    NotFoundError,
-    RefusedError,
-    SprintlogError,
-    UnreadableError,
-)
+from ...errors import NotFoundError, RefusedError, SprintlogError, UnreadableError
 from ...log.port import Wait
 from ...log.stores.descriptors import give_back
 from ...log.stores.locks import take
@@ -63,11 +58,9 @@ class Store:
             yield
             return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(
-            self.folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
-        )
+        place = self.folder / "lock"
+        descriptor = os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            place = self.folder / "lock"
             try:
                 take(descriptor, place, self._wait)
             except OSError as error:
@@ -141,15 +134,12 @@ class Store:
     def damaged(self, oids: Iterable[str]) -> set[str]:
         """Return which of these files' bytes are missing or damaged; all are read."""
         found = set()
-        objects = Objects(self.git)
-        try:
+        with self.blobs() as blob:
             for oid in sorted(set(oids)):
                 try:
-                    objects.read(oid)
+                    blob(oid)
                 except DamagedError:
                     found.add(oid)
-        finally:
-            objects.close()
         return found
 
     def mend(self) -> None:
@@ -165,20 +155,15 @@ class Store:
         """Give a name again to snapshots that lost theirs; the lock must be held."""
         listed = self.snapshots()
         lost = sorted({commit for commit in commits if commit not in listed})
-        objects = Objects(self.git)
-        try:
+        with closing(Objects(self.git)) as objects:
             for commit in lost:
                 with suppress(DamagedError):
                     objects.read(commit)
                     self.git.run("update-ref", f"{REFS}{uuid4().hex}", commit)
-        finally:
-            objects.close()
 
-    @contextmanager
-    def blobs(self) -> Iterator[Callable[[str], bytes]]:
+    def blobs(self) -> AbstractContextManager[Callable[[str], bytes]]:
         """Give a function from ids to bytes, for as long as this is held."""
-        with blobs_of(self.git) as blob:
-            yield blob
+        return blobs_of(self.git)
 
     def diff(
         self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()

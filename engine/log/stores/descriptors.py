@@ -17,6 +17,13 @@ def read_whole(path: Path, *, at_most: int = -1) -> bytes:
         give_back(descriptor)
 
 
+def write_whole(descriptor: int, content: bytes) -> None:
+    """Write all bytes: the system may take fewer of them at once."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
 def give_back(descriptor: int) -> None:
     """Close a descriptor of which nothing is wanted any more.
 
