@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +15,7 @@ from sprintlog.engine.journal import commands as journal_commands
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.sprint import commands as sprint_commands
 from sprintlog.engine.sprint.events import EVENTS
+from tests.docs.public import with_parts
 
 from .test_startup import modules_imported_by
 from .tree import ROOT
@@ -37,23 +38,6 @@ workspace.handle(commands.CompletePhase("build"))
 """
 MISTAKES = {7, 8, 9, 10, 12, 14}
 """The lines of it in which something is wrong."""
-
-
-def structs_in(kind: Any) -> Iterator[type[msgspec.Struct]]:
-    """Yield the structs that a type names."""
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        yield kind
-    for part in get_args(kind):
-        yield from structs_in(part)
-
-
-def with_parts(structs: Sequence[type[msgspec.Struct]]) -> list[type[msgspec.Struct]]:
-    """Return structs with all structs that their fields name."""
-    wanted = [*structs]
-    for struct in wanted:
-        for kind in get_type_hints(struct).values():
-            wanted += [part for part in structs_in(kind) if part not in wanted]
-    return wanted
 
 
 def not_in(public: list[Any], wanted: Sequence[type[msgspec.Struct]]) -> list[str]:
@@ -80,7 +64,7 @@ def test_every_event_is_public() -> None:
     """`events` has each event of sprints and the journal, and what is in them."""
     public = [*vars(sprintlog.events).values()]
     missing = not_in(public, with_parts([*EVENTS, *JOURNAL_EVENTS]))
-    assert missing == [], "add them to .package/sprintlog/events.py"
+    assert missing == [], "run `python -m tests.docs.generate`"
 
 
 def test_every_command_is_public() -> None:
@@ -90,7 +74,7 @@ def test_every_command_is_public() -> None:
     missing = not_in(own, commands)
     # Some of what is in them is in events, too.
     missing += not_in([*own, *vars(sprintlog.events).values()], with_parts(commands))
-    assert missing == [], "add them to .package/sprintlog/commands.py"
+    assert missing == [], "run `python -m tests.docs.generate`"
 
 
 def test_every_error_is_public() -> None:

@@ -25,6 +25,7 @@ from sprintlog.engine.sprint.events import (
 
 from . import journal
 from .problem_codes import sprint_page
+from .public import commands_module, events_module
 from .tables import query_page
 from .transitions import transitions_page
 
@@ -307,7 +308,14 @@ PAGES: dict[str, Callable[[], str]] = {
     "query.md": lambda: query_page(NOTE),
     "transitions.md": lambda: transitions_page(NOTE),
 }
+DOOR = REFERENCE.parents[1] / ".package" / "sprintlog"
+PUBLIC: dict[str, Callable[[], str]] = {
+    "commands.py": commands_module,
+    "events.py": events_module,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (REFERENCE / name).write_text(page(), encoding="utf-8")
+    for name, text in PUBLIC.items():
+        (DOOR / name).write_text(text(), encoding="utf-8")

@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING
 from tests.spec.test_diagnosis import CASES, CHECKS
 
-from .generate import PAGES, REFERENCE, STRUCTS, commands
+from .generate import DOOR, PAGES, PUBLIC, REFERENCE, STRUCTS, commands
 
 STATUSES = [OK, NOTE, WARNING, PROBLEM]
 
@@ -30,6 +30,13 @@ def page(name: str) -> str:
 def test_generated_pages_are_up_to_date(name: str, generated: Callable[[], str]) -> None:
     """A page that follows from the code is the one that `tests.docs.generate` writes."""
     assert page(name) == generated(), "run `python -m tests.docs.generate`"
+
+
+@pytest.mark.parametrize(("name", "generated"), PUBLIC.items())
+def test_public_lists_are_up_to_date(name: str, generated: Callable[[], str]) -> None:
+    """What the front door names is what the engine defines, as this is written."""
+    text = (DOOR / name).read_text(encoding="utf-8")
+    assert text == generated(), "run `python -m tests.docs.generate`"
 
 
 def test_every_command_is_described() -> None:

@@ -66,9 +66,8 @@ def test_every_payload_reads_and_writes_the_same(stream: Path) -> None:
         assert encode(event) == recorded.payload, line
 
 
-@pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
-def test_every_stream_gives_its_state_file(stream: Path) -> None:
-    """PROGRESS.yaml of a stored stream is the stored file, byte for byte."""
+def state_file(stream: Path) -> bytes:
+    """Return PROGRESS.yaml of a stored stream."""
     recorded_events = [recorded_of(line) for line in lines(stream)]
     rollbacks = [
         (event.version, json.loads(event.payload or b"")["to"])
@@ -77,8 +76,23 @@ def test_every_stream_gives_its_state_file(stream: Path) -> None:
     ]
     events = [(event.version, event.at, CODEC.decode(event)) for event in recorded_events]
     sprint = fold(Sprint("fixture"), events, path(rollbacks, len(recorded_events)))
-    expected = FIXTURES / "expected" / f"{stream.stem}.PROGRESS.yaml"
-    assert render(sprint) == expected.read_bytes()
+    return render(sprint)
+
+
+def expected_file(stream: Path) -> Path:
+    """Return where PROGRESS.yaml of a stored stream is stored."""
+    return FIXTURES / "expected" / f"{stream.stem}.PROGRESS.yaml"
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
+def test_every_stream_gives_its_state_file(stream: Path) -> None:
+    """PROGRESS.yaml of a stored stream is the stored file, byte for byte.
+
+    `python -m tests.golden.test_streams` writes that of a new stream.
+    """
+    expected = expected_file(stream)
+    assert expected.exists(), "run `python -m tests.golden.test_streams`, and read the file"
+    assert state_file(stream) == expected.read_bytes()
 
 
 def test_every_shape_is_stored_somewhere() -> None:
@@ -109,3 +123,9 @@ def test_every_plan_reads_with_its_sources(stream: Path) -> None:
         event = CODEC.decode(recorded_of(line))
         assert isinstance(event, SprintCompiled)
         assert to_builtins(list(event.sources)) == stored
+
+
+if __name__ == "__main__":
+    for new in STREAMS:
+        if not expected_file(new).exists():
+            expected_file(new).write_bytes(state_file(new))

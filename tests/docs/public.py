@@ -1,0 +1,70 @@
+"""What the library's front door names of events and commands, written from the engine."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from sprintlog.engine.command import Command
+from sprintlog.engine.journal import commands as journal_commands
+from sprintlog.engine.journal.events import JOURNAL_EVENTS
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event, Kind
+from sprintlog.engine.sprint import commands as sprint_commands
+from sprintlog.engine.sprint.events import EVENTS
+
+COMMANDS_SAY = (
+    "Every command there is: what somebody wishes for, as data that `handle` decides on."
+)
+EVENTS_SAY = (
+    "Every event there is, and what is in them; `decode` makes one of a recorded event."
+)
+DECODE = '''\
+from .engine.service.streams.catalogue import CODEC
+
+decode = CODEC.decode
+"""Return what a recorded event says; raise `UnreadableError` where nobody can."""
+'''
+
+
+def structs_in(kind: Any) -> Iterator[type[msgspec.Struct]]:
+    """Yield the structs that a type names."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+    for part in get_args(kind):
+        yield from structs_in(part)
+
+
+def with_parts(structs: Sequence[type[msgspec.Struct]]) -> list[type[msgspec.Struct]]:
+    """Return structs with all structs that their fields name."""
+    wanted = [*structs]
+    for struct in wanted:
+        for kind in get_type_hints(struct).values():
+            wanted += [part for part in structs_in(kind) if part not in wanted]
+    return wanted
+
+
+def events_module() -> str:
+    """Return the text of `sprintlog.events`."""
+    named: list[type] = [*_events(), Event, Kind, RecordedEvent]
+    return "".join([f'"""{EVENTS_SAY}"""\n\n', *_imports(named), DECODE])
+
+
+def commands_module() -> str:
+    """Return the text of `sprintlog.commands`; parts that events have, too, are there."""
+    structs = [*sprint_commands.commands(), *journal_commands.commands()]
+    own = [x for x in with_parts(structs) if x not in _events()]
+    return "".join([f'"""{COMMANDS_SAY}"""\n\n', *_imports([*own, Command])])
+
+
+def _events() -> list[type[msgspec.Struct]]:
+    return with_parts([*EVENTS, *JOURNAL_EVENTS])
+
+
+def _imports(named: Iterable[type]) -> Iterator[str]:
+    inside = [x for x in named if x.__module__.startswith("sprintlog.")]
+    found = sorted((x.__module__, x.__name__) for x in inside)
+    for module, names in groupby(found, key=lambda pair: pair[0]):
+        lines = "".join(f"    {name} as {name},\n" for _, name in names)
+        yield f"from .{module.removeprefix('sprintlog.')} import (\n{lines})\n"
