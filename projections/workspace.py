@@ -11,14 +11,14 @@ from sprintlog.engine.service.port import Decide as Decide
 from sprintlog.engine.service.port import DecideOnJournal as DecideOnJournal
 from sprintlog.engine.service.port import Envelope as Envelope
 from sprintlog.engine.service.port import Outcome as Outcome
-from sprintlog.engine.service.state_files import Refreshed
+from sprintlog.engine.service.state_files import Refreshed, StateFiles
 from sprintlog.engine.service.streams.catalogue import sprint_of
 from sprintlog.engine.service.workspace import wall_clock as wall_clock
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .state_files.files import FilesService
 from .state_files.files import WrittenFiles as Files
-from .state_files.sprint_file import sprint_files
+from .state_files.sprint_file import SprintFile
 
 
 class Workspace(service.ServiceWorkspace):
@@ -30,7 +30,7 @@ class Workspace(service.ServiceWorkspace):
         self.state_files = OwnStateFiles(self)
 
 
-class OwnStateFiles:
+class OwnStateFiles(StateFiles):
     """Every state file of a workspace, as the service asks for them."""
 
     def __init__(self, workspace: FilesService) -> None:
@@ -40,11 +40,11 @@ class OwnStateFiles:
         """Bring a stream's state file up to date; keep what others made of it."""
         sprint_id = sprint_of(stream)
         if sprint_id is not None:
-            return sprint_files(self._workspace).refresh(sprint_id)
+            return SprintFile(self._workspace).refresh(sprint_id)
         # Imported here: what is recorded of a sprint does not wait for it.
-        from .state_files.journal_file import journal_file
+        from .state_files.journal_file import JournalFile
 
-        return journal_file(self._workspace).refresh(stream)
+        return JournalFile(self._workspace).refresh(stream)
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
         """Do the same with the files of a sprint's loop; add what was found there."""
@@ -55,7 +55,7 @@ class OwnStateFiles:
 
     def compare(self, sprint: Sprint) -> Refreshed:
         """Compare a sprint's state file with its state; write nothing."""
-        return sprint_files(self._workspace).check(sprint)
+        return SprintFile(self._workspace).check(sprint)
 
     def foreign(self, path: str) -> bytes | None:
         """Return what stands at a path where somebody else wrote it, else None."""

@@ -8,7 +8,7 @@ from sprintlog.engine.service.adopt import observed_edit
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.events import EditAdopted
-from sprintlog.projections.state_files.sprint_file import sprint_files
+from sprintlog.projections.state_files.sprint_file import SprintFile
 
 from ..context import open_workspace, with_recording
 from ..output import warn
@@ -37,7 +37,7 @@ def command(version: int | None, of_journal: bool, **given: Any) -> None:
         name = workspace.choose(options.sprint_id)
         if version is None:
             # An edit that stands there is recorded; nothing of it is adopted yet.
-            sprint_files(workspace).refresh(name)
+            SprintFile(workspace).refresh(name)
         edit, observed, base = observed_edit(workspace, name, version)
         outcome = act(
             workspace,

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.state_files.sprint_file import sprint_files
+from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from ..output import counted, print_json, print_text, visible, warn
@@ -137,7 +137,7 @@ class Importing:
         if place_of(workspace.location, version.file) != place:
             return
         self._check_checksum(place.path, content)
-        kept = sprint_files(workspace).know_imported(sprint, place.path, content)
+        kept = SprintFile(workspace).know_imported(sprint, place.path, content)
         if kept:
             folder = workspace.location.folder / "edits"
             warn(

@@ -7,7 +7,7 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.intake.foreign import TakeDocument, remarks, take_document
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
-from sprintlog.projections.state_files.journal_file import journal_file
+from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.journal import ReadJournal, read_journal
@@ -95,7 +95,7 @@ def _know_file(workspace: Workspace, file: Path, content: bytes) -> None:
     journal = workspace.journal()
     if place is None or place.path != journal.place:
         return
-    kept = journal_file(workspace).know_imported(journal, journal.place, content)
+    kept = JournalFile(workspace).know_imported(journal, journal.place, content)
     if kept:
         folder = workspace.location.folder / "edits"
         warn(

@@ -8,11 +8,11 @@ import click
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.projections.sql.search import forget
-from sprintlog.projections.state_files.journal_file import journal_file
-from sprintlog.projections.state_files.loop_files import loop_refreshers
+from sprintlog.projections.state_files.journal_file import JournalFile
+from sprintlog.projections.state_files.loop_files import state_files_of
 from sprintlog.projections.state_files.loop_place import loop_folder
-from sprintlog.projections.state_files.refresh import Refreshed, Refresher
-from sprintlog.projections.state_files.sprint_file import sprint_files
+from sprintlog.projections.state_files.refresh import ProjectedFile, Refreshed
+from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_sprint
@@ -33,7 +33,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
     found: list[tuple[str, Refreshed]] = []
     with open_workspace() as workspace:
         names = [workspace.choose(sprint_id)] if sprint_id else list(workspace.sprints())
-        sprints = sprint_files(workspace)
+        sprints = SprintFile(workspace)
         for name in names:
             found.append((name, _rebuilt(sprints, name, check=check)))
             _tell("sprint", *found[-1], as_json=as_json)
@@ -43,7 +43,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
         if sprint_id is None and workspace.journal().exists:
             if not check:
                 forget(workspace)
-            journals = journal_file(workspace)
+            journals = JournalFile(workspace)
             found.append((JOURNAL, _rebuilt(journals, JOURNAL, check=check)))
             _tell("stream", *found[-1], as_json=as_json)
         if not found and not as_json:
@@ -54,16 +54,16 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
         sys.exit(INTEGRITY)
 
 
-def _rebuilt(refresher: Refresher[State], name: str, *, check: bool) -> Refreshed:
-    return refresher.check_anew(name) if check else refresher.rebuild(name)
+def _rebuilt(file: ProjectedFile[State], name: str, *, check: bool) -> Refreshed:
+    return file.check_anew(name) if check else file.rebuild(name)
 
 
 def _of_loop(workspace: Workspace, name: str, *, check: bool) -> Iterator[Refreshed]:
     """Yield what became of the files of a sprint's loop, computed from its events."""
     sprint = workspace.sprint(name)
     if loop_folder(workspace, sprint) is not None:
-        for refresher in loop_refreshers(workspace, sprint):
-            yield refresher.check(sprint) if check else refresher.refresh(name)
+        for file in state_files_of(workspace, sprint):
+            yield file.check(sprint) if check else file.refresh(name)
 
 
 def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:

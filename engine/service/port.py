@@ -82,10 +82,7 @@ class Service(Protocol):
     environment: Mapping[str, str]
     behind: set[str]
     journal_place: str | None
-
-    @property
-    def state_files(self) -> StateFiles:
-        """Return the state files."""
+    state_files: StateFiles
 
     @property
     def journals(self) -> "Reader[Journal]":

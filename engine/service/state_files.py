@@ -1,6 +1,6 @@
 """The port to state files: what is written after a commit, and what others did to it."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..sprint.state.sprint import Sprint
 
@@ -20,43 +20,27 @@ class Refreshed(NamedTuple):
     """A sentence for the person at the terminal."""
 
 
-class StateFiles(Protocol):
-    """The state files of a work tree. What others changed in one they let be recorded."""
+class StateFiles:
+    """What is written for others to read. Here it is nothing, so nobody changes it either.
+
+    What others changed in the files of a work tree they let be recorded.
+    """
 
     def refresh(self, stream: str) -> Refreshed:
         """Bring a stream's state file up to date; keep what others made of it."""
+        return Refreshed(None, "elsewhere")
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
         """Do the same with the files of a sprint's loop; add what was found there."""
-
-    def compare(self, sprint: Sprint) -> Refreshed:
-        """Compare a sprint's state file with its state; write nothing."""
-
-    def foreign(self, path: str) -> bytes | None:
-        """Return what stands at a path where somebody else wrote it, else None."""
-
-    def hand_over(self, path: str, *, of: str) -> None:
-        """Keep a finished sprint's last file elsewhere; its place gets free."""
-
-
-class NoStateFiles:
-    """Nothing is written for others to read, and so nothing of it can be changed."""
-
-    def refresh(self, stream: str) -> Refreshed:
-        """Write nothing."""
-        return Refreshed(None, "elsewhere")
-
-    def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
-        """Add nothing."""
         return refreshed
 
     def compare(self, sprint: Sprint) -> Refreshed:
-        """Compare nothing."""
+        """Compare a sprint's state file with its state; write nothing."""
         return Refreshed(None, "elsewhere")
 
     def foreign(self, path: str) -> bytes | None:
-        """Return nothing."""
+        """Return what stands at a path where somebody else wrote it, else None."""
         return None
 
     def hand_over(self, path: str, *, of: str) -> None:
-        """Have nothing to keep."""
+        """Keep a finished sprint's last file in the log's folder; its place gets free."""

@@ -31,7 +31,7 @@ from .place import location as locations
 from .place.location import Location
 from .place.trust import check_trusted
 from .port import Acted, Decide, DecideOnJournal, Envelope, Outcome, Skippable
-from .state_files import NoStateFiles, Refreshed, StateFiles
+from .state_files import Refreshed, StateFiles
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Reader
 
@@ -62,7 +62,7 @@ class ServiceWorkspace:
     """Where the file of a journal goes that begins; None for the usual place."""
     stands_in: Path | None = None
     """The folder that the person or the program stands in, where that is known."""
-    state_files: StateFiles = NoStateFiles()
+    state_files: StateFiles = StateFiles()
     """What is written for others; handed in by whoever puts a workspace together."""
     tell: Callable[[str], None] = staticmethod(refuse)
     """Hears of what stands in nobody's way, such as a restore that cannot be finished."""

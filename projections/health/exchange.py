@@ -25,11 +25,11 @@ from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.create import check_sprint_id
 
 from ..state_files import progress_json, progress_yaml
-from ..state_files.journal_file import journal_file
-from ..state_files.loop_files import loop_refreshers
+from ..state_files.journal_file import JournalFile
+from ..state_files.loop_files import state_files_of
 from ..state_files.loop_place import loop_folder
-from ..state_files.refresh import Refreshed, Refresher
-from ..state_files.sprint_file import sprint_files
+from ..state_files.refresh import ProjectedFile, Refreshed
+from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
 
 EVENTS_A_STEP = 512
@@ -127,13 +127,13 @@ def import_log(
             )
         _take_all(lines, take, file=file, progress=progress)
         _check_readable(workspace, file)
-    sprints, journal = sprint_files(workspace), journal_file(workspace)
+    sprints, journal = SprintFile(workspace), JournalFile(workspace)
     files = {name: _state_file(sprints, name) for name in workspace.sprints()}
     for name in files:
         sprint = workspace.sprint(name)
         if loop_folder(workspace, sprint) is not None:
-            for refresher in loop_refreshers(workspace, sprint):
-                _state_file(refresher, name)
+            for loop_file in state_files_of(workspace, sprint):
+                _state_file(loop_file, name)
     is_there = workspace.journal().exists
     found = _state_file(journal, JOURNAL) if is_there else None
     return Imported(workspace.log.head(), files, found)
@@ -224,7 +224,7 @@ def _check_readable(workspace: Workspace, file: str) -> None:
         raise InvalidInputError(f"{name} cannot be read: {problem}", file=file) from error
 
 
-def _state_file(refresher: Refresher[State], name: str) -> Refreshed:
+def _state_file(file: ProjectedFile[State], name: str) -> Refreshed:
     """Write a state file that is missing; what stands there already is left alone."""
-    found = refresher.check_head(name)
-    return refresher.refresh(name) if found.state == "missing" else found
+    found = file.check_head(name)
+    return file.refresh(name) if found.state == "missing" else found

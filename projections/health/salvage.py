@@ -24,8 +24,8 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.streams.soundness import fold_all
 
 from ..state_files.files import EDITS
-from ..state_files.journal_file import journal_file
-from ..state_files.sprint_file import sprint_files
+from ..state_files.journal_file import JournalFile
+from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace, wall_clock
 
 LOST = "lost.jsonl"
@@ -204,6 +204,6 @@ def _know_state_files(location: Location, clock: Clock) -> None:
     with Workspace(location, log, clock=clock) as workspace:
         for name in workspace.sprints():
             with suppress(SprintlogError):
-                sprint_files(workspace).know_same(workspace.sprint(name))
+                SprintFile(workspace).know_same(workspace.sprint(name))
         with suppress(SprintlogError):
-            journal_file(workspace).know_same(workspace.journal())
+            JournalFile(workspace).know_same(workspace.journal())

@@ -17,9 +17,9 @@ from sprintlog.engine.sprint.events import SprintImported
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..state_files.journal_file import JournalFile
-from ..state_files.loop_files import loop_refreshers
+from ..state_files.loop_files import state_files_of
 from ..state_files.loop_place import loop_folder
-from ..state_files.refresh import Projected, Refreshed, Refresher
+from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
 
@@ -212,8 +212,8 @@ def _of_loop(
     try:
         if loop_folder(workspace, sprint) is None:
             return
-        for refresher in loop_refreshers(workspace, sprint):
-            refreshed = refresher.check(sprint)
+        for file in state_files_of(workspace, sprint):
+            refreshed = file.check(sprint)
             files[str(refreshed.path)] = refreshed
             if refreshed.problem:
                 yield Finding("drift", str(refreshed.path), refreshed.problem)
@@ -231,7 +231,7 @@ def _of_journal(
 
 
 def _of_stream(
-    projected: Projected[State], name: str, files: dict[str, Refreshed], *, quick: bool
+    projected: ProjectedFile[State], name: str, files: dict[str, Refreshed], *, quick: bool
 ) -> Generator[Finding, None, State | None]:
     """Compare saved states and the state file with the events; return the last state."""
     try:
@@ -239,7 +239,7 @@ def _of_stream(
             state = projected.reader.at_head(name)
         else:
             state = yield from _of_checkpoints(projected.reader, name)
-        refreshed = Refresher(projected).check(state)
+        refreshed = projected.check(state)
         files[projected.reader.reading.stream(name)] = refreshed
         if not quick:
             yield from _of_written(projected, state, refreshed)
@@ -277,7 +277,7 @@ def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
 
 
 def _of_written(
-    projected: Projected[State], state: State, file: Refreshed
+    projected: ProjectedFile[State], state: State, file: Refreshed
 ) -> Iterator[Finding]:
     """Compare what is kept of the file at hand, and of the newest, with their versions.
 
@@ -297,7 +297,9 @@ def _of_written(
         yield Finding("drift", f"{file.path} kept digest", what)
 
 
-def _is_kept(projected: Projected[State], state: State, path: str, version: int) -> bool:
+def _is_kept(
+    projected: ProjectedFile[State], state: State, path: str, version: int
+) -> bool:
     if version in projected.reader.versions_of(state.id, SprintImported):
         # An imported file stands as it came, in whatever layout.
         return True
@@ -305,6 +307,6 @@ def _is_kept(projected: Projected[State], state: State, path: str, version: int)
     return projected.files.digests.since(path, bytes.fromhex(digest)) == version
 
 
-def _digest(projected: Projected[State], state: State, version: int) -> str:
+def _digest(projected: ProjectedFile[State], state: State, version: int) -> str:
     content = projected.render(projected.reader.at_version(state.id, version))
     return sha256(content).hexdigest()

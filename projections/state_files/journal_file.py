@@ -9,21 +9,18 @@ from sprintlog.engine.sprint.events import EditObserved
 
 from . import progress_json
 from .files import FilesService
-from .refresh import Refresher
+from .refresh import ProjectedFile
 
 
-class JournalFile:
+class JournalFile(ProjectedFile[Journal]):
     """progress.json; its texts are read from the log when it is written."""
 
     def __init__(self, workspace: FilesService) -> None:
-        self.location = workspace.location
-        self.files = workspace.files
-        self.reader = workspace.journals
-        self._workspace = workspace
+        super().__init__(workspace, workspace.journals)
 
     def path(self, state: Journal) -> str | None:
         """Return where this work tree has the file; None when it has none."""
-        is_ours = state.exists and state.worktree == self.location.worktree
+        is_ours = state.exists and state.worktree == self.workspace.location.worktree
         if not is_ours:
             return None
         if problem := wrong_journal(state.place):
@@ -32,30 +29,16 @@ class JournalFile:
 
     def render(self, state: Journal) -> bytes:
         """Return the file's bytes."""
-        documents = self._workspace.documents
+        documents = self.workspace.documents
         document = documents.current(state.id)
         if document.version != state.version:
             document = documents.at_version(state.id, state.version)
         return progress_json.render(document)
 
-    def document(self, state: Journal) -> dict[str, Any]:
-        """Return what the file holds, as data."""
-        data: dict[str, Any] = progress_json.load(self.render(state), file=state.place)
-        return data
-
-    def load(self, content: bytes, *, file: str) -> object:
+    def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
         return progress_json.load(content, file=file)
 
-    def stands_as_imported(self, state: Journal, since: int | None) -> bool:
-        """Tell that an imported journal is written in our layout at once."""
-        return False
-
     def observe(self, name: str, event: EditObserved, *, key: str) -> None:
         """Record an edit that somebody else made, once under this key."""
-        self._workspace.observe_journal(event, key=key)
-
-
-def journal_file(workspace: FilesService) -> Refresher[Journal]:
-    """Return what brings the journal's file up to date."""
-    return Refresher(JournalFile(workspace))
+        self.workspace.observe_journal(event, key=key)

@@ -22,7 +22,6 @@ from sprintlog.engine.service.place.state_places import (
 )
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.judged import Judged, evaluate
-from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -35,7 +34,7 @@ from ..iterations.iteration_report import (
 from ..iterations.selection_report import selection_markdown, selection_report_data
 from ..iterations.tracker import iteration_data
 from .files import FilesService
-from .refresh import Refreshed, Refresher
+from .refresh import ProjectedFile, Refreshed
 from .tracker_yaml import render
 
 Then = Callable[[int], Judged]
@@ -145,14 +144,11 @@ def _selection(now: Judged, path: str) -> bytes:
     return b"" if data is None else selection_markdown(data).encode()
 
 
-class LoopFile:
+class LoopFile(ProjectedFile[Sprint]):
     """One file of a loop, as a state file of its sprint."""
 
     def __init__(self, workspace: FilesService, path: str, make: Make) -> None:
-        self.location = workspace.location
-        self.files = workspace.files
-        self.reader = workspace.reader
-        self._workspace = workspace
+        super().__init__(workspace, workspace.reader)
         self._path = path
         self._make = make
 
@@ -162,12 +158,7 @@ class LoopFile:
 
     def render(self, state: Sprint) -> bytes:
         """Return the file's bytes."""
-        return self._make(evaluate(self._workspace.log, state))
-
-    def document(self, state: Sprint) -> dict[str, Any]:
-        """Return what the file holds, as data."""
-        data: dict[str, Any] = self.load(self.render(state), file=self._path)
-        return data
+        return self._make(evaluate(self.workspace.log, state))
 
     def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
@@ -181,23 +172,15 @@ class LoopFile:
 
         return load(content, file=file)
 
-    def stands_as_imported(self, state: Sprint, since: int | None) -> bool:
-        """Tell that none of these files is ever imported."""
-        return False
 
-    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit that somebody else made, once under this key."""
-        self._workspace.observe(name, event, key=key)
-
-
-def loop_refreshers(
+def state_files_of(
     workspace: FilesService, sprint: Sprint, numbers: Iterable[int] | None = None
-) -> list[Refresher[Sprint]]:
-    """Return what brings the files of a loop up to date, with these iterations or all."""
+) -> list[LoopFile]:
+    """Return a loop's files as state files, with those of these iterations or of all."""
     judged = evaluate(workspace.log, sprint)
     wanted = judged.tracker.numbers() if numbers is None else numbers
     files = loop_files(judged, _remembering(then_of(workspace, judged)), wanted)
-    return [Refresher(LoopFile(workspace, path, make)) for path, make in files.items()]
+    return [LoopFile(workspace, path, make) for path, make in files.items()]
 
 
 def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[Refreshed]:
@@ -215,8 +198,8 @@ def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[R
         for number in tracker.numbers()
         if number == last or f"{folder}/{REPORT.format(number)}" not in known
     ]
-    refreshers = loop_refreshers(workspace, sprint, due)
-    return [refresher.refresh(sprint.id) for refresher in refreshers]
+    files = state_files_of(workspace, sprint, due)
+    return [file.refresh(sprint.id) for file in files]
 
 
 def write_loop_files(
@@ -233,11 +216,11 @@ def write_loop_files(
             hint=f"that is {place.worktree or 'the main one'}",
             sprint=sprint.id,
         )
-    refreshers = loop_refreshers(workspace, sprint, numbers)
+    files = state_files_of(workspace, sprint, numbers)
     with _saying_how():
-        for refresher in refreshers:
-            refresher.look(sprint)
-        return [refresher.refresh(sprint.id) for refresher in refreshers]
+        for file in files:
+            file.look(sprint)
+        return [file.refresh(sprint.id) for file in files]
 
 
 def _remembering(then: Then) -> Then:

@@ -1,65 +1,28 @@
 """Bring state files up to date with the log, and notice what others did to them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
-from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.service.state_files import Refreshed as Refreshed
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.repository import Reader
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditObserved
 
-from .files import Seen, WrittenFiles, way_out
+from .files import FilesService, Seen, way_out
 
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "
     "`sprintlog rebuild` mends that"
 )
-
-
-class Projected(Protocol[State]):
-    """A state that is written to a file, and how."""
-
-    @property
-    def location(self) -> Location:
-        """Return where the log and the work tree are."""
-
-    @property
-    def files(self) -> WrittenFiles:
-        """Return the state files."""
-
-    @property
-    def reader(self) -> Reader[State]:
-        """Return the reader of these states."""
-
-    def path(self, state: State) -> str | None:
-        """Return where this work tree has the file; None when it has none."""
-
-    def render(self, state: State) -> bytes:
-        """Return the file's bytes."""
-
-    def document(self, state: State) -> dict[str, Any]:
-        """Return what the file holds, as data."""
-
-    def load(self, content: bytes, *, file: str) -> object:
-        """Return somebody else's bytes as data; raise `InvalidInputError`."""
-
-    def stands_as_imported(self, state: State, since: int | None) -> bool:
-        """Tell whether nothing of ours came after the file at hand, which was imported.
-
-        `since` is the version that its bytes were kept for.
-        """
-
-    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit that somebody else made, once under this key."""
 
 
 @contextmanager
@@ -75,41 +38,72 @@ def _naming(path: str) -> Iterator[None]:
         ) from error
 
 
-class Refresher(Generic[State]):
-    """Compares and writes one kind of state file of a workspace, under one lock."""
+class ProjectedFile(ABC, Generic[State]):
+    """One kind of state file of a workspace: what it says, and how it is kept true.
 
-    def __init__(self, projected: Projected[State]) -> None:
-        self._projected = projected
-        self._reader = projected.reader
-        self._files = projected.files
+    It is compared and written under one lock.
+    """
+
+    def __init__(self, workspace: FilesService, reader: Reader[State]) -> None:
+        self.workspace = workspace
+        self.files = workspace.files
+        self.reader = reader
+
+    @abstractmethod
+    def path(self, state: State) -> str | None:
+        """Return where this work tree has the file; None when it has none."""
+
+    @abstractmethod
+    def render(self, state: State) -> bytes:
+        """Return the file's bytes."""
+
+    @abstractmethod
+    def load(self, content: bytes, *, file: str) -> Any:
+        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+
+    def document(self, state: State) -> Any:
+        """Return what the file holds, as data."""
+        return self.load(self.render(state), file=self.path(state) or "")
+
+    def stands_as_imported(self, state: State, since: int | None) -> bool:
+        """Tell whether nothing of ours came after the file at hand, which was imported.
+
+        `since` is the version that its bytes were kept for. Most are never imported, or
+        written in our layout at once.
+        """
+        return False
+
+    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
+        """Record an edit that somebody else made, once under this key."""
+        self.workspace.observe(name, event, key=key)
 
     def refresh(self, name: str) -> Refreshed:
         """Write a state file where it is not what the log says."""
-        state = self._reader.current(name)
-        self._reader.save(state)
-        path = self._projected.path(state)
+        state = self.reader.current(name)
+        self.reader.save(state)
+        path = self.path(state)
         if path is None:
             return Refreshed(None, "elsewhere")
-        with _naming(path), self._files.lock():
+        with _naming(path), self.files.lock():
             kept = self._recover(name, path)
-            seen = self._files.look(path)
+            seen = self.files.look(path)
             if seen.is_foreign and not self.know_same(state):
                 kept = self._observe(name, path, seen)
             return self._write(name, path, seen, kept)
 
     def look(self, state: State) -> None:
         """Raise `RefusedError` where the file could not even be looked at."""
-        path = self._projected.path(state)
+        path = self.path(state)
         if path is not None:
-            self._files.look(path)
+            self.files.look(path)
 
     def check(self, state: State) -> Refreshed:
         """Compare a state file with its state; write nothing."""
-        path = self._projected.path(state)
+        path = self.path(state)
         if path is None:
             return Refreshed(None, "elsewhere")
-        content = self._projected.render(state)
-        seen = self._files.look(path)
+        content = self.render(state)
+        seen = self.files.look(path)
         digest = sha256(content).hexdigest()
         if seen.content == content:
             problem = None if seen.since else f"{path} {UNKNOWN}"
@@ -118,35 +112,35 @@ class Refresher(Generic[State]):
             return Refreshed(path, "missing", digest, problem=f"{path} is missing")
         if seen.is_foreign:
             return Refreshed(path, "edited", digest, problem=f"{path} was edited by others")
-        if self._projected.stands_as_imported(state, seen.since):
+        if self.stands_as_imported(state, seen.since):
             return Refreshed(path, "imported", seen.digest.hex())
         return Refreshed(path, "stale", digest, problem=f"{path} is older than the log")
 
     def check_head(self, name: str) -> Refreshed:
         """Compare a state file with the state as it is; know it where it is the same."""
-        state = self._reader.current(name)
+        state = self.reader.current(name)
         self.know_same(state)
         return self.check(state)
 
     def check_anew(self, name: str) -> Refreshed:
         """Compare a state file with the state computed from the whole log."""
-        return self.check(self._reader.from_nothing(name))
+        return self.check(self.reader.from_nothing(name))
 
     def rebuild(self, name: str) -> Refreshed:
         """Compute the state from the whole log, save it, and write the file anew."""
-        state = self._reader.from_nothing(name)
-        self._reader.renew(state)
+        state = self.reader.from_nothing(name)
+        self.reader.renew(state)
         refreshed = self.refresh(name)
         self.know_same(state)
         return refreshed
 
     def know_same(self, state: State) -> bool:
         """Take a file as ours that is what the log says; tell whether it is."""
-        path = self._projected.path(state)
-        content = self._projected.render(state)
-        if path is None or self._files.look(path).content != content:
+        path = self.path(state)
+        content = self.render(state)
+        if path is None or self.files.look(path).content != content:
             return False
-        self._files.digests.know(path, sha256(content).digest(), version=state.version)
+        self.files.digests.know(path, sha256(content).digest(), version=state.version)
         return True
 
     def know_imported(self, state: State, path: str, content: bytes) -> str | None:
@@ -155,67 +149,67 @@ class Refresher(Generic[State]):
         Comments and layout are not in the document, so they would be lost.
         """
         digest = sha256(content).digest()
-        with _naming(path), self._files.lock():
-            seen = self._files.look(path)
+        with _naming(path), self.files.lock():
+            seen = self.files.look(path)
             if seen.content != content:
                 return None
-            self._files.digests.know(path, digest, version=state.version)
-            if content == self._projected.render(state):
+            self.files.digests.know(path, digest, version=state.version)
+            if content == self.render(state):
                 return None
-            return self._files.keep_edit(path, Seen(content, digest, None))
+            return self.files.keep_edit(path, Seen(content, digest, None))
 
     def _recover(self, name: str, path: str) -> str | None:
         """Keep the edit that a process killed in the middle of writing had displaced."""
-        left = self._files.recover(path)
+        left = self.files.recover(path)
         if left is None:
             return None
         # Killed after the exchange it was perhaps kept already, before it.
         is_new = left.digest.hex() != self._last_observed(name, path)
-        without = self._files.look(path).digest
+        without = self.files.look(path).digest
         kept = self._observe(name, path, left, without=without) if is_new else None
-        self._files.settle(path)
+        self.files.settle(path)
         return kept
 
     def _last_observed(self, name: str, path: str) -> str | None:
-        events = self._reader.events(name, EditObserved)
+        events = self.reader.events(name, EditObserved)
         digests = [event.digest for event in events if event.path == path]
         return digests[-1] if digests else None
 
     def _write(self, name: str, path: str, seen: Seen, kept: str | None) -> Refreshed:
-        state = self._reader.current(name)
-        if kept is None and self._projected.stands_as_imported(state, seen.since):
+        state = self.reader.current(name)
+        if kept is None and self.stands_as_imported(state, seen.since):
             return Refreshed(path, "imported", seen.digest.hex())
         content = self._content(state, path)
         digest = sha256(content).hexdigest()
         if seen.content == content:
-            self._files.write_checksum(path, content)
+            self.files.write_checksum(path, content)
             return Refreshed(path, "same", digest, kept, self._problem(path, kept))
-        displaced = self._files.write(path, content, version=state.version)
+        displaced = self.files.write(path, content, version=state.version)
         if displaced is not None and displaced.digest != seen.digest:
             # Somebody was faster than we: their bytes came back from the exchange.
             kept = self._observe(name, path, displaced, without=sha256(content).digest())
         if displaced is not None or kept is not None:
-            self._files.settle(path)
+            self.files.settle(path)
         return Refreshed(path, "written", digest, kept, self._problem(path, kept))
 
     def _content(self, state: State, path: str) -> bytes:
         """Return a file's bytes: those that were imported, as long as they are true."""
-        stands = self._projected.stands_as_imported
+        stands = self.stands_as_imported
         for digest, since in (
-            self._files.digests.written(path) if stands(state, state.version) else ()
+            self.files.digests.written(path) if stands(state, state.version) else ()
         ):
             if not stands(state, since):
                 break
-            if (imported := self._files.kept(path, digest)) is not None:
+            if (imported := self.files.kept(path, digest)) is not None:
                 return imported
-        return self._projected.render(state)
+        return self.render(state)
 
     def _problem(self, path: str, kept: str | None) -> str | None:
         if kept is None:
             return None
         return (
             f"{path} was edited by somebody else; their version is kept as "
-            f"{self._projected.location.folder / 'edits' / kept}"
+            f"{self.workspace.location.folder / 'edits' / kept}"
         )
 
     def _observe(self, name: str, path: str, seen: Seen, *, without: bytes = b"") -> str:
@@ -223,10 +217,10 @@ class Refresher(Generic[State]):
 
         It was not made against the bytes `without`, which came after it.
         """
-        kept = self._files.keep_edit(path, seen)
-        head = self._reader.current(name).version
-        newest = self._files.digests.newest(path, until=head, without=without)
-        since = self._files.edited_version(path, seen.digest, newest=newest)
+        kept = self.files.keep_edit(path, seen)
+        head = self.reader.current(name).version
+        newest = self.files.digests.newest(path, until=head, without=without)
+        since = self.files.edited_version(path, seen.digest, newest=newest)
         changes, problem = None, None
         try:
             changes = self._changes(name, since, seen.content or b"", path)
@@ -240,15 +234,15 @@ class Refresher(Generic[State]):
             event = replace(event, changes=None, problem=problem)
         # A crash before our file stands there must not record the same edit twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
-        self._projected.observe(name, event, key=key)
+        self.observe(name, event, key=key)
         return kept
 
     def _changes(
         self, name: str, since: int, content: bytes, path: str
     ) -> list[dict[str, object]]:
-        theirs = self._projected.load(content, file=path)
+        theirs = self.load(content, file=path)
         if not isinstance(theirs, dict):
             raise InvalidInputError("is not a mapping of fields", file=path)
-        ours = self._reader.at_version(name, since) if since else None
-        base = self._reader.current(name) if ours is None else ours
-        return diff(self._projected.document(base), theirs)
+        ours = self.reader.at_version(name, since) if since else None
+        base = self.reader.current(name) if ours is None else ours
+        return diff(self.document(base), theirs)

@@ -4,32 +4,28 @@ from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.service.holders import holder
-from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 from . import progress_yaml
 from .files import FilesService
-from .refresh import Refresher
+from .refresh import ProjectedFile
 
 
-class SprintFile:
+class SprintFile(ProjectedFile[Sprint]):
     """PROGRESS.yaml."""
 
     def __init__(self, workspace: FilesService) -> None:
-        self.location = workspace.location
-        self.files = workspace.files
-        self.reader = workspace.reader
-        self._workspace = workspace
+        super().__init__(workspace, workspace.reader)
 
     def path(self, state: Sprint) -> str | None:
         """Return where this work tree has the file; None when it has none."""
         plan = state.plan
         place = plan.place
-        if place is None or place.worktree != self.location.worktree:
+        if place is None or place.worktree != self.workspace.location.worktree:
             return None
         # One that is finished may have given the place free for another one.
-        if plan.status == COMPLETED and holder(self._workspace, place) != state.id:
+        if plan.status == COMPLETED and holder(self.workspace, place) != state.id:
             return None
         return place.path
 
@@ -41,7 +37,7 @@ class SprintFile:
         """Return what the file holds, as data."""
         return state.document
 
-    def load(self, content: bytes, *, file: str) -> object:
+    def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
         # Read only when somebody edited a file: the reader is not on the hot path.
         from sprintlog.engine.sprint.document.first_generation import (
@@ -68,12 +64,3 @@ class SprintFile:
             and not state.plan.touched
             and not knowledge.rollbacks
         )
-
-    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit that somebody else made, once under this key."""
-        self._workspace.observe(name, event, key=key)
-
-
-def sprint_files(workspace: FilesService) -> Refresher[Sprint]:
-    """Return what brings the files of sprints up to date."""
-    return Refresher(SprintFile(workspace))
