@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
 import msgspec
@@ -20,7 +20,7 @@ def _name(struct: str) -> str:
 class Command(msgspec.Struct, frozen=True, tag_field="type", tag=_name):
     """What somebody wishes for: its fields are the arguments, its tag is its name.
 
-    Beside it is the function that decides on it. The `COMMANDS` of its topic name both.
+    Beside it is the function that decides on it. The `COMMANDS` of its topic have both.
     """
 
     stream: ClassVar[str] = "sprint"
@@ -45,6 +45,17 @@ Commands = dict[type[Command], Decider]
 Causes = Callable[..., Command]
 Events = dict[type[Event], Causes]
 """Which command causes an event, by equal names of fields, or made of the event."""
+
+
+def commands_in(names: dict[str, Any]) -> Commands:
+    """Return the commands that a module decides on: each function says on which."""
+    found: Commands = {}
+    for rule in names.values():
+        if isinstance(rule, FunctionType) and rule.__module__ == names["__name__"]:
+            struct = rule.__annotations__.get("command")
+            if isinstance(struct, type) and issubclass(struct, Command):
+                found[struct] = rule
+    return found
 
 
 def rule_of(command: Command) -> Decider:

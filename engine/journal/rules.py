@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from ..command import Commands, Events, JournalCommand
+from ..command import Events, JournalCommand, commands_in
 from ..errors import NotFoundError, RefusedError
 from ..log.event import Event
 from . import events as f
@@ -226,15 +226,7 @@ def _opens(event: f.JournalOpened) -> OpenJournal:
     return OpenJournal(event.project_name, created_at=event.created_at)
 
 
-COMMANDS: Commands = {
-    OpenJournal: open_journal,
-    RecordEntry: record_entry,
-    AddLearning: add_learning,
-    ReferenceLearning: reference_learning,
-    HandOverLearnings: hand_over,
-    RetireLearning: retire_learning,
-    DiscoverPattern: discover_pattern,
-}
+COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
     f.JournalOpened: _opens,

@@ -1,6 +1,6 @@
 """Which learnings an entry suggests, by the specification's rule (R241 to R244, P24)."""
 
-from ..command import Commands, JournalCommand
+from ..command import JournalCommand, commands_in
 from ..log.event import Event
 from .fold import fold
 from .rules import AddLearning, add_learning
@@ -67,6 +67,4 @@ def _learning(entry: Entry, observation: Observation) -> Learning:
     )
 
 
-COMMANDS: Commands = {
-    AddExtractedLearnings: add_extracted,
-}
+COMMANDS = commands_in(globals())

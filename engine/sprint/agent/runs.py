@@ -1,6 +1,6 @@
 """An agent's run on a leaf, as a loop records it: what it means for the leaf; rules."""
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...log.event import Event
 from ..events import AgentRan
 from ..iterations.loop import (
@@ -125,11 +125,6 @@ def _as_ran(event: AgentRan) -> RecordRun:
     return RecordRun(event)
 
 
-COMMANDS: Commands = {
-    StartRun: start_run,
-    EndRun: end_run,
-    EndRepair: end_repair,
-    RecordRun: record_run,
-}
+COMMANDS = commands_in(globals())
 
 CAUSED: Events = {AgentRan: _as_ran}

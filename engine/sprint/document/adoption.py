@@ -8,7 +8,7 @@ fields not at all. What changed here since the edit stays as it is here.
 from collections.abc import Sequence
 from copy import deepcopy
 
-from ...command import Command, Commands, rule_of
+from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
@@ -253,6 +253,4 @@ def _way(
     return None
 
 
-COMMANDS: Commands = {
-    AdoptEdit: adopt_edit,
-}
+COMMANDS = commands_in(globals())

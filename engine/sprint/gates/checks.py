@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import (
@@ -361,13 +361,6 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     GateBlocked: _evolves(_blocked),
 }
 
-COMMANDS: Commands = {
-    StartGate: start_gate,
-    CheckGate: check_gate,
-    InterruptGate: interrupt_gate,
-    RecordGate: record_gate,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    GateChecked: _hands_in,
-}
+CAUSED: Events = {GateChecked: _hands_in}

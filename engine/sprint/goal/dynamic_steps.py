@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
@@ -239,12 +239,6 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     DynamicStepUpdated: _evolve_updated,
 }
 
-COMMANDS: Commands = {
-    AddStep: add_step,
-    UpdateStep: update_step,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    DynamicStepAdded: _adds,
-    DynamicStepUpdated: _updates,
-}
+CAUSED: Events = {DynamicStepAdded: _adds, DynamicStepUpdated: _updates}

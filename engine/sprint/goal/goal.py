@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
@@ -204,11 +204,7 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     IterationFailed: _evolve_failed,
 }
 
-COMMANDS: Commands = {
-    SetGoal: set_goal,
-    CompleteGoal: complete_goal,
-    FailIteration: fail_iteration,
-}
+COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
     GoalSet: SetGoal,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
@@ -225,12 +225,7 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     HookTaskFailed: _evolves(FAILED),
 }
 
-COMMANDS: Commands = {
-    SpawnHook: spawn_hook,
-    RunHook: run_hook,
-    CompleteHook: complete_hook,
-    FailHook: fail_hook,
-}
+COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
     HookTaskSpawned: SpawnHook,

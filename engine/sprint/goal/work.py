@@ -1,6 +1,6 @@
 """An agent's run for a goal, as a loop records it: what follows from its answer; rules."""
 
-from ...command import Command, Commands
+from ...command import Command, commands_in
 from ...log.event import Event
 from ..agent.answers import Verdict
 from ..agent.runs import NO_REASON, need_as_said
@@ -64,7 +64,4 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     return [*steps, *ended, GoalClaimed(plan.turns.number, why, turn.summary)]
 
 
-COMMANDS: Commands = {
-    StartTurn: start_turn,
-    EndTurn: end_turn,
-}
+COMMANDS = commands_in(globals())

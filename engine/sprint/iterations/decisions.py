@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...iterations.events import (
     ArtifactsApplied,
@@ -114,15 +114,6 @@ def apply_artifacts(sprint: Sprint, command: ApplyArtifacts, at: str) -> list[Ev
     return [] if tracker.applied[-1:] == [event] else [event]
 
 
-COMMANDS: Commands = {
-    GiveRecommendation: give_recommendation,
-    SelectBest: select_best,
-    SetRules: set_rules,
-    ChangeRules: change_rules,
-    ApplyArtifacts: apply_artifacts,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    RulesSet: _sets,
-    ArtifactsApplied: ApplyArtifacts,
-}
+CAUSED: Events = {RulesSet: _sets, ArtifactsApplied: ApplyArtifacts}

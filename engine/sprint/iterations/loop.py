@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import IterationEnded, IterationsLimited, IterationStarted
@@ -176,11 +176,7 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     IterationsLimited: _evolve_limited,
 }
 
-COMMANDS: Commands = {
-    StartIteration: start_iteration,
-    LimitIterations: limit_iterations,
-    EndIteration: end_iteration,
-}
+COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
     IterationStarted: StartIteration,

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import (
     BaselineCaptured,
@@ -293,12 +293,7 @@ def _check_any(metrics: object) -> None:
 Measuring = CaptureBaseline | MeasureIteration | EndMeasuredIteration
 """Commands that say what was measured."""
 
-COMMANDS: Commands = {
-    CaptureBaseline: capture_baseline,
-    MeasureIteration: measure_iteration,
-    FailMeasurement: fail_measurement,
-    EndMeasuredIteration: end_measured,
-}
+COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
     BaselineCaptured: _captures,

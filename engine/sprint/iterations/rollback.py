@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import RolledBack
@@ -230,13 +230,6 @@ def _check_target(sprint: Sprint, to: int, *, is_inside_append: bool) -> None:
         )
 
 
-COMMANDS: Commands = {
-    RollBack: roll_back,
-    UndoRollback: undo_rollback,
-    UndoDecision: undo_decision,
-    Redo: redo,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    RolledBack: RollBack,
-}
+CAUSED: Events = {RolledBack: RollBack}

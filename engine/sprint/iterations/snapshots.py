@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ...command import Command, Commands, rule_of
+from ...command import Command, commands_in, rule_of
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import ArtifactsApplied
 from ...log.event import Event
@@ -336,10 +336,4 @@ LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
 }
 """What the knowledge keeps of an event, whatever was rolled back since."""
 
-COMMANDS: Commands = {
-    TakeSnapshot: take_snapshot,
-    StartRestore: start_restore,
-    EndRestore: end_restore,
-    GiveRestoreUp: give_restore_up,
-    PruneSnapshots: prune_snapshots,
-}
+COMMANDS = commands_in(globals())

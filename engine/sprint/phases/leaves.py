@@ -5,7 +5,7 @@ What is skipped, retried or reopened may be a parent, too: that is all such leav
 
 from collections.abc import Callable
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import (
@@ -285,16 +285,7 @@ def _is_again(sprint: Sprint, leaf: Node, event: Event, status: str) -> bool:
     return leaf.status == status and sprint.plan.last.nodes.of(leaf.address) == event
 
 
-COMMANDS: Commands = {
-    StartPhase: start_phase,
-    CompletePhase: complete_phase,
-    EndWork: end_work,
-    SkipPhase: skip_phase,
-    FailPhase: fail_phase,
-    BlockPhase: block_phase,
-    RetryPhase: retry_phase,
-    ReopenPhase: reopen_phase,
-}
+COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
     PhaseStarted: StartPhase,

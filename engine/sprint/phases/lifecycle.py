@@ -1,6 +1,6 @@
 """The sprint's own life: start, pause, stop, resume, complete, reopen; its commands."""
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import (
@@ -307,17 +307,7 @@ def _breakpoint_to_come(plan: Plan) -> list[Event]:
     return [plan.last.breakpoint] if plan.last.breakpoint is not None else []
 
 
-COMMANDS: Commands = {
-    StartSprint: start_sprint,
-    PauseSprint: pause_sprint,
-    BlockSprint: block_sprint,
-    InterruptSprint: interrupt_sprint,
-    NeedHuman: need_human,
-    ResumeSprint: resume_sprint,
-    CompleteSprint: complete_sprint,
-    ReopenSprint: reopen_sprint,
-    RecordHeartbeat: beat,
-}
+COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
     SprintStarted: StartSprint,

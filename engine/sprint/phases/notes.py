@@ -1,6 +1,6 @@
 """Events that change no state: notes, and edits somebody else made to a state file."""
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import NoteAdded
@@ -27,10 +27,6 @@ def add_note(sprint: Sprint, command: AddNote, at: str) -> list[Event]:
     return [NoteAdded(command.text, command.phase)]
 
 
-COMMANDS: Commands = {
-    AddNote: add_note,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    NoteAdded: AddNote,
-}
+CAUSED: Events = {NoteAdded: AddNote}

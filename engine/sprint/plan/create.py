@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import Operation, apply, diff, same
@@ -300,12 +300,6 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     SprintImported: _evolve_imported,
 }
 
-COMMANDS: Commands = {
-    CreateSprint: create_sprint,
-    ImportDocument: import_document,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    SprintCompiled: _creates,
-    SprintImported: ImportDocument,
-}
+CAUSED: Events = {SprintCompiled: _creates, SprintImported: ImportDocument}

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
@@ -300,12 +300,6 @@ EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     StepInjected: _evolve,
 }
 
-COMMANDS: Commands = {
-    InjectPhases: inject_phases,
-    InjectSteps: inject_steps,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    PhaseInjected: _injects,
-    StepInjected: _injects,
-}
+CAUSED: Events = {PhaseInjected: _injects, StepInjected: _injects}

@@ -1,6 +1,6 @@
 """A plan that is compiled again: replaced while nothing has begun, else added to."""
 
-from ...command import Command, Commands, rule_of
+from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import diff
@@ -94,6 +94,4 @@ def has_begun(sprint: Sprint) -> bool:
 _RECORDED = ("dynamic-steps", "hook-tasks", "operator-queue")
 """Lists of a plan that events fill."""
 
-COMMANDS: Commands = {
-    TakePlan: take_plan,
-}
+COMMANDS = commands_in(globals())

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import (
@@ -246,15 +246,6 @@ def _is_again(sprint: Sprint, entry: Data, event: RequestDecided) -> bool:
     )
 
 
-COMMANDS: Commands = {
-    ApproveRequest: approve_request,
-    RejectRequest: reject_request,
-    DeferRequest: defer_request,
-    BacklogRequest: backlog_request,
-    ReopenRequest: reopen_request,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    RequestDecided: _decides,
-    RequestReopened: ReopenRequest,
-}
+CAUSED: Events = {RequestDecided: _decides, RequestReopened: ReopenRequest}

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events, commands_in
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import (
@@ -315,11 +315,6 @@ LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
     RequestQueued: _record_queued,
 }
 
-COMMANDS: Commands = {
-    QueueRequests: queue_requests,
-    TakeOverRequest: take_over,
-}
+COMMANDS = commands_in(globals())
 
-CAUSED: Events = {
-    RequestQueued: _queues,
-}
+CAUSED: Events = {RequestQueued: _queues}
