@@ -27,9 +27,9 @@ from .plan import create, injection
 from .queue import requests
 from .queue.view import says_queue
 from .state import spent
-from .state.sprint import Knowledge, Plan, Sprint
+from .state.sprint import Evolves, Knowledge, Learn, Learns, Sprint
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     **create.EVOLVE,
     **sprint_changes.EVOLVE,
     **leaf_changes.EVOLVE,
@@ -108,12 +108,12 @@ def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) 
 
 def _tracked(
     take: Callable[[Tracker, Any, int], None],
-) -> Callable[[Knowledge, Any, int], None]:
+) -> Learn:
     """Return how an event about iterations changes the knowledge: through its tracker."""
     return lambda knowledge, event, version: take(knowledge.tracker, event, version)
 
 
-LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
+LEARN: Learns = {
     RolledBack: rollback.record_rollback,
     IterationStarted: loop.record_started,
     DynamicStepAdded: dynamic_steps.record_added,

@@ -23,7 +23,7 @@ from ..events import (
 from ..phases.breakpoints import breakpoint_after
 from ..phases.budgets import was_checked
 from ..phases.done_work import done_work, keep_done
-from ..state.sprint import Plan, Sprint
+from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
 from ..state.tree import Data, Node, gate_is_open, gate_status, put
 from ..state.words import (
@@ -335,7 +335,7 @@ def _blocked(plan: Plan, node: Node, event: GateBlocked, at: str) -> None:
 
 def _evolves(
     change: Callable[[Plan, Node, Any, str], None],
-) -> Callable[[Plan, Any, str], None]:
+) -> Evolve:
     """Return the evolve of a gate's event: its state first, then what follows upwards."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
@@ -354,7 +354,7 @@ def _evolves(
     return evolve
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     GateStarted: _evolves(_started),
     GateChecked: _evolves(_was_checked),
     GateInterrupted: _evolves(_interrupted),

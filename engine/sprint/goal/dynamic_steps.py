@@ -1,7 +1,7 @@
 """Steps towards a goal, made while it is worked on (R55-R59): rules and evolve."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
@@ -9,7 +9,7 @@ from ...log.event import Event
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
 from ..plan.create import check_id
-from ..state.sprint import Knowledge, Plan, Sprint
+from ..state.sprint import Evolves, Knowledge, Plan, Sprint
 from ..state.transitions import check_goal
 from ..state.tree import Data
 from ..state.words import COMPLETED, DYNAMIC_STEP_STATUSES, PENDING
@@ -234,7 +234,7 @@ def record_added(knowledge: Knowledge, event: DynamicStepAdded, version: int) ->
     knowledge.allotted[_ALLOTTED] = number
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     DynamicStepAdded: _evolve_added,
     DynamicStepUpdated: _evolve_updated,
 }

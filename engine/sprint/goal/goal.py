@@ -1,6 +1,5 @@
 """A goal and how it is reached (R52, R65-R69, P39): rules and evolve."""
 
-from collections.abc import Callable
 from typing import Any
 
 from ...command import Command, Events, commands_in
@@ -12,7 +11,7 @@ from ..phases.leaves import check_word
 from ..phases.lifecycle import check_finished
 from ..phases.retry import next_retry_at
 from ..queue.requests import listed, urgent
-from ..state.sprint import Plan, Sprint
+from ..state.sprint import Evolves, Plan, Sprint
 from ..state.transitions import check_exists, check_goal, check_open, check_running
 from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED
 from .dynamic_steps import open_steps
@@ -197,7 +196,7 @@ def _evolve_failed(plan: Plan, event: IterationFailed, at: str) -> None:
     plan.last.failure = event
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     GoalSet: _evolve_set,
     GoalClaimed: _evolve_claimed,
     GoalCompleted: _evolve_completed,

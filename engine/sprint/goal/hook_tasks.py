@@ -9,7 +9,7 @@ from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
 from ..iterations.loop import over
-from ..state.sprint import Plan, Sprint
+from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, RUNNING, SPAWNED
@@ -196,7 +196,7 @@ def _refused(number: int, hook_id: str, task: Data, word: str) -> RefusedError:
     )
 
 
-def _evolves(word: str) -> Callable[[Plan, Any, str], None]:
+def _evolves(word: str) -> Evolve:
     def evolve(plan: Plan, event: Any, at: str) -> None:
         task = _task(plan.document, event.iteration, event.hook_id)
         if word == SPAWNED and task is None:
@@ -218,7 +218,7 @@ def _evolves(word: str) -> Callable[[Plan, Any, str], None]:
     return evolve
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     HookTaskSpawned: _evolves(SPAWNED),
     HookTaskRunning: _evolves(RUNNING),
     HookTaskCompleted: _evolves(COMPLETED),

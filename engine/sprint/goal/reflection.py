@@ -1,11 +1,8 @@
 """Reflection: what a loop that gets nowhere does (R54); rules and evolve."""
 
-from collections.abc import Callable
-from typing import Any
-
 from ...log.event import Event
 from ..events import ReflectionStarted
-from ..state.sprint import Plan
+from ..state.sprint import Evolves, Plan
 from .settings import idle_threshold
 
 
@@ -31,6 +28,4 @@ def _evolve_started(plan: Plan, event: ReflectionStarted, at: str) -> None:
     plan.turns.reflects = True
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
-    ReflectionStarted: _evolve_started
-}
+EVOLVE: Evolves = {ReflectionStarted: _evolve_started}

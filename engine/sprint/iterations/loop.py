@@ -1,8 +1,5 @@
 """The loop's iterations: 1-based numbers that are never given twice; rules and evolve."""
 
-from collections.abc import Callable
-from typing import Any
-
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
@@ -10,7 +7,7 @@ from ..events import IterationEnded, IterationsLimited, IterationStarted
 from ..goal.reflection import start_reflection
 from ..goal.settings import max_iterations as limit_of
 from ..state import starts
-from ..state.sprint import Knowledge, Plan, Sprint
+from ..state.sprint import Evolves, Knowledge, Plan, Sprint
 from ..state.transitions import check_exists, check_open, check_running
 
 NUMBER_MAX = 1_000_000_000
@@ -170,7 +167,7 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
     knowledge.iteration_max = max(knowledge.iteration_max, event.number)
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     IterationStarted: _evolve_started,
     IterationEnded: _evolve_ended,
     IterationsLimited: _evolve_limited,

@@ -1,7 +1,6 @@
 """Snapshots: which one is an iteration's, what a restore records, which may be let go."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import structs
 
@@ -20,7 +19,7 @@ from ..events import (
     SnapshotTaken,
 )
 from ..state.held import HeldSnapshot, Restore
-from ..state.sprint import Knowledge, Sprint
+from ..state.sprint import Knowledge, Learns, Sprint
 from ..state.transitions import check_exists
 from .loop import open_iteration
 from .rollback import (
@@ -327,7 +326,7 @@ def _record_forked(knowledge: Knowledge, event: ForkCreated, version: int) -> No
     knowledge.restoring, knowledge.restored = [], []
 
 
-LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
+LEARN: Learns = {
     SnapshotTaken: _record_taken,
     RestoreStarted: _record_started,
     FilesRestored: _record_ended,

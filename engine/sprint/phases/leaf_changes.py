@@ -16,7 +16,7 @@ from ..events import (
     WorkDone,
 )
 from ..gates.checks import forget_gates
-from ..state.sprint import Plan
+from ..state.sprint import Evolve, Evolves, Plan
 from ..state.times import elapsed
 from ..state.tree import Node, put
 from ..state.words import (
@@ -123,9 +123,7 @@ _CHANGES: dict[type[Event], Callable[[Plan, Node, Any, str], str]] = {
 }
 
 
-def _evolves(
-    change: Callable[[Plan, Node, Any, str], str], *, is_wish: bool
-) -> Callable[[Plan, Any, str], None]:
+def _evolves(change: Callable[[Plan, Node, Any, str], str], *, is_wish: bool) -> Evolve:
     """Return the evolve of a leaf's event: its fields first, then its status upwards."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
@@ -143,7 +141,7 @@ def _evolves(
     return evolve
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     event: _evolves(change, is_wish=event not in (RetryScheduled, WorkDone))
     for event, change in _CHANGES.items()
 }

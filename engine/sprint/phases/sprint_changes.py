@@ -1,9 +1,7 @@
 """What each event of the sprint's own life changes in the plan."""
 
-from collections.abc import Callable
 from typing import Any
 
-from ...log.event import Event
 from ..events import (
     ActivitySeen,
     BreakpointReached,
@@ -17,7 +15,7 @@ from ..events import (
     SprintStarted,
 )
 from ..goal.settings import NOT_LEFT
-from ..state.sprint import Plan
+from ..state.sprint import Evolve, Evolves, Plan
 from ..state.tree import put
 from ..state.words import (
     BLOCKED,
@@ -87,7 +85,7 @@ def _evolve_human_needed(plan: Plan, event: HumanNeeded, at: str) -> None:
     plan.tree.set_status(node, BLOCKED, at)
 
 
-def _becomes(status: str) -> Callable[[Plan, Any, str], None]:
+def _becomes(status: str) -> Evolve:
     def evolve(plan: Plan, event: Any, at: str) -> None:
         plan.set_status(status)
 
@@ -99,8 +97,8 @@ def _evolve_activity(plan: Plan, event: ActivitySeen, at: str) -> None:
 
 
 def _evolves(
-    change: Callable[[Plan, Any, str], None],
-) -> Callable[[Plan, Any, str], None]:
+    change: Evolve,
+) -> Evolve:
     """Return the evolve of a sprint's event, which also keeps what was said."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
@@ -112,7 +110,7 @@ def _evolves(
     return evolve
 
 
-_CHANGES: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+_CHANGES: Evolves = {
     SprintStarted: _evolve_started,
     SprintPaused: _becomes(PAUSED),
     BreakpointReached: _evolve_breakpoint,
@@ -124,7 +122,7 @@ _CHANGES: dict[type[Event], Callable[[Plan, Any, str], None]] = {
     SprintReopened: _evolve_reopened,
 }
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     ActivitySeen: _evolve_activity,
     **{event: _evolves(change) for event, change in _CHANGES.items()},
 }

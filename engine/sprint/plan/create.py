@@ -1,6 +1,5 @@
 """How a plan comes in, compiled and new or imported: rules and evolve."""
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from ..events import Place, Source, SprintCompiled, SprintImported
 from ..goal.settings import HOOKS, RALPH, ralph_fields
 from ..queue.view import QUEUE, says_queue, with_queue
 from ..state.last_events import LastEvents
-from ..state.sprint import Plan, Sprint
+from ..state.sprint import Evolves, Plan, Sprint
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.turns import Turns
 from ..state.words import NOT_STARTED, PENDING
@@ -295,7 +294,7 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
     plan.turns = Turns()
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     SprintCompiled: _evolve_compiled,
     SprintImported: _evolve_imported,
 }

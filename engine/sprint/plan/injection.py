@@ -3,9 +3,8 @@
 Whatever comes in, and wherever: the pointer stays on the same work (DESIGN.md section 7).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any
 
 from msgspec import structs
 
@@ -14,7 +13,7 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
 from ..gates.checks import forget_gates
-from ..state.sprint import Knowledge, Plan, Sprint
+from ..state.sprint import Evolves, Knowledge, Plan, Sprint
 from ..state.transitions import check_exists, check_growing
 from ..state.tree import CHILDREN, Data, escape, put, takes_part
 from ..state.words import MODELS, PENDING
@@ -295,7 +294,7 @@ def record_injected(knowledge: Knowledge, event: Injection, version: int) -> Non
             knowledge.allotted[event.id_prefix] = max(given, int(number) + 1)
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     PhaseInjected: _evolve,
     StepInjected: _evolve,
 }

@@ -7,7 +7,7 @@ Requests are knowledge, so no rollback loses one. Decisions are execution: a rol
 behind an approval takes back what it injected and the approval itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -27,7 +27,7 @@ from ..events import (
 )
 from ..phases.leaves import check_word
 from ..plan.create import check_id
-from ..state.sprint import Knowledge, Plan, Sprint
+from ..state.sprint import Evolves, Knowledge, Learns, Plan, Sprint
 from ..state.times import normalise
 from ..state.transitions import check_exists
 from ..state.tree import Data, Node
@@ -306,12 +306,12 @@ def record_ids(knowledge: Knowledge, event: SprintCompiled | SprintImported) -> 
                 knowledge.request_ids.append(identity)
 
 
-EVOLVE: dict[type[Event], Callable[[Plan, Any, str], None]] = {
+EVOLVE: Evolves = {
     RequestDecided: _evolve_decided,
     RequestReturned: _evolve_returned,
     RequestReopened: _evolve_reopened,
 }
-LEARN: dict[type[Event], Callable[[Knowledge, Any, int], None]] = {
+LEARN: Learns = {
     RequestQueued: _record_queued,
 }
 

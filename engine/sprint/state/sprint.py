@@ -4,10 +4,12 @@ The plan is kept in the shape of its document, ordered and with unknown keys in 
 A fold owns the state it changes; everybody else reads.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from ...log.event import Event
 from ...saved import sealed, shape_of, unsealed
 from ..events import Place
 from ..queue.view import Decided, queue_of, with_queue
@@ -184,6 +186,14 @@ class Plan:
         place: tuple[int | None, ...] = leaf.place if leaf else (0,)
         phase, step, sub_phase = (*place, None, None)[:3]
         return {"phase": phase, "step": step, "sub-phase": sub_phase}
+
+
+Evolve = Callable[[Plan, Any, str], None]
+"""How an event changes a plan, with the time at which it happened."""
+Evolves = dict[type[Event], Evolve]
+Learn = Callable[[Knowledge, Any, int], None]
+"""What the knowledge keeps of an event, with its version."""
+Learns = dict[type[Event], Learn]
 
 
 class Sprint:
