@@ -2,19 +2,16 @@
 
 from typing import ClassVar
 
-from ...log.event import AsDecision, Event, Reach, Subject
-from .phases import PHASE
+from ...log.event import AsDecision
+from .phases import AboutPhase
 
 
-class GateStarted(Event, frozen=True):
+class GateStarted(AboutPhase, frozen=True):
     """The script of a phase's gate is about to be run."""
 
     type: ClassVar[str] = "gate-started"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     only_caused: ClassVar[str] = "`sprintlog gate run` records it before it runs the script"
     is_quiet: ClassVar[bool] = True
-    phase: str
     attempt: int
     run: str
     """Names this run: only its own result counts."""
@@ -27,17 +24,14 @@ class GateStarted(Event, frozen=True):
     timeout_ms: int
 
 
-class GateChecked(Event, frozen=True):
+class GateChecked(AboutPhase, frozen=True):
     """A gate's script ended, or was ended at its time limit."""
 
     type: ClassVar[str] = "gate-checked"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "gate", (), ("attempt", "exit_code", "timed_out", "duration_ms", "output_sha256")
     )
     as_evidence: ClassVar[tuple[str, ...] | None] = ("exit_code",)
-    phase: str
     attempt: int
     exit_code: int
     """128 and the signal's number when a signal ended it."""
@@ -55,25 +49,19 @@ class GateChecked(Event, frozen=True):
     """True for a result that was handed in: sprintlog did not run the script."""
 
 
-class GateInterrupted(Event, frozen=True):
+class GateInterrupted(AboutPhase, frozen=True):
     """A gate's run ended without a result; it costs no retry."""
 
     type: ClassVar[str] = "gate-interrupted"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     only_caused: ClassVar[str] = "`sprintlog gate run` records it when it finds a lost run"
-    phase: str
     reason: str | None = None
 
 
-class GateBlocked(Event, frozen=True):
+class GateBlocked(AboutPhase, frozen=True):
     """A gate failed as often as it may: its phase is blocked."""
 
     type: ClassVar[str] = "gate-blocked"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     only_caused: ClassVar[str] = "a gate that failed as often as it may causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("gate", ("error",), stops=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
-    phase: str
     error: str

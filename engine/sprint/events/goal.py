@@ -5,7 +5,6 @@ from typing import ClassVar
 from ...log.event import AsDecision, Event, Reach, Subject
 
 GOAL = Subject("goal")
-HOOK = Subject("hook", ("hook_id",))
 
 
 class GoalSet(Event, frozen=True):
@@ -109,45 +108,38 @@ class GoalCompleted(Event, frozen=True):
     """The ids of the steps that were not completed."""
 
 
-class HookTaskSpawned(Event, frozen=True):
-    """A hook of an iteration is about to be run, for the first time or again (R60-R64)."""
+class AboutHook(Event, frozen=True):
+    """What happened to a hook of an iteration."""
 
-    type: ClassVar[str] = "hook-task-spawned"
-    subject: ClassVar[Subject] = HOOK
+    subject: ClassVar[Subject] = Subject("hook", ("hook_id",))
     reach: ClassVar[Reach] = Reach.TOP
     iteration: int
     hook_id: str
+
+
+class HookTaskSpawned(AboutHook, frozen=True):
+    """A hook of an iteration is about to be run, for the first time or again (R60-R64)."""
+
+    type: ClassVar[str] = "hook-task-spawned"
     transcript: str
     pid: int | None = None
 
 
-class HookTaskRunning(Event, frozen=True):
+class HookTaskRunning(AboutHook, frozen=True):
     """A hook's process runs."""
 
     type: ClassVar[str] = "hook-task-running"
-    subject: ClassVar[Subject] = HOOK
-    reach: ClassVar[Reach] = Reach.TOP
-    iteration: int
-    hook_id: str
     pid: int | None = None
 
 
-class HookTaskCompleted(Event, frozen=True):
+class HookTaskCompleted(AboutHook, frozen=True):
     """A hook ended well."""
 
     type: ClassVar[str] = "hook-task-completed"
-    subject: ClassVar[Subject] = HOOK
-    reach: ClassVar[Reach] = Reach.TOP
-    iteration: int
-    hook_id: str
 
 
-class HookTaskFailed(Event, frozen=True):
+class HookTaskFailed(AboutHook, frozen=True):
     """A hook failed; the loop goes on."""
 
     type: ClassVar[str] = "hook-task-failed"
-    subject: ClassVar[Subject] = HOOK
-    reach: ClassVar[Reach] = Reach.TOP
-    iteration: int
-    hook_id: str
     error: str | None = None

@@ -8,136 +8,110 @@ from ...log.event import HERE, AsDecision, Event, Reach, Subject
 from ...log.port import DOCUMENT_BYTES_MAX
 from .sprint import Source
 
-PHASE = Subject("phase", ("phase",), "phase")
+
+class AboutPhase(Event, frozen=True):
+    """What happened at one node of the plan; `phase` is its address."""
+
+    subject: ClassVar[Subject] = Subject("phase", ("phase",), "phase")
+    reach: ClassVar[Reach] = Reach.NODE
+    phase: str
 
 
-class PhaseStarted(Event, frozen=True):
+class PhaseStarted(AboutPhase, frozen=True):
     """A leaf began to execute; `phase` is its address."""
 
     type: ClassVar[str] = "phase-started"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
-    phase: str
     model: str | None = None
 
 
-class PhaseCompleted(Event, frozen=True):
+class PhaseCompleted(AboutPhase, frozen=True):
     """A leaf finished successfully."""
 
     type: ClassVar[str] = "phase-completed"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     ends: ClassVar[tuple[str, ...]] = (HERE,)
-    phase: str
     summary: str | None = None
 
 
-class PhaseFailed(Event, frozen=True):
+class PhaseFailed(AboutPhase, frozen=True):
     """A leaf's execution failed."""
 
     type: ClassVar[str] = "phase-failed"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
-    phase: str
     error: str
     category: str = "logic"
 
 
-class RetryScheduled(Event, frozen=True):
+class RetryScheduled(AboutPhase, frozen=True):
     """The policy allows another attempt, not before this time."""
 
     type: ClassVar[str] = "retry-scheduled"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     only_caused: ClassVar[str] = "`phase-failed` causes it by the retry policy"
-    phase: str
     next_retry_at: str
 
 
-class PhaseBlocked(Event, frozen=True):
+class PhaseBlocked(AboutPhase, frozen=True):
     """Somebody declared a leaf stuck."""
 
     type: ClassVar[str] = "phase-blocked"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     as_decision: ClassVar[AsDecision | None] = AsDecision("block", looks_back=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
-    phase: str
     reason: str
 
 
-class PhaseSkipped(Event, frozen=True):
+class PhaseSkipped(AboutPhase, frozen=True):
     """A leaf is left out on purpose."""
 
     type: ClassVar[str] = "phase-skipped"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     as_decision: ClassVar[AsDecision | None] = AsDecision("skip", looks_back=True)
     ends: ClassVar[tuple[str, ...]] = (HERE,)
-    phase: str
     reason: str | None = None
 
 
-class PhaseRetried(Event, frozen=True):
+class PhaseRetried(AboutPhase, frozen=True):
     """A failed or blocked leaf waits to be executed again."""
 
     type: ClassVar[str] = "phase-retried"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", looks_back=True)
     ends: ClassVar[tuple[str, ...]] = (HERE,)
-    phase: str
     reason: str | None = None
 
 
-class PhaseReopened(Event, frozen=True):
+class PhaseReopened(AboutPhase, frozen=True):
     """A completed or skipped leaf is to be done again."""
 
     type: ClassVar[str] = "phase-reopened"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     as_decision: ClassVar[AsDecision | None] = AsDecision("human")
     ends: ClassVar[tuple[str, ...]] = (HERE,)
-    phase: str
     reason: str | None = None
 
 
-class HumanNeeded(Event, frozen=True):
+class HumanNeeded(AboutPhase, frozen=True):
     """A leaf cannot go on without a person (R140, P38)."""
 
     type: ClassVar[str] = "human-needed"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "human", ("reason", "details"), ("error",), looks_back=True, stops=True
     )
     as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
-    phase: str
     reason: str
     details: str | None = None
     error: str | None = None
 
 
-class BreakpointReached(Event, frozen=True):
+class BreakpointReached(AboutPhase, frozen=True):
     """A phase with `break: true` completed; the sprint waits for a review."""
 
     type: ClassVar[str] = "breakpoint-reached"
-    subject: ClassVar[Subject] = PHASE
     reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = "a phase with `break: true` causes it when it completes"
     as_decision: ClassVar[AsDecision | None] = AsDecision("breakpoint", (), stops=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ()
-    phase: str
 
 
-class WorkDone(Event, frozen=True):
+class WorkDone(AboutPhase, frozen=True):
     """A leaf's work is done; its gate is waited for, or the end of a pause."""
 
     type: ClassVar[str] = "work-done"
-    subject: ClassVar[Subject] = PHASE
-    reach: ClassVar[Reach] = Reach.NODE
-    phase: str
     summary: str | None = None
 
 

@@ -14,8 +14,6 @@ OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
 BEFORE_RESTORE = "before-restore"
 
-SNAPSHOT = Subject("snapshot")
-
 
 class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file or folder that was left as it is, or out of a snapshot."""
@@ -34,14 +32,19 @@ class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):
     """Name of its copy in the log's `snapshots/kept` folder."""
 
 
-class SnapshotTaken(Event, frozen=True):
+class AboutSnapshot(Event, frozen=True):
+    """What was done with snapshots: nothing of it changes the plan."""
+
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = Subject("snapshot")
+    reach: ClassVar[Reach] = Reach.NOTHING
+    is_structural: ClassVar[bool] = True
+
+
+class SnapshotTaken(AboutSnapshot, frozen=True):
     """The work tree's files were kept as they were."""
 
     type: ClassVar[str] = "snapshot-taken"
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = SNAPSHOT
-    reach: ClassVar[Reach] = Reach.NOTHING
-    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog iteration snapshot` takes one and records it"
     snapshot: str
     """Its id in the store of snapshots."""
@@ -66,17 +69,13 @@ class SnapshotTaken(Event, frozen=True):
     """Paths that are one and the same where case does not matter."""
 
 
-class RestoreStarted(Event, frozen=True):
+class RestoreStarted(AboutSnapshot, frozen=True):
     """A snapshot's files are about to be put into the work tree.
 
     Until `files-restored` follows, whoever records next finishes it.
     """
 
     type: ClassVar[str] = "restore-started"
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = SNAPSHOT
-    reach: ClassVar[Reach] = Reach.NOTHING
-    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = (
         "`sprintlog restore POINT` records it before it writes a file"
     )
@@ -100,14 +99,10 @@ class RestoreStarted(Event, frozen=True):
     """The version of the restore of files alone that it takes back."""
 
 
-class FilesRestored(Event, frozen=True):
+class FilesRestored(AboutSnapshot, frozen=True):
     """A restore came to its end."""
 
     type: ClassVar[str] = "files-restored"
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = SNAPSHOT
-    reach: ClassVar[Reach] = Reach.NOTHING
-    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog restore POINT` records it when all is written"
     started: int
     """The version of its beginning."""
@@ -125,14 +120,10 @@ class FilesRestored(Event, frozen=True):
     """It was cut short, and what it had done was put back as it stood before."""
 
 
-class SnapshotsPruned(Event, frozen=True):
+class SnapshotsPruned(AboutSnapshot, frozen=True):
     """Snapshots were let go, to give their room back."""
 
     type: ClassVar[str] = "snapshots-pruned"
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = SNAPSHOT
-    reach: ClassVar[Reach] = Reach.NOTHING
-    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog iteration prune` lets them go and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""

@@ -64,30 +64,31 @@ class SprintImported(Event, frozen=True):
     """When git took this version in; the event's time is when it was written."""
 
 
-class SprintStarted(Event, frozen=True):
+class AboutSprint(Event, frozen=True):
+    """What happened to the sprint as such."""
+
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.TOP
+
+
+class SprintStarted(AboutSprint, frozen=True):
     """Execution began."""
 
     type: ClassVar[str] = "sprint-started"
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
 
 
-class SprintPaused(Event, frozen=True):
+class SprintPaused(AboutSprint, frozen=True):
     """A person wished to pause."""
 
     type: ClassVar[str] = "sprint-paused"
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
     reason: str | None = None
 
 
-class SprintBlocked(Event, frozen=True):
+class SprintBlocked(AboutSprint, frozen=True):
     """The sprint cannot go on."""
 
     type: ClassVar[str] = "sprint-blocked"
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "block", looks_back=True, stops=True
     )
@@ -95,22 +96,18 @@ class SprintBlocked(Event, frozen=True):
     reason: str
 
 
-class SprintInterrupted(Event, frozen=True):
+class SprintInterrupted(AboutSprint, frozen=True):
     """The loop that drove the sprint was stopped from outside."""
 
     type: ClassVar[str] = "sprint-interrupted"
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
     reason: str | None = None
 
 
-class SprintResumed(Event, frozen=True):
+class SprintResumed(AboutSprint, frozen=True):
     """Execution goes on; after `blocked` and `needs-human` with who and why."""
 
     type: ClassVar[str] = "sprint-resumed"
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "human", ("by", "why"), looks_back=True
     )
@@ -126,12 +123,10 @@ class SprintResumed(Event, frozen=True):
     """What was done about it."""
 
 
-class SprintCompleted(Event, frozen=True):
+class SprintCompleted(AboutSprint, frozen=True):
     """Every leaf is completed or skipped and the sprint was closed."""
 
     type: ClassVar[str] = "sprint-completed"
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
     ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     summary: str | None = None
     abandons_goal: bool = False
@@ -140,22 +135,18 @@ class SprintCompleted(Event, frozen=True):
     """Why it was given up."""
 
 
-class SprintReopened(Event, frozen=True):
+class SprintReopened(AboutSprint, frozen=True):
     """A completed sprint was opened again."""
 
     type: ClassVar[str] = "sprint-reopened"
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision("human")
     reason: str | None = None
 
 
-class ActivitySeen(Event, frozen=True):
+class ActivitySeen(AboutSprint, frozen=True):
     """The heartbeat of a running loop."""
 
     type: ClassVar[str] = "activity-seen"
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
     is_quiet: ClassVar[bool] = True
 
 

@@ -34,7 +34,6 @@ OfNode = (
     | f.Injection
 )
 OfGate = f.GateStarted | f.GateChecked
-OfHook = f.HookTaskSpawned | f.HookTaskRunning | f.HookTaskCompleted | f.HookTaskFailed
 
 Kind = TypeVar("Kind", bound=Event)
 Stored = tuple[str, dict[str, Any]]
@@ -87,7 +86,7 @@ class LastEvents:
         self.gates: Latest[OfGate] = Latest()
         self.work: Latest[f.WorkDone] = Latest()
         """Done, and its end is to come."""
-        self.hooks: Latest[OfHook] = Latest()
+        self.hooks: Latest[f.AboutHook] = Latest()
         """By the hook's id."""
 
     def __bool__(self) -> bool:
