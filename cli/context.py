@@ -149,7 +149,7 @@ def with_envelope(function: Function) -> Function:
         ),
         click.option("--correlation-id", metavar="ID", help="The work this belongs to."),
         click.option(
-            "--no-mask", is_flag=True, help="Knowledge secrets in texts as they are."
+            "--no-mask", is_flag=True, help="Record secrets in texts as they are."
         ),
         click.option("--causation-id", metavar="ID", help="The event that caused this."),
     ]

@@ -14,8 +14,6 @@ from sprintlog.engine.errors import (
     SprintlogError,
     UnreadableError,
 )
-from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.projections.markdown import visible as visible
 
 STDOUT, STDERR = 1, 2
@@ -138,6 +136,8 @@ def _as_utf8(answer: Any) -> Any:
         return answer.encode(errors="backslashreplace").decode()
     if isinstance(answer, list):
         return [_as_utf8(item) for item in answer]
+    if isinstance(answer, msgspec.Struct):
+        answer = msgspec.to_builtins(answer, enc_hook=str)
     if isinstance(answer, dict):
         return {name: _as_utf8(value) for name, value in answer.items()}
     return answer
@@ -207,46 +207,6 @@ def table(
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def reference(event: RecordedEvent) -> dict[str, Any]:
-    """Return what a recording command answers for an event."""
-    return {
-        "position": event.position,
-        "stream": event.stream,
-        "version": event.version,
-        "id": event.id,
-        "type": event.type,
-        "hash": event.hash.hex(),
-    }
-
-
-def envelope(event: RecordedEvent) -> dict[str, Any]:
-    """Return a whole event with its data, as `log --json` prints it.
-
-    Whoever reads it meets today's shapes alone. The bytes of an older one stand beside
-    its data, because they are what the digest is of.
-    """
-    data = CODEC.today(event)
-    whole = {
-        **reference(event),
-        "schema_version": event.schema_version,
-        "at": event.at,
-        "recorded_at": event.recorded_at,
-        "actor": event.actor,
-        "correlation_id": event.correlation_id,
-        "causation_id": event.causation_id,
-        "key": event.key,
-        "key_digest": event.key_digest.hex() if event.key_digest else None,
-        "remaining": event.remaining,
-        "observed": event.observed,
-        "salt": event.salt.hex() if event.salt is not None else None,
-        "payload_digest": event.payload_digest.hex(),
-        "data": None if data is None else msgspec.Raw(data),
-    }
-    if event.payload is not None and data is not event.payload:
-        whole["stored"] = msgspec.Raw(event.payload)
-    return whole
 
 
 def _write(descriptor: int, content: bytes) -> None:

@@ -15,6 +15,7 @@ from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import sprint_of, sprint_stream
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.refresh import Refreshed
+from sprintlog.projections.views.events import Answered, described, recorded
 from sprintlog.projections.workspace import (
     Acted,
     Decide,
@@ -25,8 +26,7 @@ from sprintlog.projections.workspace import (
 )
 
 from .context import diagnose, open_workspace
-from .descriptions import described, named
-from .output import hint, print_json, print_text, reference, warn
+from .output import hint, print_json, print_text, warn
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state.journal import Journal
@@ -242,15 +242,15 @@ def _print_answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None
     )
 
 
-def answer_of(outcome: "Outcome | Acted[Journal]") -> Any:
+def answer_of(outcome: "Outcome | Acted[Journal]") -> Answered:
     """Return what a recording command answers as JSON."""
-    references = [{**reference(event), **named(event)} for event in outcome.events]
-    if outcome.duplicate:
-        references = [{**found, "duplicate": True} for found in references]
-    if not references:
-        state = outcome.state
-        return {"unchanged": True, "stream": stream_of(state), "version": state.version}
-    return references[0] if len(references) == 1 else references
+    state = outcome.state
+    return recorded(
+        outcome.events,
+        stream=stream_of(state),
+        version=state.version,
+        duplicate=outcome.duplicate,
+    )
 
 
 def refresh_stream(workspace: Workspace, stream: str) -> None:

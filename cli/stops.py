@@ -1,11 +1,8 @@
-"""How it is told why a sprint does not go on: in words, as JSON, as an exit code."""
-
-from typing import Any
-
-import msgspec
+"""How it is told why a sprint does not go on: in words, as an exit code."""
 
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.projections.views.work import STOPPED
 
 from .output import REFUSED
 
@@ -19,8 +16,6 @@ EXIT_CODES = {
     actions.JUDGE: 26,
 }
 """With what `run` ends, by what made it stop (DESIGN.md section 8)."""
-_TOLD = (actions.STOP, actions.WAIT, actions.RESUME)
-"""Where something other than work is next, and a person may wonder why."""
 
 
 def run_ends_with(last: Action) -> int:
@@ -30,16 +25,10 @@ def run_ends_with(last: Action) -> int:
     return EXIT_CODES.get(last.because or "", REFUSED)
 
 
-def stopped_answer(action: Action) -> dict[str, Any]:
-    """Return why a sprint does not go on, as JSON; null where it does."""
-    told = msgspec.to_builtins(action) if action.do in _TOLD else None
-    return {"stopped": told}
-
-
 def stopped_lines(action: Action) -> list[str]:
     """Return why a sprint does not go on, for people; nothing where it does."""
     # What a leaf waits for stands beside it in the tree.
-    if action.do not in _TOLD or (action.do == actions.WAIT and action.phase):
+    if action.do not in STOPPED or (action.do == actions.WAIT and action.phase):
         return []
     until = f"waits until {action.until}: " if action.until else ""
     named = (("why", f"{until}{action.why}"), *_more(action))

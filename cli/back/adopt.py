@@ -6,7 +6,7 @@ import click
 
 from sprintlog.engine.service.adopt import observed_edit
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.document.adoption import AdoptEdit
+from sprintlog.engine.sprint.document.adoption import AdoptEdit, adopt_edit
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.state_files.sprint_file import SprintFile
 
@@ -43,7 +43,11 @@ def command(version: int | None, of_journal: bool, **given: Any) -> None:
             workspace,
             name,
             "adopt",
-            AdoptEdit(edit=edit, observed=observed, base=base, by=options.actor),
+            lambda sprint, at: adopt_edit(
+                sprint,
+                AdoptEdit(edit=edit, observed=observed, base=base, by=options.actor),
+                at,
+            ),
             options,
             {"edit": edit},
         )

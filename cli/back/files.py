@@ -1,12 +1,11 @@
 """What `restore`, `rollback --files` and `undo` share: the plan shown, then the files."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sprintlog.engine.adapters.folders import may_take_files
-from sprintlog.engine.adapters.snapshots.entries import LeftOut
 from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
 from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
 from sprintlog.engine.adapters.snapshots.store import Store
@@ -22,10 +21,12 @@ from sprintlog.engine.service.work_tree.restore import (
 from sprintlog.engine.service.work_tree.restore_plan import Wish
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 from sprintlog.engine.sprint.iterations.snapshots import Back, first_snapshot
+from sprintlog.projections.views import files as views
+from sprintlog.projections.views.files import LeftPath
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, here
-from ..output import counted, print_json, print_text, reference, warn
+from ..output import counted, print_json, print_text, warn
 from ..record import Options, envelope_of, refresh
 
 SHOWN_MAX = 100
@@ -73,17 +74,14 @@ def put_back(workspace: Workspace, sprint_id: str, options: Options) -> None:
     done = give_up(workspace, sprint_id, store, actor=options.actor)
     events = [event for given_up in done for event in given_up.outcome.events]
     placed = [given_up.placed for given_up in done]
-    left = [one for each in placed for one in each.skipped]
-    written = sum(each.written for each in placed)
-    removed = sum(each.removed for each in placed)
+    answer = views.put_back(placed, events)
     try:
         if options.as_json:
-            told = {"events": [reference(event) for event in events]}
-            counts = {"written": written, "removed": removed}
-            print_json({"done": True, **told, **counts, "left": left_data(left)})
+            print_json(answer)
         else:
-            print_text(f"{counted(written, 'file')} put back, {removed} removed")
-            print_text(*left_lines(left_data(left)), *map(_line, events))
+            files = counted(answer.written, "file")
+            print_text(f"{files} put back, {answer.removed} removed")
+            print_text(*left_lines(answer.left), *map(_line, events))
     finally:
         refresh(workspace, sprint_id)
     for each in placed:
@@ -151,7 +149,7 @@ def _normal(path: Path) -> str:
 def _show(plan: PlacementPlan, *, as_json: bool) -> None:
     """Show what would be done to the work tree."""
     if as_json:
-        print_json({"done": False, **_as_data(plan)})
+        print_json(views.plan(plan))
         return
     rows = [("write", [*plan.writes]), ("remove", plan.removals)]
     rows.append(("make folder", [f for f in plan.folders if f not in plan.before]))
@@ -165,24 +163,10 @@ def _show(plan: PlacementPlan, *, as_json: bool) -> None:
         print_text("every file is as it was then")
 
 
-def _as_data(plan: PlacementPlan) -> dict[str, Any]:
-    return {
-        "write": [shown(path) for path in plan.writes],
-        "remove": [shown(path) for path in plan.removals],
-        "leave": left_data(plan.skipped),
-    }
-
-
-def left_data(left: Sequence[LeftOut]) -> list[dict[str, str]]:
-    """Return as data what could not be brought back."""
-    return [{"path": shown(path), "reason": reason} for path, reason in left]
-
-
-def left_lines(left: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return in words what `left_data` has; many are only counted."""
+def left_lines(left: Sequence[LeftPath]) -> list[str]:
+    """Return in words what could not be brought back; much is only counted."""
     lines = [
-        f"left as it is: {one['path'] or 'all'}: {one['reason']}"
-        for one in left[:SHOWN_MAX]
+        f"left as it is: {one.path or 'all'}: {one.reason}" for one in left[:SHOWN_MAX]
     ]
     more = len(left) - SHOWN_MAX
     return [*lines, f"left as it is: {more} more"] if more > 0 else lines
@@ -191,21 +175,8 @@ def left_lines(left: Sequence[Mapping[str, str]]) -> list[str]:
 def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
     outcome, placed = restored.outcome, restored.placed
     events = outcome.events if outcome else []
-    left = placed.skipped if placed else restored.plan.skipped
+    answer = views.restored(restored, wish.snapshot, wish.iteration)
     if as_json:
-        answer: dict[str, Any] = {
-            "done": True,
-            "snapshot": wish.snapshot,
-            "iteration": wish.iteration,
-            "events": [reference(event) for event in events],
-            "duplicate": bool(outcome and outcome.duplicate),
-            "written": placed.written if placed else 0,
-            "removed": placed.removed if placed else 0,
-            "left": left_data(left),
-            "kept": [],
-        }
-        if placed:
-            answer["kept"] = [{"path": shown(k.path), "copy": k.copy} for k in placed.kept]
         print_json(answer)
         return
     if placed is None:
@@ -214,7 +185,7 @@ def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
     else:
         written = counted(placed.written, "file")
         print_text(f"{written} written, {placed.removed} removed")
-    print_text(*left_lines(left_data(left)), *map(_line, events))
+    print_text(*left_lines(answer.left), *map(_line, events))
 
 
 def _line(event: RecordedEvent) -> str:

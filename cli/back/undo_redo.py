@@ -1,14 +1,19 @@
 """What `undo` and `redo` share: files that went along with a rollback go along again."""
 
+from functools import partial
 from typing import Any
 
 import click
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from sprintlog.engine.command import decided
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.iterations.rollback import (
     Redo,
     UndoDecision,
     UndoRollback,
+    undo_decision,
 )
 from sprintlog.engine.sprint.iterations.snapshots import (
     files_to_redo,
@@ -17,10 +22,10 @@ from sprintlog.engine.sprint.iterations.snapshots import (
 )
 from sprintlog.engine.sprint.state.held import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.workspace import Workspace
+from sprintlog.projections.views.events import described
+from sprintlog.projections.workspace import Decide, Workspace
 
 from ..context import Function, open_workspace
-from ..descriptions import described
 from ..output import counted, warn
 from ..record import Options, act, answer_and_refresh, arguments_of, settle
 
@@ -61,11 +66,23 @@ def take_state_back(
     command = options.masked_command(command)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
+        decide: Decide = command
+        if isinstance(command, UndoDecision):
+            decide = partial(_undo_decision, command=command, log=workspace.log)
         wish = arguments_of(command, ("reason",))
-        outcome = act(workspace, sprint_id, name, command, options, wish)
+        outcome = act(workspace, sprint_id, name, decide, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
         if outcome.events and not outcome.duplicate:
             _tell_gone(workspace, outcome.sprint, name)
+
+
+def _undo_decision(
+    sprint: Sprint, at: str, *, command: UndoDecision, log: Log
+) -> list[Event]:
+    # Imported here: to undo a rollback no decision is looked for.
+    from sprintlog.projections.history.decisions import last_decision
+
+    return undo_decision(sprint, replace(command, first=last_decision(log, sprint)), at)
 
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
@@ -107,7 +124,7 @@ def _with_files(
         if (alone := latest(sprint, worktree=worktree)) is not None:
             _files_alone(workspace, alone, options, name, wish, is_agreed=is_agreed)
             return True
-        events = workspace.preview(command, sprint_id=sprint_id, at=options.at)
+        events = decided(command, sprint, options.at or workspace.now())
         restore = files_with(sprint, events, worktree=worktree)
         if restore is None:
             return False

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprintlog.engine.sprint.plan.recompile import TakePlan
+from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
 from sprintlog.engine.sprint.state.tree import CHILDREN
+from sprintlog.projections.views.log import CompiledAnswer, SourceFile
 
 from ..context import open_workspace, with_envelope
 from ..output import counted, print_json, print_problems, print_text
@@ -61,7 +62,7 @@ def command(
     """Make a sprint from a SPRINT.yaml and the workflows it names.
 
     Everything that is wrong with any of the files is told at once, and nothing is
-    recorded then. Compiled again, a sprint that has not begun gets the new plan; one
+    recorded then. CompiledAnswer again, a sprint that has not begun gets the new plan; one
     that has begun takes additions, and refuses anything else.
     """
     from ..intake.definition import as_fields, compile_files
@@ -89,24 +90,20 @@ def command(
             workspace,
             compiled.sprint_id,
             "compile",
-            TakePlan(**wish),
+            lambda sprint, at: take_plan(sprint, TakePlan(**wish), at),
             options,
             {"id": compiled.sprint_id, "plan": compiled.plan},
         )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> dict[str, Any]:
+def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> CompiledAnswer:
     """Return what `--check --json` answers."""
-    return {
-        "sprint": compiled.sprint_id,
-        "sources": [
-            {"path": str(read.file), "sha256": sha256(read.content).hexdigest()}
-            for read in compiled.read
-        ],
-        "warnings": warnings,
-        "plan": compiled.plan,
-    }
+    read = [
+        SourceFile(str(read.file), sha256(read.content).hexdigest())
+        for read in compiled.read
+    ]
+    return CompiledAnswer(compiled.sprint_id, read, warnings, compiled.plan)
 
 
 def _size(compiled: "CompiledFiles") -> str:

@@ -77,7 +77,7 @@ class _Demo:
         self._say(f"A plan in {self._folder}/plan.yaml")
         (self._folder / "plan.yaml").write_text(PLAN)
         print_text(*PLAN.splitlines())
-        self._say("Knowledge what happens")
+        self._say("Record what happens")
         self._run("init", "--here")
         self._run("sprint", "create", "demo", "--plan", "plan.yaml")
         self._run("sprint", "start")

@@ -12,6 +12,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.lines import LINE_BYTES_MAX
 from sprintlog.projections.health.exchange import import_log
+from sprintlog.projections.views.log import LogCopied
 
 from ..context import open_workspace, with_envelope, with_json, with_recording
 from ..output import counted, counting, print_json, print_text, warn
@@ -97,14 +98,8 @@ def log(file: Path, as_json: bool) -> None:
         if found is not None and found.problem:
             warn(f"{stream}: {found.problem}; it was left as it is")
     if as_json:
-        print_json(
-            {
-                "file": name,
-                "events": done.head.position,
-                "sprints": len(done.files),
-                "head": done.head.hash.hex(),
-            }
-        )
+        head, sprints = done.head, len(done.files)
+        print_json(LogCopied(name, head.position, sprints, head=head.hash.hex()))
     else:
         print_text(
             f"{name}: {counted(done.head.position, 'event')}, "

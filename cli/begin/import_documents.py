@@ -5,6 +5,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.document.contradictions import contradictions
@@ -12,6 +14,7 @@ from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.sprint_file import SprintFile
+from sprintlog.projections.views.log import TakenIn
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from ..output import counted, print_json, print_text, visible, warn
@@ -106,19 +109,22 @@ class Importing:
         last = outcome.events[-1] if outcome and outcome.events else None
         position = last.position if last else self._workspace.log.head().position
         if self._options.as_json:
-            answer = {
-                "file": version.name,
-                "stream": sprint_stream(version.sprint_id),
-                "version": sprint.version,
-                "position": position,
-                "unchanged": last is None,
-                "problems": problems,
-            }
-            if version.committed_at is not None:
-                answer |= {"at": version.at, "committed-at": version.committed_at}
-            if last is not None:
-                answer |= {"id": last.id, "type": last.type, "hash": last.hash.hex()}
-            print_json(answer)
+            of_git = version.committed_at is not None
+            print_json(
+                TakenIn(
+                    file=version.name,
+                    stream=sprint_stream(version.sprint_id),
+                    version=sprint.version,
+                    position=position,
+                    unchanged=last is None,
+                    problems=problems,
+                    at=version.at if of_git else UNSET,
+                    committed_at=version.committed_at or UNSET,
+                    id=last.id if last else UNSET,
+                    type=last.type if last else UNSET,
+                    hash=last.hash.hex() if last else UNSET,
+                )
+            )
             return
         said = "no difference" if last is None else f"version {sprint.version}"
         if outcome is None:

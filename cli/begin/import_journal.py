@@ -1,13 +1,14 @@
 """`sprintlog import journal`: take in what another tool wrote down as progress.json."""
 
 from pathlib import Path
-from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.journal.intake.foreign import TakeDocument, remarks, take_document
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.intake.foreign import remarks, take_document
+from sprintlog.engine.journal.state.journal import JOURNAL, Journal
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
+from sprintlog.engine.log.event import Event
 from sprintlog.projections.state_files.journal_file import JournalFile
+from sprintlog.projections.views.log import TakenIn
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.journal import ReadJournal, read_journal
@@ -37,19 +38,24 @@ def _record(
 ) -> tuple[int, list[str]]:
     """Record all that is new, as many events at a time as an append may hold."""
     recorded = 0
-    command = TakeDocument(read.document)
-    while True:
+    problems: list[str] = []
+
+    def decide(journal: Journal, at: str) -> list[Event]:
         ours = workspace.documents.current(JOURNAL)
         try:
-            problems = take_document(ours, read.document).problems
+            taken = take_document(ours, read.document)
         except RefusedError as error:
             field = error.fields.get("field")
             problem = error.message.removeprefix(f"{field}: ")
             raise InvalidInputError(problem, file=str(file), field=field) from error
+        problems[:] = taken.problems
+        return taken.events[:APPEND_EVENTS_MAX]
+
+    while True:
         outcome = act_on_journal(
             workspace,
             "import journal",
-            command,
+            decide,
             options,
             {"document": read.document},
             without={"refuse_strangers"},
@@ -71,16 +77,17 @@ def _answer(
 ) -> None:
     journal = workspace.journal()
     if as_json:
-        answer: dict[str, Any] = {
-            "file": str(file),
-            "stream": JOURNAL,
-            "version": journal.version,
-            "position": workspace.log.head().position,
-            "recorded": recorded,
-            "unchanged": not recorded,
-            "problems": problems,
-        }
-        print_json(answer)
+        print_json(
+            TakenIn(
+                file=str(file),
+                stream=JOURNAL,
+                version=journal.version,
+                position=workspace.log.head().position,
+                recorded=recorded,
+                unchanged=not recorded,
+                problems=problems,
+            )
+        )
         return
     said = counted(recorded, "event") if recorded else "nothing new"
     found = f", {counted(len(problems), 'remark')}" if problems else ""

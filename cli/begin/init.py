@@ -6,6 +6,7 @@ import click
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.service.place.location import find
+from sprintlog.projections.views.log import LogPlace
 from sprintlog.projections.workspace import Workspace
 
 from ..context import here, log_folder, safe_list, with_json
@@ -37,7 +38,7 @@ def command(in_folder: bool, as_json: bool) -> None:
         location = workspace.location
     inside_git = location.folder.parent.name == ".git" or location.worktree
     if as_json:
-        print_json({"folder": str(location.folder), "root": str(location.root)})
+        print_json(LogPlace(str(location.folder), str(location.root)))
         return
     print_text(f"made an empty log in {location.folder}")
     if not (inside_git or in_folder or log_folder()) and _is_in_git(start):

@@ -8,6 +8,7 @@ import msgspec
 
 from sprintlog.projections.history.decisions import KINDS, Decision, decisions
 from sprintlog.projections.markdown import code
+from sprintlog.projections.views.history import Audit
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import counted, print_bytes, print_json, print_text
@@ -66,8 +67,7 @@ def command(
             if not kinds or decision.kind in kinds
         ]
     if as_json:
-        told = [msgspec.structs.asdict(decision) for decision in found]
-        print_json({"sprint": name, "version": version, "decisions": told})
+        print_json(Audit(name, version, found))
     elif as_csv:
         print_bytes(csv_lines([COLUMNS, *map(_row, found)]).encode())
     elif markdown:

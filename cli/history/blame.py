@@ -1,7 +1,6 @@
 """`sprintlog blame`: who set a field, when, and why."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import click
 
@@ -14,9 +13,10 @@ from sprintlog.projections.history.blame_lines import Line, blame_lines
 from sprintlog.projections.history.causes import CAUSES_MAX, reason_of
 from sprintlog.projections.history.differences import cut, shown
 from sprintlog.projections.history.files import STATE_FILES
+from sprintlog.projections.views.history import blamed, blamed_line
 
 from ..context import open_workspace, with_json, with_point, with_sprint
-from ..output import envelope, print_json, print_text, table
+from ..output import print_json, print_text, table
 
 
 @click.command(
@@ -65,7 +65,7 @@ def command(
             lines = list(blame_lines(workspace, workspace.sprint(name, at=at)))
             if as_json:
                 for line in lines:
-                    print_json(_line_answer(line))
+                    print_json(blamed_line(line))
             else:
                 rows = [_row(line) for line in lines]
                 print_text(*table(rows, right=frozenset({0})))
@@ -77,25 +77,9 @@ def command(
 def _print(found: Iterable[Blame], *, as_json: bool) -> None:
     for one in found:
         if as_json:
-            print_json(_answer(one))
+            print_json(blamed(one))
         else:
             print_text(*_lines(one))
-
-
-def _answer(found: Blame) -> dict[str, Any]:
-    return {
-        "field": found.field,
-        "present": found.value is not MISSING,
-        "value": None if found.value is MISSING else found.value,
-        "reason": found.reason,
-        "event": envelope(found.event),
-        "brought_back": _envelope(found.brought_back),
-        "causes": [envelope(event) for event in found.causes],
-    }
-
-
-def _envelope(event: RecordedEvent | None) -> dict[str, Any] | None:
-    return None if event is None else envelope(event)
 
 
 def _lines(found: Blame) -> Iterator[str]:
@@ -125,21 +109,6 @@ def _said(event: RecordedEvent) -> str:
         f"{event.type}{observed}  version {event.version}  position {event.position}  "
         f"{event.at}  {event.actor}"
     )
-
-
-def _line_answer(line: Line) -> dict[str, Any]:
-    event, origin = line.event, line.brought_back
-    return {
-        "line": line.number,
-        "text": line.text,
-        "field": line.field,
-        "version": event.version,
-        "position": event.position,
-        "type": event.type,
-        "at": event.at,
-        "actor": event.actor,
-        "brought_back": None if origin is None else origin.version,
-    }
 
 
 def _row(line: Line) -> tuple[str, ...]:

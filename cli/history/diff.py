@@ -1,11 +1,10 @@
 """`sprintlog diff`: a state file at two points, and what is different."""
 
-from typing import Any
-
 import click
 
-from sprintlog.projections.history.differences import Difference, difference, told
-from sprintlog.projections.history.files import STATE_FILES, Standing
+from sprintlog.projections.history.differences import difference, told
+from sprintlog.projections.history.files import STATE_FILES
+from sprintlog.projections.views import history as views
 
 from ..context import open_workspace, with_json, with_sprint
 from ..output import print_json, print_text
@@ -52,20 +51,7 @@ def command(
     elif unified:
         print_text(*found.unified().split("\n")[:-1])
     elif as_json:
-        print_json(_answer(found))
+        print_json(views.difference(found))
     else:
         lines = [told(change) for change in found.changes()]
         print_text(*lines or ["no difference"])
-
-
-def _answer(found: Difference) -> dict[str, Any]:
-    return {
-        "file": found.file.path,
-        "old": _point(found.old),
-        "new": _point(found.new),
-        "changes": [change._asdict() for change in found.changes()],
-    }
-
-
-def _point(standing: Standing) -> dict[str, Any]:
-    return {"sprint": standing.subject, "version": standing.version}

@@ -10,6 +10,7 @@ from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.projections.sql.query import SQL_CHARS_MAX, QueryAnswer, Value, ask
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
+from sprintlog.projections.views import history as views
 
 from ..context import open_workspace, with_json
 from ..output import counting, error_answer, print_bytes, print_json, print_text, table
@@ -158,9 +159,8 @@ def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:
 
 def _print_tables(*, as_json: bool) -> None:
     if as_json:
-        for name, one in TABLES.items():
-            columns = [column._asdict() for column in one.columns]
-            print_json({"table": name, "meaning": one.meaning, "columns": columns})
+        for name in TABLES:
+            print_json(views.table(name))
         return
     for name, one in TABLES.items():
         print_text(f"{name}: {one.meaning}")

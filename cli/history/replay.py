@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
 from sprintlog.projections.history.differences import cut, told
 from sprintlog.projections.history.timeline import ReplayStep, replay
+from sprintlog.projections.views import history as views
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_json, print_text, progress
@@ -61,7 +61,7 @@ def command(
         steps = replay(workspace, name, since=since, until=until or at)
         if as_json:
             for step in steps:
-                print_json(_answer(step))
+                print_json(views.step(step))
         elif stepwise and sys.stdin.isatty() and sys.stdout.isatty():
             _walk(steps)
         else:
@@ -96,20 +96,6 @@ def _asked() -> str:
             return QUIT[0]
         if word in (*NEXT, *BACK, *QUIT):
             return word
-
-
-def _answer(step: ReplayStep) -> dict[str, Any]:
-    event = step.event
-    return {
-        "version": event.version,
-        "position": event.position,
-        "at": event.at,
-        "actor": event.actor,
-        "type": event.type,
-        "reason": step.reason,
-        "changes": step.json_patch(),
-        "fields": [change._asdict() for change in step.changes()],
-    }
 
 
 def _lines(step: ReplayStep) -> Iterator[str]:

@@ -6,9 +6,10 @@ import msgspec
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.views.events import envelope
 
 from ..context import environment, open_workspace, with_json, with_point, with_sprint
-from ..output import envelope, print_bytes, print_json, print_text, table, visible
+from ..output import print_bytes, print_json, print_text, table, visible
 
 
 @click.group("show")
@@ -77,12 +78,14 @@ def event(position: int, as_json: bool) -> None:
     if as_json:
         print_json(whole)
         return
-    data = "(erased)" if whole["data"] is None else whole["data"]
-    width = max(map(len, whole))
-    for name, value in {**whole, "data": data}.items():
-        if value is not None:
-            said = bytes(value).decode() if isinstance(value, msgspec.Raw) else str(value)
-            print_text(f"{name.ljust(width)}  {visible(said)}")
+    said = msgspec.structs.asdict(whole)
+    data = "(erased)" if whole.data is None else bytes(whole.data).decode()
+    if whole.stored is not msgspec.UNSET:
+        said["stored"] = bytes(whole.stored).decode()
+    width = max(map(len, said))
+    for name, value in {**said, "data": data}.items():
+        if value not in (None, msgspec.UNSET):
+            print_text(f"{name.ljust(width)}  {visible(str(value))}")
 
 
 @command.command(epilog="Example: sprintlog show iteration 3 --files")
@@ -95,31 +98,20 @@ def iteration(
     number: int, with_files: bool, at: str | None, sprint_id: str | None, as_json: bool
 ) -> None:
     """Print what is known of an iteration's snapshot, and what files it holds."""
-    from sprintlog.engine.service.work_tree.snapshot import find_snapshot, shown, store_of
+    from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
+    from sprintlog.projections.views import files
 
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         held = find_snapshot(workspace, sprint, f"iter:{number}")
         snapshot = store_of(workspace, environment()).read(held.snapshot)
-    known = {
-        "iteration": number,
-        "snapshot": held.snapshot,
-        "version": held.version,
-        "files": len(snapshot.files),
-        "bytes": snapshot.size,
-    }
-    listing = [
-        {"path": shown(path), "mode": f"{entry.mode:o}", "bytes": entry.size}
-        for path, entry in sorted(snapshot.files.items())
-    ]
-    left = [{"path": shown(path), "reason": why} for path, why in snapshot.left_out]
+    answer = files.kept(held, number, snapshot, listed=with_files)
     if as_json:
-        print_json(
-            {**known, "left_out": left, **({"listing": listing} if with_files else {})}
-        )
+        print_json(answer)
         return
-    print_text(*(f"{name.ljust(9)}  {said}" for name, said in known.items()))
+    for name in ("iteration", "snapshot", "version", "files", "bytes"):
+        print_text(f"{name.ljust(9)}  {getattr(answer, name)}")
     if with_files:
-        rows = [[str(one[name]) for name in ("mode", "bytes", "path")] for one in listing]
+        rows = [[one.mode, str(one.bytes), one.path] for one in answer.listing or ()]
         print_text(*table(rows, right=frozenset({1})))
-    print_text(*(f"left out  {one['path']}: {one['reason']}" for one in left))
+    print_text(*(f"left out  {one.path}: {one.reason}" for one in answer.left_out))

@@ -33,7 +33,7 @@ def command(
             found = [judged.one(number)]
     told = [alert for one in found for alert in one.alerts]
     if as_json:
-        print_json([alert._asdict() for alert in told])
+        print_json(told)
     elif not told:
         print_text("No alerts")
     else:

@@ -4,10 +4,11 @@ import click
 
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.projections.views import iterations as views
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_json, print_text
-from .judgements import breakdown_lines, judged_at, judgement_answer, list_lines
+from .judgements import breakdown_lines, judged_at, list_lines
 
 
 @click.command("best", epilog="Example: sprintlog best --explain")
@@ -26,11 +27,7 @@ def command(explain: bool, at: str | None, sprint_id: str | None, as_json: bool)
         best = judged.tracker.best
         one = judged.one(best.number) if best is not None else None
         if as_json:
-            answer = None
-            if one is not None:
-                answer = judgement_answer(judged, one, judged.off_path())
-            told = {"sprint": judged.sprint.id, "best": answer}
-            print_json({**told, "rollback_target": judged.target()})
+            print_json(views.best(judged))
             return
         if one is None or best is None:
             print_text("no iteration is the best one yet")

@@ -2,36 +2,21 @@
 
 from typing import Any
 
-from sprintlog.engine.iterations.deltas import deltas
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, short
+from sprintlog.projections.views.files import FileChange
 
 from ..output import table
-from .judgements import deltas_answer, score_answer
 
 FILES_MAX = 20
 """More files are only counted; `iteration diff` names all."""
 
-Files = list[dict[str, str]]
-"""Path and what became of it, for each file that differs."""
 
-
-def comparison_answer(
-    one: Judgement, other: Judgement, files: Files | None
-) -> dict[str, Any]:
-    """Return both iterations, and what changed from the first to the second."""
-    return {
-        "iterations": [_side(one), _side(other)],
-        "deltas": deltas_answer(deltas(other.figures, one.figures)),
-        **({} if files is None else {"files": files}),
-    }
-
-
-def files_lines(files: Files | None) -> list[str]:
+def files_lines(files: list[FileChange] | None) -> list[str]:
     """Return the files that differ, a line each; nothing without two snapshots."""
     if files is None:
         return []
-    lines = [f"{file['how'].ljust(7)}  {file['path']}" for file in files[:FILES_MAX]]
+    lines = [f"{file.how.ljust(7)}  {file.path}" for file in files[:FILES_MAX]]
     if (more := len(files) - FILES_MAX) > 0:
         lines.append(f"and {more} more: `sprintlog iteration diff A B` names all")
     return ["", *(lines or ["no file differs"])]
@@ -70,16 +55,3 @@ def _cell(number: Number | None, places: int) -> str:
 
 def _signed(number: Number, places: int) -> str:
     return f"+{short(number, places)}" if number > 0 else short(number, places)
-
-
-def _side(one: Judgement) -> dict[str, Any]:
-    return {
-        "iteration": one.number,
-        "class": one.classification,
-        **score_answer(one.score),
-        "figures": {
-            name: value if isinstance(value, int | str) else float(value)
-            for name, value in one.figures._asdict().items()
-            if value is not None
-        },
-    }

@@ -6,9 +6,12 @@ from typing import Any
 import click
 
 from sprintlog.engine.iterations.events import RecommendationGiven
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.decisions import (
     GiveRecommendation,
+    give_recommendation,
 )
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..context import open_workspace, with_recording
 from ..output import print_json, print_text
@@ -34,18 +37,23 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.engine.service.streams.catalogue import CODEC
     from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.projections.views import iterations as views
 
     from .judgements import (
         exits_with,
-        recommendation_answer,
         recommendation_lines,
         subject_line,
     )
 
     options = Options(given)
     with open_workspace() as workspace:
+
+        def decide(sprint: Sprint, at: str) -> list[Event]:
+            advice = evaluate(workspace.log, sprint).recommendation()
+            return give_recommendation(sprint, GiveRecommendation(given=advice.event), at)
+
         sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "decide", GiveRecommendation(), options, {})
+        outcome = act(workspace, sprint_id, "decide", decide, options, {})
         event = outcome.sprint.knowledge.tracker.recommended
         if outcome.duplicate:
             first = CODEC.decode(outcome.events[0])
@@ -55,8 +63,8 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
         advice = judged.recommendation()
         is_current = advice.event == event
         if options.as_json:
-            told = recommendation_answer(advice) if is_current else event
-            print_json({**answer_of(outcome), "recommendation": told})
+            told = views.advice(advice) if is_current else event
+            print_json(views.decided(answer_of(outcome), told))
         elif not is_current:
             print_text(event.reason, f"iteration {event.number}")
         else:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.goal.goal import FailIteration
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
@@ -18,10 +19,10 @@ from sprintlog.engine.sprint.iterations.measurement import (
     Measuring,
 )
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
+from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide, Workspace
 
 from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
-from ..descriptions import described
 from ..output import print_json, print_styled, print_text, warn
 from ..record import Keep, Options, act, answer, arguments_of, record, refresh
 from .capture import Capturer, Capturing, with_capturing
@@ -190,13 +191,9 @@ def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool
 
     An iteration whose measurement failed is listed with the reason.
     """
-    from .judgements import (
-        failure_answer,
-        judged_at,
-        judgement_answer,
-        list_lines,
-        trajectory_line,
-    )
+    from sprintlog.projections.views.iterations import judgements
+
+    from .judgements import judged_at, list_lines, trajectory_line
 
     with open_workspace() as workspace:
         judged = judged_at(workspace, sprint_id, at)
@@ -206,10 +203,7 @@ def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool
         found = [known[number] for number in numbers if number in known]
         failed = [failures[number] for number in numbers if number in failures]
     if as_json:
-        off_path = judged.off_path()
-        answers = {one.number: judgement_answer(judged, one, off_path) for one in found}
-        answers |= {one.event.number: failure_answer(one) for one in failed}
-        print_json([answers[number] for number in numbers])
+        print_json(judgements(judged, found, failed))
     elif not numbers:
         print_text("no iteration was measured")
     else:
@@ -231,7 +225,9 @@ def compare(
 
     Where both have a snapshot the files that differ are told too.
     """
-    from .comparison import comparison_answer, comparison_lines, files_lines
+    from sprintlog.projections.views.iterations import comparison
+
+    from .comparison import comparison_lines, files_lines
     from .judgements import judged_at
     from .snapshots import files_between
 
@@ -240,7 +236,7 @@ def compare(
         one, other = judged.one(first), judged.one(second)
         files = files_between(workspace, judged.sprint, first, second)
     if as_json:
-        print_json(comparison_answer(one, other, files))
+        print_json(comparison(one, other, files))
     else:
         print_text(*comparison_lines(one, other), *files_lines(files))
 
@@ -297,7 +293,7 @@ def _record(
             # What would be refused anyway is refused before anything is run.
             metrics = command.metrics or {"build_status": "success"}
             likely = replace(command, metrics=metrics)
-            workspace.preview(likely, sprint_id=sprint_id, at=options.at)
+            decided(likely, workspace.sprint(sprint_id), options.at or workspace.now())
             capturer = Capturer(workspace, capturing, sprint_id=sprint_id)
             try:
                 command = capturer.add_to(command, masks=options.masks)

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
-from msgspec.structs import asdict
 
-from sprintlog.engine.iterations.deltas import Deltas
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, short, shown
 from sprintlog.engine.iterations.recommend import Recommendation
@@ -29,67 +27,6 @@ def judged_at(workspace: Workspace, sprint_id: str | None, at: str | None) -> Ju
     return evaluate(workspace.log, workspace.sprint(workspace.choose(sprint_id), at=at))
 
 
-def judgement_answer(judged: Judged, one: Judgement, off_path: set[int]) -> dict[str, Any]:
-    """Return everything about one iteration as JSON has it, not rounded."""
-    best = judged.tracker.best
-    return {
-        "iteration": one.number,
-        "at": one.at,
-        "version": one.version,
-        "previous": one.previous,
-        "class": one.classification,
-        "reasons": one.reasons,
-        **score_answer(one.score),
-        "is_incomplete": one.is_incomplete,
-        "is_best": best is not None and best.number == one.number,
-        "is_on_path": one.number not in off_path,
-        "metrics": {n: v for n, v in asdict(one.metrics).items() if v is not None},
-        "figures": _numbers(one.figures._asdict()),
-        "from_previous": deltas_answer(one.from_previous),
-        "from_baseline": deltas_answer(one.from_baseline),
-        "alerts": [alert._asdict() for alert in one.alerts],
-    }
-
-
-def score_answer(score: Score) -> dict[str, Any]:
-    """Return a score with what it was made from."""
-    return {
-        "score": _plain(score.value),
-        "is_score_given": score.is_given,
-        "measured_share": _plain(score.share),
-        "dimensions": {
-            one.name: {
-                "weight": _plain(one.weight),
-                "points": _plain(one.points),
-                "contribution": _plain(one.contribution),
-                "components": {c.name: _plain(c.points) for c in one.components},
-            }
-            for one in score.dimensions
-        },
-    }
-
-
-def deltas_answer(change: Deltas | None) -> dict[str, Any] | None:
-    """Return what changed, not rounded."""
-    return None if change is None else _numbers(change._asdict())
-
-
-def recommendation_answer(given: Recommendation) -> dict[str, Any]:
-    """Return what to do, and how sure that is."""
-    return {
-        "iteration": given.number,
-        "action": given.action,
-        "target_iteration": given.target,
-        "best_iteration": given.best,
-        "reason": given.reason,
-        "message": given.message,
-        "reasons": [{"text": r.text, "weight": float(r.weight)} for r in given.reasons],
-        "confidence": float(given.confidence),
-        "confidence_derivation": given.derivation,
-        "alternatives": given.alternatives,
-    }
-
-
 def subject_line(judged: Judged, given: Recommendation) -> str:
     """Return which iteration an advice speaks of, and what is known of it."""
     name = f"iteration {given.number}"
@@ -99,18 +36,6 @@ def subject_line(judged: Judged, given: Recommendation) -> str:
     one = judged.one(given.number)
     word = one.classification or "nothing to compare with yet"
     return f"{name}: {word}, quality {said_score(one.score)}"
-
-
-def failure_answer(failure: Failure) -> dict[str, Any]:
-    """Return an iteration whose measurement failed, as JSON has it."""
-    return {
-        "iteration": failure.event.number,
-        "at": failure.at,
-        "version": failure.version,
-        "class": None,
-        "score": None,
-        "failed": {n: v for n, v in asdict(failure.event).items() if n != "number"},
-    }
 
 
 def list_lines(
@@ -206,11 +131,3 @@ def _failed_row(failure: Failure) -> tuple[str, ...]:
 
 def _cell(number: Number | None, places: int) -> str:
     return "-" if number is None else shown(number, places)
-
-
-def _numbers(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in values.items() if value is not None}
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, int | str) else float(value)

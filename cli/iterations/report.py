@@ -1,17 +1,16 @@
 """`sprintlog report`: an iteration, all of them, or the selected output, as Markdown."""
 
-from typing import Any
-
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.projections.views import iterations as views
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_bytes, print_json
-from .judgements import failure_answer, judged_at, judgement_answer
+from .judgements import judged_at
 from .report_files import tell_written, write_files
 
 
@@ -78,9 +77,9 @@ def _print_iteration(
 ) -> None:
     from sprintlog.projections.iterations.iteration_report import (
         iteration_markdown,
-        iteration_report_data,
+        iteration_report,
     )
-    from sprintlog.projections.state_files.loop_files import report_of, then_of
+    from sprintlog.projections.state_files.loop_files import then_of
 
     if number is None and judged.last is None and judged.tracker.baseline is None:
         raise NotFoundError(
@@ -88,9 +87,12 @@ def _print_iteration(
             "was measured",
             hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
         )
-    report = report_of(judged, then_of(workspace, judged), number)
+    asked = judged.last if number is None else number
+    asked = BASELINE_NUMBER if asked is None else asked
+    then = then_of(workspace, judged)(asked)
+    report = iteration_report(then, asked)
     if as_json:
-        print_json(iteration_report_data(report))
+        print_json(views.report(then, report))
     else:
         print_bytes(iteration_markdown(report).encode())
 
@@ -116,42 +118,24 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
 
 def _print_summary(judged: Judged, *, as_json: bool) -> None:
     from sprintlog.projections.iterations.summary_report import summary_markdown
-    from sprintlog.projections.iterations.tracker import recommendation_data, selection_data
 
+    if as_json:
+        print_json(views.summary(judged))
+        return
     base = judged.baseline()
     found = [*([base] if base else []), *judged.all()]
     failures = judged.failures()
     given = judged.recommendation() if judged.last is not None or failures else None
-    selection, summaries = judged.selected(), judged.summaries()
-    if not as_json:
-        text = summary_markdown(
-            judged.sprint.id,
-            found,
-            summaries=summaries,
-            best=judged.best(),
-            given=given,
-            selection=selection,
-            failures=failures,
-        )
-        print_bytes(text.encode())
-        return
-    off_path = judged.off_path()
-    answers: list[dict[str, Any]] = [
-        {
-            **judgement_answer(judged, one, off_path),
-            "summary": summaries.get(one.number),
-        }
-        for one in found
-    ]
-    answers += [failure_answer(one) for one in failures.values()]
-    print_json(
-        {
-            "sprint": judged.sprint.id,
-            "iterations": sorted(answers, key=lambda one: int(one["iteration"])),
-            "recommendation": given and recommendation_data(given),
-            "selection": selection and selection_data(judged, selection),
-        }
+    text = summary_markdown(
+        judged.sprint.id,
+        found,
+        summaries=judged.summaries(),
+        best=judged.best(),
+        given=given,
+        selection=judged.selected(),
+        failures=failures,
     )
+    print_bytes(text.encode())
 
 
 def _write(
@@ -166,6 +150,6 @@ def _write(
             hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
         )
     if as_json:
-        print_json([{"path": x.path, "state": x.state, "kept": x.kept} for x in written])
+        print_json([views.Written(x.path or "", x.state, x.kept) for x in written])
     else:
         tell_written(written)

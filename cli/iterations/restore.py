@@ -13,9 +13,10 @@ from sprintlog.engine.service.work_tree.restore import into_branch, into_folder
 from sprintlog.engine.service.work_tree.restore_plan import Wish
 from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
 from sprintlog.engine.sprint.state.held import HeldSnapshot
+from sprintlog.projections.views.files import FilesCopied, left_out
 from sprintlog.projections.workspace import Workspace
 
-from ..back.files import bring_back, inside, into_output, left_data, left_lines, put_back
+from ..back.files import bring_back, inside, into_output, left_lines, put_back
 from ..context import environment, here, open_workspace, with_recording
 from ..output import counted, print_json, print_text
 from ..record import Options
@@ -136,17 +137,10 @@ def _tell(
 ) -> None:
     if as_json:
         print_json(
-            {
-                "done": True,
-                "snapshot": held.snapshot,
-                "iteration": held.iteration,
-                "files": files,
-                "left": left_data(left),
-                **where,
-            }
+            FilesCopied(True, held.snapshot, held.iteration, files, left_out(left), **where)
         )
     else:
-        print_text(*left_lines(left_data(left)))
+        print_text(*left_lines(left_out(left)))
         print_text(
             f"{counted(files, 'file')} of iteration {held.iteration}: "
             f"{' '.join(where.values())}"

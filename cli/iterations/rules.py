@@ -76,20 +76,16 @@ def set_(
 @with_json
 def show(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """Show the weights, limits and policies in force."""
+    # Imported here: exact numbers would cost every recording command their import.
+    from sprintlog.projections.views import iterations as views
+
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         rules = sprint.knowledge.tracker.rules_at(sprint.version)
-    answer = {
-        "weights": msgspec.structs.asdict(rules.weights),
-        "thresholds": msgspec.structs.asdict(rules.thresholds),
-        "policies": {
-            "verification_required": rules.verification_required,
-            "progress_edits": rules.progress_edits,
-        },
-    }
     if as_json:
-        print_json(answer)
+        print_json(views.rules(rules))
         return
+    answer = msgspec.to_builtins(views.rules(rules))
     words = zip(("weight", "threshold", "policy"), answer.values(), strict=True)
     rows = [
         (f"{word} {name}", _shown(value))

@@ -1,16 +1,21 @@
 """`sprintlog iteration select`: the loop's result, put in place and reported if wanted."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.decisions import SelectBest
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, open_workspace, with_recording
 from ..output import counted, print_json, print_text, progress
 from ..record import Options, act, answer_of, envelope_of, refresh
 from .report_files import tell_written, with_writing, write_files
+
+if TYPE_CHECKING:
+    from sprintlog.projections.views.iterations import Applied
 
 
 @click.command(epilog="Example: sprintlog iteration select --apply --write")
@@ -30,12 +35,18 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
     """
     from sprintlog.engine.service.streams.judged import evaluate
-    from sprintlog.projections.iterations.tracker import selection_data
+    from sprintlog.engine.sprint.iterations.decisions import select_best
+    from sprintlog.projections.views.iterations import selected
 
     options = Options(given)
     with open_workspace() as workspace:
+
+        def decide(sprint: Sprint, at: str) -> list[Event]:
+            selection = evaluate(workspace.log, sprint).selection()
+            return select_best(sprint, SelectBest(selected=selection.event), at)
+
         sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "iteration select", SelectBest(), options, {})
+        outcome = act(workspace, sprint_id, "iteration select", decide, options, {})
         judged = evaluate(workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None
@@ -46,9 +57,7 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
         finally:
             # What was selected is recorded, whatever became of its files.
             if options.as_json:
-                told = selection_data(judged, selection) if selection else None
-                copied = {"applied": applied} if applied else {}
-                print_json({**answer_of(outcome), "selection": told, **copied})
+                print_json(selected(answer_of(outcome), judged, applied))
             elif selection is not None:
                 print_text(selection.message, *_applied_lines(applied))
                 for sentence in selection.rationale:
@@ -60,26 +69,28 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
                 tell_written(written)
 
 
-def _applied_lines(applied: dict[str, Any] | None) -> list[str]:
+def _applied_lines(applied: "Applied | None") -> list[str]:
     if applied is None:
         return []
     # Imported here: what starts processes is not needed to select.
     from ..back.files import left_lines
 
-    written = f"{counted(applied['written'], 'file')} written to {applied['into']}/"
-    return [written, *left_lines(applied["left"])]
+    written = f"{counted(applied.written, 'file')} written to {applied.into}/"
+    return [written, *left_lines(applied.left)]
 
 
 def _apply(
     workspace: Workspace, sprint_id: str, number: int, options: Options
-) -> dict[str, Any]:
+) -> "Applied":
     """Copy what the iteration changed into the folder of results, and return the answer."""
     # Imported here: what starts processes is not needed to select.
     from sprintlog.engine.service.work_tree.restore import in_place
     from sprintlog.engine.service.work_tree.restore_plan import Wish
     from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
+    from sprintlog.projections.views.files import left_out
+    from sprintlog.projections.views.iterations import Applied
 
-    from ..back.files import into_output, left_data, warn_of_kept
+    from ..back.files import into_output, warn_of_kept
 
     held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
     wish = into_output(workspace, sprint_id, Wish(held.snapshot, held.iteration))
@@ -98,4 +109,4 @@ def _apply(
     placed = restored.placed
     left = placed.skipped if placed else restored.plan.skipped
     written = placed.written if placed else 0
-    return {"into": wish.into, "written": written, "left": left_data(left)}
+    return Applied(wish.into, written, left_out(left))

@@ -5,11 +5,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import UNSET
 
-from sprintlog.engine.command import Command
+from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint.iterations.measurement import with_tree
 from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.views.events import reference
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from ..context import (
@@ -21,11 +25,12 @@ from ..context import (
     with_recording,
     with_sprint,
 )
-from ..output import counted, print_json, print_text, progress, reference
+from ..output import counted, print_json, print_text, progress
 from ..record import Keep, Options, answer, envelope_of, refresh
 
 if TYPE_CHECKING:
     from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
+    from sprintlog.projections.views.files import FileChange
 
 # What starts processes is imported in the commands: the others of this group need none.
 MEBIBYTE = 1024 * 1024
@@ -101,11 +106,7 @@ def keeping_files(
         yield None
         return
     from sprintlog.engine.adapters.snapshots.capture import Limits
-    from sprintlog.engine.service.work_tree.snapshot import (
-        WithSnapshot,
-        kept_files,
-        store_of,
-    )
+    from sprintlog.engine.service.work_tree.snapshot import kept_files, store_of
 
     options = Options(given)
     limits = Limits(file_bytes_max=file_max * MEBIBYTE)
@@ -117,7 +118,14 @@ def keeping_files(
         ) as (taken, event_for):
 
             def keep(command: Command) -> Decide:
-                return WithSnapshot(command, event_for)
+                def decide(sprint: Sprint, at: str) -> list[Event]:
+                    events = decided(command, sprint, at)
+                    if not events:
+                        return []
+                    snapshot = event_for(sprint)
+                    return [*with_tree(events, snapshot.tree), snapshot]
+
+                return decide
 
             yield keep
             held = workspace.sprint(sprint_id).knowledge.snapshots
@@ -128,33 +136,22 @@ def keeping_files(
 
 
 def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
-    from sprintlog.engine.service.work_tree.snapshot import shown
+    # Imported here: what starts processes is not needed by the others of this group.
+    from sprintlog.projections.views import files
 
-    left = [{"path": shown(path), "reason": reason} for path, reason in taken.left_out]
-    alike = [[*map(shown, one)] for one in taken.collisions]
-    event = outcome.events[-1]
+    told = files.taken(outcome.events[-1], taken)
     if as_json:
-        print_json(
-            {
-                **reference(event),
-                "snapshot": taken.commit,
-                "files": taken.files,
-                "bytes": taken.bytes,
-                "read": taken.read,
-                "left_out": left,
-                "collisions": alike,
-            }
-        )
+        print_json(told)
         return
-    for one in left[:NAMED_MAX]:
-        print_text(f"left out: {one['path'] or 'all'}: {one['reason']}")
-    if (more := len(left) - NAMED_MAX) > 0:
+    for one in told.left_out[:NAMED_MAX]:
+        print_text(f"left out: {one.path or 'all'}: {one.reason}")
+    if (more := len(told.left_out) - NAMED_MAX) > 0:
         print_text(f"left out: {more} more")
-    for names in alike[:NAMED_MAX]:
+    for names in told.collisions[:NAMED_MAX]:
         print_text(f"alike but for case: {', '.join(names)}")
     print_text(
         f"{counted(taken.files, 'file')}, {taken.bytes} bytes: snapshot "
-        f"{taken.commit[:12]}  [position {event.position}, version {event.version}]"
+        f"{taken.commit[:12]}  [position {told.position}, version {told.version}]"
     )
 
 
@@ -184,6 +181,7 @@ def diff(
         shown,
         store_of,
     )
+    from sprintlog.projections.views.files import Differences, changes
 
     from ..back.files import inside
 
@@ -196,8 +194,7 @@ def diff(
         found = compare(*map(store.read, ends), paths=meant, own=own)
         lines = patch(store, ends[0], ends[1], meant, own) if as_patch else ""
     if as_json:
-        files = [{"path": shown(path), "how": how} for path, how in found]
-        print_json({"files": files, **({"patch": lines} if as_patch else {})})
+        print_json(Differences(changes(found), lines if as_patch else UNSET))
         return
     if as_patch:
         print_text(*lines.splitlines())
@@ -209,15 +206,11 @@ def diff(
 
 def files_between(
     workspace: Workspace, sprint: Sprint, one: int, other: int
-) -> list[dict[str, str]] | None:
+) -> "list[FileChange] | None":
     """Return how the files of two iterations differ; None unless both were kept."""
     from sprintlog.engine.service.work_tree.own_paths import own_paths
-    from sprintlog.engine.service.work_tree.snapshot import (
-        compare,
-        find_snapshot,
-        shown,
-        store_of,
-    )
+    from sprintlog.engine.service.work_tree.snapshot import compare, find_snapshot, store_of
+    from sprintlog.projections.views.files import changes
 
     if not all(has_snapshot(sprint, number) for number in (one, other)):
         return None
@@ -230,7 +223,7 @@ def files_between(
     except SprintlogError:
         # Pruned, of another work tree, or no git here: the figures are told all the same.
         return None
-    return [{"path": shown(path), "how": how} for path, how in found]
+    return changes(found)
 
 
 @click.command("prune", epilog="Example: sprintlog iteration prune --keep 20")
@@ -248,6 +241,7 @@ def prune_command(keep: int, **given: Any) -> None:
     The newest stay, the first, the best, and all that a rollback or its undo goes back to.
     """
     from sprintlog.engine.service.work_tree.snapshot import prune, pruned, store_of
+    from sprintlog.projections.views.files import Pruned
 
     options = Options(given)
     with open_workspace() as workspace:
@@ -261,8 +255,7 @@ def prune_command(keep: int, **given: Any) -> None:
         )
         gone = pruned(outcome)
         if options.as_json:
-            events = [reference(event) for event in outcome.events]
-            print_json({"pruned": gone, "bytes_freed": bytes_freed, "events": events})
+            print_json(Pruned(gone, bytes_freed, [*map(reference, outcome.events)]))
         else:
             print_text(
                 f"{counted(len(gone), 'snapshot')} let go, {bytes_freed} bytes freed"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import (
@@ -13,12 +14,12 @@ from sprintlog.engine.journal.events import (
     LearningAdded,
     PatternDiscovered,
 )
-from sprintlog.engine.journal.intake.migration import TakeText, came_from
-from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal.intake.migration import came_from, take_text
 from sprintlog.engine.journal.rules import OpenJournal
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.projections.sql.search import KINDS, LEARNING
+from sprintlog.projections.sql.search import KINDS
+from sprintlog.projections.views.journal import Migrated, figures
 from sprintlog.projections.workspace import Workspace
 
 from ..context import here, open_workspace, with_envelope, with_json, with_point
@@ -82,27 +83,13 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
     with open_workspace() as workspace:
         document = workspace.document(at=at)
         journal = workspace.journals.at_version(JOURNAL, document.version)
-    last = queries.last_entry(document, prd) if prd is not None else None
-    figures: dict[str, Any] = {
-        "version": document.version,
-        "schema": document.schema,
-        "project_name": document.project_name,
-        "entries": len(document.entries),
-        "learnings": len(document.learnings),
-        "learnings_valid": sum(x.still_valid for x in document.learnings),
-        "patterns": len(document.patterns),
-        "blockers": len(queries.blockers(document)),
-        "failure_patterns": queries.failure_patterns(document),
-        "attempts": journal.attempts
-        if prd is None
-        else {prd: queries.attempts(document, prd)},
-        "next_learning_id": journal.next_learning_id,
-        "next_pattern_id": journal.next_pattern_id,
-    }
+    answer = figures(document, journal, prd)
     if as_json:
-        print_json({**figures, "last_entry": last} if prd is not None else figures)
+        print_json(answer)
         return
-    for name, value in figures.items():
+    for name, value in msgspec.structs.asdict(answer).items():
+        if name == "last_entry":
+            continue
         said = value
         if value is None:
             said = "none left"
@@ -110,6 +97,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
             said = ", ".join(f"{key} {count}" for key, count in value.items()) or "none"
         print_text(f"{name.replace('_', ' ')}: {said}")
     if prd is not None:
+        last = answer.last_entry
         print_text(f"last entry: {f'{last.id} {last.status}' if last else 'none'}")
 
 
@@ -126,19 +114,13 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
     What fits best comes first. The index is a cache, made from the log when it is needed.
     """
     from sprintlog.projections.sql.search import search as search_in
+    from sprintlog.projections.views.search import found_part
 
     with open_workspace() as workspace:
         found = search_in(workspace, " ".join(words), kind=kind, limit=limit)
         learnings = workspace.journal().learnings
     if as_json:
-        print_json(
-            [
-                {**hit._asdict(), "still_valid": learnings.get(hit.id)}
-                if hit.kind == LEARNING
-                else hit._asdict()
-                for hit in found
-            ]
-        )
+        print_json([found_part(hit, learnings) for hit in found])
         return
     rows = [
         (
@@ -185,7 +167,9 @@ def migrate(file: Path | None, **given: Any) -> None:
         outcome = act_on_journal(
             workspace,
             "journal migrate",
-            TakeText(text),
+            lambda journal, at: take_text(
+                journal, workspace.documents.current(JOURNAL), text=text, at=at
+            ),
             options,
             {"text": text},
         )
@@ -261,8 +245,7 @@ def _tell_taken(
     }
     version = workspace.journal().version
     if as_json:
-        answer = {"file": str(source), "stream": JOURNAL, "version": version}
-        print_json({**answer, "recorded": len(events), **counts})
+        print_json(Migrated(str(source), JOURNAL, version, len(events), **counts))
         return
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
     print_text(f"{source.name}: {said}  [version {version}]")

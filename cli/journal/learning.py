@@ -11,6 +11,7 @@ from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Learning
 from sprintlog.engine.journal.suggestions import AddExtractedLearnings
 from sprintlog.engine.journal.suggestions import extract as extract_learnings
+from sprintlog.projections.views.journal import Proposal
 
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..output import print_json, print_text, table
@@ -172,7 +173,7 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
     if adds:
         record_in_journal("learning extract", given, AddExtractedLearnings(proposals))
     elif given["as_json"]:
-        print_json([{"observation": n, "learning": found} for n, found in proposals])
+        print_json([Proposal(*proposal) for proposal in proposals])
     else:
         rows = [(f"{n}.", found.type, found.content) for n, found in proposals]
         print_text(*(table(rows) if rows else ["nothing to learn from it"]))

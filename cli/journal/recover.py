@@ -4,6 +4,7 @@ import click
 
 from sprintlog.engine.journal.questions.recovery import failure_of, recover
 from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.projections.views.journal import RecoveryAnswer
 
 from ..context import open_workspace, with_json, with_point
 from ..output import print_json, print_text
@@ -32,7 +33,8 @@ def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> 
     text = failure_of(document, prd_id) if failure is None else failure
     found = recover(document, prd_id, failure=text)
     if as_json:
-        print_json({**found._asdict(), "similarity": float(found.similarity)})
+        known = found._asdict() | {"similarity": float(found.similarity)}
+        print_json(RecoveryAnswer(**known))
         return
     print_text(f"{found.action}: {found.guidance}")
     if by := found.entry or found.learning:

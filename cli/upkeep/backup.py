@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from sprintlog.engine.service.streams.soundness import back_up
+from sprintlog.projections.views.log import LogCopied
 
 from ..context import open_workspace, with_json
 from ..output import print_json, print_text
@@ -23,6 +24,6 @@ def command(file: Path, as_json: bool) -> None:
     with open_workspace() as workspace:
         head = back_up(workspace.log, file, clock=workspace.clock)
     if as_json:
-        print_json({"file": str(file), "events": head.position, "head": head.hash.hex()})
+        print_json(LogCopied(str(file), head.position, head=head.hash.hex()))
     else:
         print_text(f"{file}: {head.position} events, head {head.hash.hex()[:16]}")

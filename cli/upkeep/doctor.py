@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import click
 
@@ -12,6 +11,7 @@ from sprintlog.projections.health.diagnosis import judge
 from sprintlog.projections.health.examination import examine
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Check
 from sprintlog.projections.health.salvage import LOST, Rescue, salvage
+from sprintlog.projections.views.log import Checks, salvaged
 
 from ..context import here, log_folder, with_json
 from ..output import (
@@ -61,7 +61,7 @@ def command(target: Path | None, as_json: bool) -> None:
         return
     checks = judge(examine(location))
     if as_json:
-        print_json({"checks": [check._asdict() for check in checks]})
+        print_json(Checks(checks))
     else:
         print_styled("\n".join(map(_line, checks)))
     if any(check.status == PROBLEM for check in checks):
@@ -80,27 +80,11 @@ def _line(check: Check) -> str:
 def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
     rescue = salvage(location, target, progress=counting("events saved"))
     if as_json:
-        print_json(_answer(rescue))
+        print_json(salvaged(rescue))
     else:
         print_text(*_told(location, rescue))
     if not rescue.is_whole:
         sys.exit(INTEGRITY)
-
-
-def _answer(rescue: Rescue) -> dict[str, Any]:
-    salvaged = rescue.salvaged
-    return {
-        "folder": str(rescue.folder),
-        "whole": rescue.is_whole,
-        "position": salvaged.head.position,
-        "head": salvaged.head.hash.hex(),
-        "problem": salvaged.problem,
-        "unread_pages": salvaged.unread,
-        "ranges": [found._asdict() for found in salvaged.ranges],
-        "lost": str(rescue.folder / LOST) if rescue.lost else None,
-        "lost_events": rescue.lost,
-        "edits_left": rescue.edits_left,
-    }
 
 
 def _told(location: Location, rescue: Rescue) -> list[str]:

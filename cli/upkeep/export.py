@@ -11,6 +11,7 @@ import click
 from sprintlog.engine.adapters.replace import sync_folder
 from sprintlog.engine.errors import RefusedError
 from sprintlog.projections.health.exchange import export_log
+from sprintlog.projections.views.log import LogCopied
 
 from ..context import open_workspace, with_json
 from ..output import counted, counting, print_bytes, print_json, print_text
@@ -45,17 +46,11 @@ def command(out: Path | None, sprint_id: str | None, as_json: bool) -> None:
         with _new_file(out) as file:
             done = export_log(workspace, file.write, sprint_id=name, progress=progress)
     if as_json:
-        print_json(
-            {
-                "file": str(out),
-                "events": done.events,
-                "position": done.head.position,
-                "head": done.head.hash.hex(),
-            }
-        )
+        position, head = done.head.position, done.head.hash.hex()
+        print_json(LogCopied(str(out), done.events, position=position, head=head))
     else:
-        head = done.head.hash.hex()[:16]
-        print_text(f"{out}: {counted(done.events, 'event')}, head {head}")
+        head = done.head.hash.hex()
+        print_text(f"{out}: {counted(done.events, 'event')}, head {head[:16]}")
 
 
 @contextmanager

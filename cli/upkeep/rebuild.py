@@ -13,6 +13,7 @@ from sprintlog.projections.state_files.loop_files import state_files_of
 from sprintlog.projections.state_files.loop_place import loop_folder
 from sprintlog.projections.state_files.refresh import ProjectedFile, Refreshed
 from sprintlog.projections.state_files.sprint_file import SprintFile
+from sprintlog.projections.views.log import Rebuilt
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_sprint
@@ -70,7 +71,7 @@ def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:
     if refreshed.problem:
         warn(refreshed.problem)
     if as_json:
-        print_json({kind: name, **refreshed._asdict()})
+        print_json(Rebuilt(**{kind: name}, **refreshed._asdict()))
     else:
         print_text(f"{name}: {_said(refreshed)}")
 

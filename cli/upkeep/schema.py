@@ -1,34 +1,45 @@
-"""`sprintlog schema`: the JSON Schema of a file or of the events."""
+"""`sprintlog schema`: the JSON Schema of a file, of the events or of the commands."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from ..output import print_json
+from sprintlog.engine.errors import NotFoundError
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from ..output import print_json
 
 
 @click.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
 @click.argument(
     "what",
     type=click.Choice(
-        ["progress", "plan", "sprint", "workflow", "metrics", "journal", "events"]
+        [
+            *("progress", "plan", "sprint", "workflow", "metrics", "journal"),
+            *("events", "commands", "answers"),
+        ]
     ),
 )
-def command(what: str) -> None:
-    """Print the JSON Schema of a file that people write, or of every event's data.
+@click.argument("name", nargs=-1, metavar="[NAME]")
+def command(what: str, name: tuple[str, ...]) -> None:
+    """Print the JSON Schema of a file, of every event's data, or of every command.
 
     `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml,
-    `metrics` what `iteration end --metrics` takes, `journal` progress.json.
+    `metrics` what `iteration end --metrics` takes, `journal` progress.json. `answers` is
+    what commands answer with --json; with NAME, like `gate show`, what one of them does.
     """
-    if what == "events":
-        print_json(events_schema())
+    if name and what != "answers":
+        raise click.UsageError(f"NAME goes with answers, not with {what}")
+    if what == "answers":
+        print_json(answers_schema(name))
         return
+    if what in ("events", "commands"):
+        print_json(events_schema() if what == "events" else commands_schema())
+        return
+    import pydantic
+
     from ..intake import definition_models, journal_models, metrics, progress_models
 
-    models: dict[str, type[BaseModel]] = {
+    models: dict[str, type[pydantic.BaseModel]] = {
         "progress": progress_models.Progress,
         "plan": progress_models.CompiledPlan,
         "sprint": definition_models.SprintDefinition,
@@ -36,8 +47,24 @@ def command(what: str) -> None:
         "metrics": metrics.MetricsModel,
         "journal": journal_models.JournalModel,
     }
-    schema = models[what].model_json_schema() | {"title": what.capitalize()}
+    schema = {**models[what].model_json_schema(), "title": what.capitalize()}
     print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
+    """Return the schema of every command's answers, or of one command's."""
+    from sprintlog.projections.views.answers import schemas
+
+    context = click.get_current_context().find_root()
+    found: click.Command | None = context.command
+    for word in name:
+        found = found.get_command(context, word) if isinstance(found, click.Group) else None
+    if name and (found is None or isinstance(found, click.Group)):
+        raise NotFoundError(
+            f"there is no command {' '.join(name)[:60]!r}",
+            hint="give one as it is typed, like `sprintlog schema answers gate show`",
+        )
+    return schemas(" ".join(name) or None)
 
 
 def events_schema() -> dict[str, object]:
@@ -50,10 +77,23 @@ def events_schema() -> dict[str, object]:
     schemas, components = msgspec.json.schema_components(
         events, ref_template="#/$defs/{name}"
     )
+    return _listed("events", dict(zip(CODEC.events, schemas, strict=True)), components)
+
+
+def commands_schema() -> dict[str, object]:
+    """Return the schema of every command, by its name."""
+    from sprintlog.engine.commands import schemas
+
+    return _listed("commands", *schemas())
+
+
+def _listed(
+    what: str, schemas: dict[str, Any], components: dict[str, Any]
+) -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "sprintlog events",
+        "title": f"sprintlog {what}",
         "type": "object",
-        "properties": dict(zip(CODEC.events, schemas, strict=True)),
+        "properties": schemas,
         "$defs": components,
     }

@@ -13,6 +13,7 @@ from sprintlog.engine.log.envelope import Head
 from sprintlog.projections.health.verify import Finding, Verification, verify
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.views.log import verified
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json
@@ -76,16 +77,7 @@ def command(
         if determinism:
             report.findings.extend(_undetermined(workspace))
     if as_json:
-        print_json(
-            {
-                "sound": report.is_sound,
-                "events": report.events,
-                "sprints": report.sprints,
-                "position": report.head.position,
-                "head": report.head.hash.hex(),
-                "findings": [finding._asdict() for finding in report.findings],
-            }
-        )
+        print_json(verified(report))
     else:
         print_styled("\n".join(_lines(report)))
     if not report.is_sound:

@@ -9,20 +9,18 @@ import click
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.command import digest_of
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.service.gate_runs import is_alive
-from sprintlog.engine.service.loop.gate import run_gate
-from sprintlog.engine.sprint.gates.checks import RecordGate, run_of
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.loop.gate import is_alive, lost_run, run_gate
+from sprintlog.engine.sprint.gates.checks import RecordGate, record_gate
 from sprintlog.engine.sprint.gates.gate import (
     GateResult,
-    attempts_of,
     find_gate,
-    is_due,
-    repair_prompt,
 )
-from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
-from sprintlog.engine.sprint.state.tree import Node, gate_status
+from sprintlog.engine.sprint.state.tree import gate_status
+from sprintlog.projections.views import work as views
+from sprintlog.projections.views.work import GateStanding
 
 from ..context import (
     environment,
@@ -140,10 +138,14 @@ def record(
     duration_ms = None if duration is None else round(1000 * duration)
     result = GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
     wish = {"phase": phase, "attempt": attempt, "result": result}
-    command = RecordGate(result, phase, attempt)
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        lost = lost_run(sprint, phase)
+        return record_gate(sprint, RecordGate(result, phase, attempt, lost), at)
+
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "gate record", command, options, wish)
+        outcome = act(workspace, sprint_id, "gate record", decide, options, wish)
         code = answer_gate(workspace, outcome, as_json=options.as_json)
     sys.exit(code)
 
@@ -163,7 +165,7 @@ def show(phase: str | None, at: str | None, sprint_id: str | None, as_json: bool
         else:
             every = dict.fromkeys(sprint.plan.tree.nodes.values())
             nodes = [node for node in every if gate_status(node.data) is not None]
-        found = [_described(sprint, node) for node in nodes]
+        found = [views.gate(sprint, node, is_alive) for node in nodes]
     if as_json:
         print_json(found if phase is None else found[0])
     elif not found:
@@ -194,46 +196,24 @@ def _printed(file: Path | None) -> dict[str, Any]:
     }
 
 
-def _described(sprint: Sprint, node: Node) -> dict[str, Any]:
-    gate, tracking = gate_of(node), node.data.get("gate-tracking")
-    said = tracking if isinstance(tracking, dict) else {}
-    started = run_of(sprint.plan, node)
-    return {
-        "phase": node.address,
-        "status": gate_status(node.data),
-        "due": is_due(node),
-        "attempts": attempts_of(node),
-        "attempts_max": gate.attempts_max,
-        "timeout_seconds": gate.timeout_seconds,
-        "script": gate.script,
-        "on_fail_prompt": gate.on_fail_prompt,
-        "last_exit_code": said.get("last-exit-code"),
-        "last_output": said.get("last-output"),
-        "error": said.get("error"),
-        "pid": started.pid if started else None,
-        "lost": started is not None and not is_alive(started),
-        "repair_prompt": repair_prompt(sprint.plan, node),
-    }
-
-
-def _row(gate: dict[str, Any]) -> tuple[str, ...]:
-    word = gate["status"] + (" (lost)" if gate["lost"] else "")
+def _row(gate: GateStanding) -> tuple[str, ...]:
+    word = gate.status + (" (lost)" if gate.lost else "")
     return (
-        gate["phase"],
+        gate.phase,
         word,
-        f"{gate['attempts']} of {gate['attempts_max']}",
-        (gate["script"] or "").split("\n")[0],
+        f"{gate.attempts} of {gate.attempts_max}",
+        (gate.script or "").split("\n")[0],
     )
 
 
-def _lines(gate: dict[str, Any]) -> list[str]:
-    lines = ["  ".join(_row(gate)[:3]) + f"  limit {gate['timeout_seconds']:g} s"]
-    if gate["pid"]:
-        gone = ", which is gone" if gate["lost"] else ""
-        lines.append(f"run by process {gate['pid']}{gone}")
+def _lines(gate: GateStanding) -> list[str]:
+    lines = ["  ".join(_row(gate)[:3]) + f"  limit {gate.timeout_seconds:g} s"]
+    if gate.pid:
+        gone = ", which is gone" if gate.lost else ""
+        lines.append(f"run by process {gate.pid}{gone}")
     for name in ("error", "script", "on_fail_prompt", "last_exit_code", "last_output"):
-        if gate[name] is not None:
-            lines += [f"{name.replace('_', ' ')}:", *_indented(str(gate[name]))]
+        if (value := getattr(gate, name)) is not None:
+            lines += [f"{name.replace('_', ' ')}:", *_indented(str(value))]
     return lines
 
 

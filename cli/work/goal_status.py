@@ -1,36 +1,15 @@
 """What `status` says of a goal, its steps, its loop, and what agents took so far."""
 
-from typing import Any
-
-from msgspec import structs
-
-from sprintlog.engine.service.loop.lock import Holder
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
 from sprintlog.engine.sprint.goal.settings import idle_threshold
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.projections.views.work import RunningLoop
 
 from ..output import counted, visible
 
 OPEN_SHOWN_MAX = 20
-
-
-def goal_answer(sprint: Sprint) -> dict[str, Any]:
-    """Return goal, steps and idle count as JSON; nothing outside Ralph mode."""
-    plan = sprint.plan
-    if not plan.is_ralph:
-        return {}
-    return {
-        "goal": plan.document.get("goal"),
-        "steps": [
-            {"id": identity, "status": step.get("status")}
-            for identity, step in steps_of(plan.document).items()
-        ],
-        "idle": plan.turns.idle,
-        "idle_threshold": idle_threshold(plan.document),
-        "reflection": reflection_is_due(plan),
-    }
 
 
 def goal_lines(sprint: Sprint) -> list[str]:
@@ -66,18 +45,6 @@ def goal_lines(sprint: Sprint) -> list[str]:
     return [visible(line) for line in lines]
 
 
-def spent_answer(sprint: Sprint) -> dict[str, Any]:
-    """Return what all runs of agents took, as JSON; nothing before the first."""
-    spent = sprint.knowledge.spent
-    if not spent.runs:
-        return {}
-    said = {k: value for k, value in structs.asdict(spent).items() if value is not None}
-    if spent.cost_usd is not None:
-        # Sums of binary fractions end in noise that no agent reported.
-        said["cost_usd"] = round(spent.cost_usd, 6)
-    return {"spent": said}
-
-
 def spent_lines(sprint: Sprint) -> list[str]:
     """Return what all runs of agents took, for people."""
     spent = sprint.knowledge.spent
@@ -96,15 +63,8 @@ def spent_lines(sprint: Sprint) -> list[str]:
     return [line]
 
 
-def loop_answer(holder: Holder | None) -> dict[str, Any]:
-    """Return who runs the sprint now, as JSON; nothing when nobody does."""
-    if holder is None:
-        return {}
-    return {"loop": {"pid": holder.process.pid, "since": holder.since}}
-
-
-def loop_lines(holder: Holder | None) -> list[str]:
+def loop_lines(loop: RunningLoop | None) -> list[str]:
     """Return who runs the sprint now, for people."""
-    if holder is None:
+    if loop is None:
         return []
-    return [visible(f"run by process {holder.process.pid} since {holder.since}")]
+    return [visible(f"run by process {loop.pid} since {loop.since}")]

@@ -1,10 +1,10 @@
 """`sprintlog next`: what is to be done now, for loops in any language."""
 
 import click
-import msgspec
 
 from sprintlog.engine.sprint.agent.actions import ACTIONS, STOP, Action
 from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.projections.views.work import next_answer
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..named_sprint import told
@@ -30,7 +30,7 @@ def command(
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         action = told(next_action(sprint, now=workspace.moment(sprint, at)))
     if as_json:
-        print_json({"sprint": sprint.id, **msgspec.to_builtins(action)})
+        print_json(next_answer(sprint.id, action))
     elif only_prompt:
         print_text(*(action.prompt or "").split("\n"))
     else:

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.queue.decisions import (
     ApproveRequest,
@@ -19,12 +20,9 @@ from sprintlog.engine.sprint.queue.requests import (
     QueueRequests,
     find_request,
 )
-from sprintlog.engine.sprint.queue.rules import (
-    DEFAULT_RULES,
-    DecideByRules,
-    decide_by_rules,
-)
+from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, Ruling, decide_by_rules
 from sprintlog.engine.sprint.queue.view import takes_part
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.words import (
     DEFERRALS,
@@ -33,20 +31,14 @@ from sprintlog.engine.sprint.state.words import (
     REQUEST_STATUSES,
     REQUEST_TYPES,
 )
+from sprintlog.projections.views import queue as views
 
 from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
 from ..output import print_json, print_text, table, warn
 from ..places import source_of
 from ..record import Options, act, answer_and_refresh, arguments_of, record
 from .injection import Coming, named, of_workflow, with_position, with_workflow
-from .queue_answers import (
-    answer_of,
-    history_of,
-    lines_of,
-    row_of,
-    ruling_answer,
-    ruling_row,
-)
+from .queue_answers import lines_of, row_of, ruling_row
 from .queue_input import name_request, read_asked
 
 REASONING = click.option(
@@ -124,7 +116,7 @@ def list_(
             and all(entry.get(name) in words for name, words in wanted.items() if words)
         ]
         if as_json:
-            print_json([answer_of(sprint, entry) for entry in found])
+            print_json([views.request(sprint, entry) for entry in found])
         else:
             print_text(*table([row_of(entry) for entry in found]) or ["no requests"])
 
@@ -139,11 +131,11 @@ def show(request: str, at: str | None, sprint_id: str | None, as_json: bool) -> 
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         entry = find_request(sprint, request)
-        history = history_of(sprint, request, workspace.events(sprint.id))
+        found = views.with_history(sprint, entry, workspace.events(sprint.id))
     if as_json:
-        print_json({**answer_of(sprint, entry), "history": history})
+        print_json(found)
     else:
-        print_text(*lines_of(answer_of(sprint, entry), history))
+        print_text(*lines_of(found))
 
 
 @command.command(
@@ -290,14 +282,19 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
         from ..intake.queue import read_rules
 
         chosen = read_rules(read_bytes(rules), file=str(rules))
+    rulings: list[Ruling] = []
+
+    def rule(sprint: Sprint, at: str) -> list[Event]:
+        check_exists(sprint)
+        rulings[:] = decide_by_rules(sprint, rules=chosen, at=at)
+        return [event for ruling in rulings for event in ruling.events]
+
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        sprint, at = workspace.sprint(sprint_id), options.at or workspace.now()
-        check_exists(sprint)
-        rulings = decide_by_rules(sprint, rules=chosen, at=at)
         if dry_run:
+            rule(workspace.sprint(sprint_id), options.at or workspace.now())
             if options.as_json:
-                print_json([ruling_answer(ruling) for ruling in rulings])
+                print_json([*map(views.ruling, rulings)])
             else:
                 print_text(
                     *table([ruling_row(ruling) for ruling in rulings])
@@ -305,9 +302,8 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
                 )
             return
         wish = {"rules": msgspec.to_builtins(chosen)}
-        command = DecideByRules(tuple(chosen))
-        outcome = act(workspace, sprint_id, "queue decide", command, options, wish)
+        outcome = act(workspace, sprint_id, "queue decide", rule, options, wish)
         for ruling in rulings:
-            if ruling.problem is not None and not outcome.duplicate:
+            if ruling.problem is not None:
                 warn(f"{ruling.request} stays pending: {ruling.problem}")
         answer_and_refresh(workspace, outcome, as_json=options.as_json)

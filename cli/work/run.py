@@ -2,10 +2,8 @@
 
 import shutil
 import sys
-from typing import Any
 
 import click
-import msgspec
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.errors import NotFoundError
@@ -15,6 +13,7 @@ from sprintlog.engine.service.loop.runner import Runner
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.agent.actions import DONE, Action
 from sprintlog.engine.sprint.state.words import PRIORITIES
+from sprintlog.projections.views.work import next_answer
 
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..named_sprint import told
@@ -73,7 +72,7 @@ REST_SECONDS = 1
     metavar="WHO",
     help="runtime, agent:… or operator:…. [SPRINTLOG_ACTOR; runtime]",
 )
-@click.option("--no-mask", is_flag=True, help="Knowledge secrets in texts as they are.")
+@click.option("--no-mask", is_flag=True, help="Record secrets in texts as they are.")
 @with_sprint
 @with_json
 def command(
@@ -142,9 +141,8 @@ def command(
 
 
 def _answer(sprint_id: str, last: Action, *, as_json: bool) -> None:
-    given: dict[str, Any] = msgspec.to_builtins(last)
     if as_json:
-        print_json({"sprint": sprint_id, **given})
+        print_json(next_answer(sprint_id, last))
     elif last.do == DONE:
         print_text(f"{sprint_id}: done")
     else:

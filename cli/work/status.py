@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.service.gate_runs import is_alive
+from sprintlog.engine.service.loop.gate import is_alive
 from sprintlog.engine.service.loop.lock import holder_of
 from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
 from sprintlog.engine.sprint.agent.next import next_action
@@ -13,25 +13,19 @@ from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of
 from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.goal.settings import max_iterations
-from sprintlog.engine.sprint.phases.lifecycle import is_stale, need_of
+from sprintlog.engine.sprint.phases.lifecycle import is_stale
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
+from sprintlog.projections.views import work as views
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..named_sprint import told
 from ..output import coloured, print_json, print_styled, visible
-from ..stops import stopped_answer, stopped_lines
-from .goal_status import (
-    goal_answer,
-    goal_lines,
-    loop_answer,
-    loop_lines,
-    spent_answer,
-    spent_lines,
-)
+from ..stops import stopped_lines
+from .goal_status import goal_lines, loop_lines, spent_lines
 
 MARKS = {
     "completed": ("✓", "green"),
@@ -59,40 +53,12 @@ def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
         now, moved = from_milliseconds(workspace.clock()), workspace.moved_back(sprint)
         stale = at is None and is_stale(sprint, now=now, moved=moved)
         holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
+        loop = views.RunningLoop(holder.process.pid, holder.since) if holder else None
         action = told(next_action(sprint, now=workspace.moment(sprint, at)))
     if as_json:
-        print_json({**_answer(sprint, stale, action), **loop_answer(holder)})
+        print_json(views.status(sprint, action, stale=stale, loop=loop))
         return
-    print_styled("\n".join([*_lines(sprint, stale, action), *loop_lines(holder)]))
-
-
-def _answer(sprint: Sprint, stale: bool, action: Action) -> dict[str, Any]:
-    document = sprint.document
-    pointed = sprint.plan.pointed()
-    return {
-        "sprint": sprint.id,
-        "version": sprint.version,
-        "status": document.get("status"),
-        "stale": stale,
-        **stopped_answer(action),
-        "pointer": pointed.address if pointed else None,
-        "current": document.get("current"),
-        "stats": document.get("stats"),
-        "last_activity": document.get("last-activity"),
-        **goal_answer(sprint),
-        **spent_answer(sprint),
-        "human_needed": _needs(sprint),
-        "queue": counts(sprint.queue),
-        "phases": [
-            {
-                "address": node.address,
-                "status": node.status,
-                "error": node.data.get("error"),
-                **_gate_answer(node),
-            }
-            for node in sprint.plan.tree.root.walk()
-        ],
-    }
+    print_styled("\n".join([*_lines(sprint, stale, action), *loop_lines(loop)]))
 
 
 def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
@@ -110,46 +76,18 @@ def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
     lines.extend(goal_lines(sprint))
     lines.extend(spent_lines(sprint))
     lines.extend(_lost_runs(sprint))
-    for needed in _needs(sprint):
-        if needed["phase"] is None:
+    for needed in views.needs(sprint):
+        if needed.phase is None:
             continue
-        lines.append(visible(f"needs a person at {needed['phase']}: {needed['reason']}"))
-        if needed["details"]:
-            lines.append(visible(f"  {needed['details']}"))
+        lines.append(visible(f"needs a person at {needed.phase}: {needed.reason}"))
+        if needed.details:
+            lines.append(visible(f"  {needed.details}"))
     if found := counts(sprint.queue):
         said = ", ".join(f"{number} {word}" for word, number in found.items())
         lines.append(f"queue: {said}  (`sprintlog queue list`)")
     if action.do == COMPLETE:
         lines.append("everything is finished: `sprintlog sprint complete` closes it")
     return lines
-
-
-def _needs(sprint: Sprint) -> list[dict[str, Any]]:
-    """Return what persons are needed for; without a phase it is the goal."""
-    found = [
-        (leaf.address, needed, leaf.data.get("error"))
-        for leaf in sprint.plan.tree.leaves
-        if (needed := need_of(leaf)) is not None
-    ]
-    whole = sprint.plan.document.get("human-needed")
-    goal = [(None, whole, None)] if isinstance(whole, dict) else []
-    return [
-        {
-            "phase": phase,
-            "reason": needed.get("reason"),
-            "details": needed.get("details"),
-            "error": error,
-        }
-        for phase, needed, error in [*found, *goal]
-    ]
-
-
-def _gate_answer(node: Node) -> dict[str, Any]:
-    word = gate_status(node.data)
-    if word is None:
-        return {}
-    attempts = {"attempts": attempts_of(node), "attempts_max": gate_of(node).attempts_max}
-    return {"gate": {"status": word, **attempts}}
 
 
 def _lost_runs(sprint: Sprint) -> Iterator[str]:

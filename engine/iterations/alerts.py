@@ -1,6 +1,6 @@
 """Alerts: what got worse from the iteration before, how badly, and what to do about it."""
 
-from typing import NamedTuple
+import msgspec
 
 from .deltas import Deltas
 from .events import Thresholds
@@ -22,7 +22,7 @@ ACTIONS = {
 """Every type of alert with the action it asks for, in the order in which they are told."""
 
 
-class Alert(NamedTuple):
+class Alert(msgspec.Struct, frozen=True):
     """Something that got worse."""
 
     severity: str

@@ -13,7 +13,6 @@ from ..log.event import Event
 from ..log.port import Log
 from ..sprint.events import RequestReturned
 from ..sprint.state.times import normalise
-from .completion import completed
 from .middlewares import Handling, Middlewares
 from .port import Acted, Envelope, MovedOnError, Service
 from .streams.catalogue import State, new_event
@@ -45,10 +44,7 @@ def handle(
         try:
             for check in middlewares.before:
                 check(action)
-            command = decide
-            if isinstance(decide, Command):
-                command = completed(service, state, decide)
-            events = decided(command, state, moment)
+            events = decided(decide, state, moment)
             for complete in middlewares.after:
                 events = complete(action, events)
         except MovedOnError as moved:

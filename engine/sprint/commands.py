@@ -1,9 +1,9 @@
-"""Every command of a sprint, by its topic."""
+"""The topics of a sprint that have commands, and which event each command causes."""
 
 from functools import cache
 from types import ModuleType
 
-from ..command import Commands, Events
+from ..command import Events
 from .agent import runs
 from .document import adoption
 from .gates import checks
@@ -16,33 +16,10 @@ from .queue import decisions as queue_decisions
 from .queue import requests
 
 TOPICS: tuple[ModuleType, ...] = (
-    adoption,
-    recompile,
-    decisions,
-    dynamic_steps,
-    checks,
-    hook_tasks,
-    injection,
-    lifecycle,
-    loop,
-    measurement,
-    notes,
-    leaves,
-    create,
-    requests,
-    queue_decisions,
-    goal,
-    ralph_work,
-    rollback,
-    snapshots,
-    runs,
+    *(adoption, checks, create, decisions, dynamic_steps, goal, hook_tasks),
+    *(injection, leaves, lifecycle, loop, measurement, notes, queue_decisions),
+    *(ralph_work, recompile, requests, rollback, runs, snapshots),
 )
-
-
-@cache
-def commands() -> Commands:
-    """Return every command, with the function that decides on it."""
-    return {struct: rule for topic in TOPICS for struct, rule in topic.COMMANDS.items()}
 
 
 @cache

@@ -3,6 +3,8 @@
 import shlex
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from sprintlog.engine.errors import RESCUE
 from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
 from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
@@ -30,7 +32,7 @@ def judge(findings: Findings) -> list[Check]:
         return checks
     # The files of the log, and those beside it, were not read as of one moment.
     return [
-        check._replace(status=NOTE)
+        msgspec.structs.replace(check, status=NOTE)
         if check.status == PROBLEM and check.check in _FROM_COPY
         else check
         for check in checks

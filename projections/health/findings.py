@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import msgspec
+
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 
@@ -11,7 +13,7 @@ OK, NOTE, WARNING, PROBLEM = "ok", "note", "warning", "problem"
 IN_GIT, IN_TREE, ELSEWHERE = "git", "tree", "elsewhere"
 
 
-class Check(NamedTuple):
+class Check(msgspec.Struct, frozen=True):
     """One thing that was looked at."""
 
     check: str

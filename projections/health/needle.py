@@ -2,15 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from stat import S_ISREG
-from typing import IO
 
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.log.stores.descriptors import give_back
+
+from ..sql.proof import plain_file
 
 _CHUNK = 1 << 20
 
@@ -34,7 +32,7 @@ class Needle:
         if self.is_in(os.fsencode(path.name)):
             return True
         before = b""
-        with _opened(path) as file:
+        with plain_file(path) as file:
             while chunk := file.read(_CHUNK):
                 if self.is_in(before + chunk):
                     return True
@@ -47,17 +45,3 @@ def files_in(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path.relative_to(folder).as_posix(), path
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """Give a plain file to be read; one of ours is no link and no pipe."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    descriptor = os.open(path, flags)
-    try:
-        if not S_ISREG(os.fstat(descriptor).st_mode):
-            raise IsADirectoryError(path)
-        with open(descriptor, "rb", closefd=False) as file:
-            yield file
-    finally:
-        give_back(descriptor)

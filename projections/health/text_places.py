@@ -1,7 +1,7 @@
 """The kinds of places that keep text: how it is found there, and what can be let go."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -46,6 +46,11 @@ class Erased(NamedTuple):
     """Why something is left; None where nothing is."""
 
 
+def _left(found: Sequence[str], why: Why | None) -> Erased:
+    """Return that nothing became of these places."""
+    return Erased((), tuple(found), why if found else None)
+
+
 class KeptText(Protocol):
     """One kind of place that keeps text."""
 
@@ -84,7 +89,7 @@ class Files(NamedTuple):
         found = self._found(workspace, needle)
         names = tuple(name for name, _ in found)
         if not found or self.lock is None:
-            return Erased((), names, self.why if found else None)
+            return _left(names, self.why)
         with workspace.log.locks.hold(self.lock):
             for _, path in found:
                 path.unlink(missing_ok=True)
@@ -114,12 +119,12 @@ class Rows(NamedTuple):
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Throw away what can be made anew."""
-        found = tuple(self.scan(workspace, needle))
+        found = self.scan(workspace, needle)
         if self.why is not None:
-            return Erased((), found, self.why if found else None)
+            return _left(found, self.why)
         for stream in workspace.log.streams() if found else ():
             workspace.reader.checkpoints.forget(stream)
-        return Erased(found)
+        return Erased(tuple(found))
 
 
 class Events(NamedTuple):
@@ -139,8 +144,7 @@ class Events(NamedTuple):
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Leave them: what is in the chain cannot be taken out yet."""
-        found = tuple(self.scan(workspace, needle))
-        return Erased((), found, Why.CHAINED if found else None)
+        return _left(self.scan(workspace, needle), Why.CHAINED)
 
 
 class Copy(NamedTuple):
@@ -218,8 +222,7 @@ class TreeFiles(NamedTuple):
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Leave them, and say why."""
-        found = tuple(self.scan(workspace, needle))
-        return Erased((), found, self.why if found else None)
+        return _left(self.scan(workspace, needle), self.why)
 
 
 class Transcripts(NamedTuple):

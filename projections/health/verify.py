@@ -5,6 +5,8 @@ from hashlib import sha256
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.journal.intake.foreign import remarks
 from sprintlog.engine.journal.state.journal import JOURNAL
@@ -33,7 +35,7 @@ _to_decode: Final = itemgetter(
 )
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True):
     """One thing that verification found."""
 
     severity: str

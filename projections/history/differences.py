@@ -16,7 +16,7 @@ from .files import STATE_FILES, Standing, StateFile
 _CONTEXT_CHARS = 12
 
 
-class FieldChange(NamedTuple):
+class FieldChange(msgspec.Struct, frozen=True):
     """One field that is another than before."""
 
     field: str

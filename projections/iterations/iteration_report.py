@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import Number, rounded, short, shown
+from sprintlog.engine.iterations.exact import Number, short, shown
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score
@@ -68,50 +68,6 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
         and any(s.iteration == best.number and s.purpose == OF_ITERATION for s in held),
         None if number == BASELINE_NUMBER else judged.advice(number),
     )
-
-
-def iteration_report_data(report: IterationReport) -> Data:
-    """Return a report as JSON has it, rounded as it is shown."""
-    one, best, given = report.judgement, report.best, report.recommendation
-    return {
-        "iteration": one.number,
-        "timestamp": one.at,
-        "classification": one.classification,
-        "quality_score": _rounded(one.score.value, 2),
-        "is_score_given": one.score.is_given,
-        "measured_share": _rounded(one.score.share, 2),
-        "metrics": {
-            _ROWS[row.name]: {
-                name: _rounded(value, 1)
-                for name, value in row._asdict().items()
-                if name not in ("name", "is_rate")
-            }
-            for row in report.rows
-        },
-        "dimensions": {
-            part.name: {
-                "score": _rounded(_points(part.points), 2),
-                "weight": _rounded(part.weight, 2),
-                "contribution": _rounded(part.contribution, 2),
-            }
-            for part in one.score.dimensions
-        },
-        "alerts": [alert._asdict() for alert in one.alerts],
-        "best_iteration_tracker": {
-            "current_best": best and best.number,
-            "best_quality_score": _rounded(best.score.value if best else None, 2),
-            "is_best_preserved": report.is_best_preserved,
-        },
-        "recommendation": {
-            "action": given.action,
-            "target_iteration": given.target,
-            "reason": given.reason,
-            "reasons": [reason.text for reason in given.reasons],
-            "confidence": _rounded(given.confidence, 2),
-        }
-        if given is not None
-        else {"action": AWAITING},
-    }
 
 
 def iteration_markdown(report: IterationReport) -> str:
@@ -246,9 +202,3 @@ def _points(points: Fraction | None) -> Fraction | None:
 def said(number: Number | None, places: int) -> str:
     """Return a number as it is shown, or that it is missing."""
     return MISSING if number is None else shown(number, places)
-
-
-def _rounded(number: Number | None, places: int) -> Number | float | None:
-    if number is None or isinstance(number, int):
-        return number
-    return float(rounded(number, places))

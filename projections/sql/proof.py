@@ -25,7 +25,7 @@ _PROOF_BYTES = 64
 def is_proven(copy: Path) -> bool:
     """Tell whether a copy is as it was when it was proven; False where there is none."""
     try:
-        with _opened(_proof(copy)) as proof:
+        with plain_file(_proof(copy)) as proof:
             return proof.read(_PROOF_BYTES + 1) == _digest(copy)
     except OSError:
         return False
@@ -68,12 +68,12 @@ def _proof(copy: Path) -> Path:
 
 
 def _digest(copy: Path) -> bytes:
-    with _opened(copy) as file:
+    with plain_file(copy) as file:
         return file_digest(file, "sha256").hexdigest().encode()
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BufferedReader]:
+def plain_file(path: Path) -> Iterator[BufferedReader]:
     """Give a file of ours: no link, and nothing that opening it could wait for."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     descriptor = os.open(path, flags)

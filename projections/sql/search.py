@@ -11,7 +11,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
@@ -34,7 +36,7 @@ LEARNING, OBSERVATION, SUMMARY = KINDS = ("learning", "observation", "summary")
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Hit(NamedTuple):
+class Hit(msgspec.Struct, frozen=True):
     """Something the journal says that holds every word of a search."""
 
     kind: str
@@ -131,7 +133,9 @@ def _bring_up_to_date(workspace: ServiceWorkspace, database: "Database") -> bool
         return before is None
     rows = workspace.log.scan(JOURNAL, after=known, until=version)
     added = [
-        hit._asdict() for _, _, event in CODEC.events_of_rows(rows) for hit in _said(event)
+        msgspec.structs.asdict(hit)
+        for _, _, event in CODEC.events_of_rows(rows)
+        for hit in _said(event)
     ]
     if added:
         database.table("texts").insert_all(added)

@@ -27,7 +27,6 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..iterations.iteration_report import (
     AWAITING,
-    IterationReport,
     iteration_markdown,
     iteration_report,
 )
@@ -86,14 +85,6 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
         return evaluate(workspace.log, workspace.reader.at_version(sprint_id, until))
 
     return then
-
-
-def report_of(judged: Judged, then: Then, number: int | None) -> IterationReport:
-    """Return the report of an iteration, of the one measured last where none is named."""
-    asked = judged.last if number is None else number
-    if asked is None:
-        asked = BASELINE_NUMBER
-    return iteration_report(then(asked), asked)
 
 
 def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, Make]:

@@ -11,9 +11,8 @@ import pytest
 
 import sprintlog
 from sprintlog.engine import errors
-from sprintlog.engine.journal import commands as journal_commands
+from sprintlog.engine.commands import registered
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
-from sprintlog.engine.sprint import commands as sprint_commands
 from sprintlog.engine.sprint.events import EVENTS
 from tests.docs.public import with_parts
 
@@ -70,7 +69,7 @@ def test_every_event_is_public() -> None:
 def test_every_command_is_public() -> None:
     """`commands` has each command of sprints and the journal, and what is in them."""
     own = [*vars(sprintlog.commands).values()]
-    commands = [*sprint_commands.commands(), *journal_commands.commands()]
+    commands = [one.struct for one in registered().values()]
     missing = not_in(own, commands)
     # Some of what is in them is in events, too.
     missing += not_in([*own, *vars(sprintlog.events).values()], with_parts(commands))

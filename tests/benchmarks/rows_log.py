@@ -9,7 +9,6 @@ from os import urandom
 
 import msgspec
 
-from sprintlog.cli.output import envelope
 from sprintlog.engine.log.append import place, stamp
 from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
@@ -17,6 +16,7 @@ from sprintlog.engine.log.stores.sqlite.identity import SETTLED_NANOSECONDS
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.streams.catalogue import new_event
+from sprintlog.projections.views.events import envelope
 from sprintlog.projections.workspace import wall_clock
 
 from .logs import Bench, append_all, copy_pragmas

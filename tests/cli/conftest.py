@@ -14,6 +14,7 @@ from sprintlog.projections.state_files.yaml.reader import load
 
 from ..adapters.trees import git, put
 from . import goals, scripted
+from .answers import check_answers
 
 PLAN = """\
 phases:
@@ -97,6 +98,7 @@ def run(
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else 1
         out, err = capfd.readouterr()
+        check_answers(arguments, code, out)
         return Result(code, out, err)
 
     return call

@@ -90,7 +90,10 @@ def test_usage_errors_end_with_2(run: Any) -> None:
 
 
 def test_publishes_json_schemas(done: Any) -> None:
-    """The schemas of the files that people write, and of events, are 2020-12."""
-    for what in ("progress", "plan", "sprint", "workflow", "events"):
+    """The schemas of files that people write, of events and commands, are 2020-12."""
+    for what in ("progress", "plan", "sprint", "workflow", "events", "commands"):
         assert "2020-12" in done("schema", what).json["$schema"]
     assert "phase-completed" in done("schema", "events").json["properties"]
+    commands = done("schema", "commands").json
+    assert commands["properties"]["complete-phase"] == {"$ref": "#/$defs/CompletePhase"}
+    assert "summary" in commands["$defs"]["CompletePhase"]["properties"]

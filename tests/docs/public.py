@@ -7,11 +7,11 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.journal import commands as journal_commands
+from sprintlog.engine.journal.commands import TOPICS as OF_THE_JOURNAL
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind
-from sprintlog.engine.sprint import commands as sprint_commands
+from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
 from sprintlog.engine.sprint.events import EVENTS
 
 COMMANDS_SAY = (
@@ -53,7 +53,9 @@ def events_module() -> str:
 
 def commands_module() -> str:
     """Return the text of `sprintlog.commands`; parts that events have, too, are there."""
-    structs = [*sprint_commands.commands(), *journal_commands.commands()]
+    structs = [
+        struct for topic in (*OF_SPRINTS, *OF_THE_JOURNAL) for struct in topic.COMMANDS
+    ]
     own = [x for x in with_parts(structs) if x not in _events()]
     return "".join([f'"""{COMMANDS_SAY}"""\n\n', *_imports([*own, Command])])
 

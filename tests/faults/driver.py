@@ -68,7 +68,7 @@ def inspect(folder: Path) -> None:
     try:
         with Workspace.open(folder) as workspace:
             report = verify(workspace)
-            answer["findings"] = [list(f) for f in report.findings]
+            answer["findings"] = [[f.severity, f.where, f.what] for f in report.findings]
             answer["sound"] = report.is_sound
             answer["events"] = [
                 {

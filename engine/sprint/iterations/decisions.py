@@ -21,29 +21,27 @@ from ..state.transitions import check_exists
 class GiveRecommendation(Command, frozen=True):
     """Keep what was answered; the same answer again is nothing new."""
 
-    given: RecommendationGiven | None = None
-    """What to do now; whoever handles a command fills it in."""
+    given: RecommendationGiven
 
 
 def give_recommendation(
     sprint: Sprint, command: GiveRecommendation, at: str
 ) -> list[Event]:
     """Decide on `GiveRecommendation`."""
-    given = command.given
-    return [] if given in (None, sprint.knowledge.tracker.recommended) else [given]
+    return [] if sprint.knowledge.tracker.recommended == command.given else [command.given]
 
 
 class SelectBest(Command, frozen=True):
     """Keep which iteration's output is the loop's result."""
 
-    selected: BestSelected | None = None
-    """The selection as it is judged; whoever handles a command fills it in."""
+    selected: BestSelected
 
 
 def select_best(sprint: Sprint, command: SelectBest, at: str) -> list[Event]:
     """Decide on `SelectBest`."""
-    chosen = command.selected
-    return [] if chosen in (None, sprint.knowledge.tracker.selected) else [chosen]
+    return (
+        [] if sprint.knowledge.tracker.selected == command.selected else [command.selected]
+    )
 
 
 class SetRules(Command, frozen=True):

@@ -1,0 +1,1 @@
+"""The JSON of every answer: what `--json` prints and `schema answers` describes."""

@@ -1,0 +1,109 @@
+"""What each command answers with `--json`, and its JSON Schema."""
+
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.iterations.alerts import Alert
+from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
+
+from . import events, files, history, iterations, journal, log, queue, search, work
+
+RECORDED = (events.Recorded, list[events.Recorded], events.Unchanged)
+"""What every recording command answers that has no answer of its own."""
+
+LINES = {"append", "blame", "import journal", "import progress", "log", "replay"} | {
+    *("query", "rebuild"),
+}
+"""Commands that answer with a line for each of what they found or did."""
+
+DOCUMENT = dict[str, Any]
+"""A state file, an export or a schema: it is as its own page says."""
+
+ANSWERS: dict[str, tuple[Any, ...]] = {
+    "alerts": (list[Alert],),
+    "audit": (history.Audit,),
+    "backup": (log.LogCopied,),
+    "best": (iterations.BestAnswer,),
+    "blame": (history.BlameAnswer, history.BlamedLine),
+    "compile": (*RECORDED, log.CompiledAnswer),
+    "decide": (iterations.AdviceRecorded, iterations.AdviceInForce),
+    "diff": (history.DifferenceAnswer, list[DOCUMENT]),
+    "doctor": (log.Checks, log.SalvagedLog),
+    "entry list": (list[Entry],),
+    "entry observations": (list[Observation],),
+    "entry show": (Entry,),
+    "export": (log.LogCopied,),
+    "gate record": (work.GateAnswer, *RECORDED),
+    "gate run": (work.GateAnswer, *RECORDED),
+    "gate show": (work.GateStanding, list[work.GateStanding]),
+    "import journal": (log.TakenIn,),
+    "import log": (log.LogCopied,),
+    "import progress": (log.TakenIn,),
+    "init": (log.LogPlace,),
+    "iteration compare": (iterations.IterationComparison,),
+    "iteration diff": (files.Differences,),
+    "iteration list": (list[iterations.JudgedIteration],),
+    "iteration prune": (files.Pruned,),
+    "iteration select": (iterations.SelectionRecorded, iterations.SelectionInForce),
+    "iteration snapshot": (files.SnapshotAnswer, *RECORDED),
+    "journal migrate": (journal.Migrated, *RECORDED),
+    "journal search": (list[search.FoundText],),
+    "journal status": (journal.JournalFigures,),
+    "learning extract": (list[journal.Proposal], *RECORDED),
+    "learning list": (list[Learning],),
+    "learning show": (Learning,),
+    "log": (events.WholeEvent,),
+    "next": (work.Next,),
+    "pattern list": (list[Pattern],),
+    "prepare": (journal.PreparedAnswer,),
+    "query": (history.TableAnswer, DOCUMENT),
+    "queue decide": (list[queue.RulingAnswer], *RECORDED),
+    "queue list": (list[queue.RequestAnswer],),
+    "queue show": (queue.RequestWithHistory,),
+    "rebuild": (log.Rebuilt,),
+    "recover": (journal.RecoveryAnswer,),
+    "redo": (files.RestoredFiles, files.RestorePlan, *RECORDED),
+    "replay": (history.StepAnswer,),
+    "report": (
+        iterations.IterationAnswer,
+        iterations.IterationsAnswer,
+        list[iterations.Written],
+        DOCUMENT,
+    ),
+    "restore": (files.RestoredFiles, files.RestorePlan, files.PutBack, files.FilesCopied),
+    "rollback": (files.RestoredFiles, files.RestorePlan, *RECORDED),
+    "rules show": (iterations.RulesAnswer,),
+    "run": (work.Next,),
+    "schema": (DOCUMENT,),
+    "show best": (DOCUMENT,),
+    "show event": (events.WholeEvent,),
+    "show iteration": (files.SnapshotFiles,),
+    "show journal": (DOCUMENT,),
+    "show progress": (DOCUMENT,),
+    "sprint list": (list[work.SprintRow],),
+    "status": (work.Status,),
+    "undo": (files.RestoredFiles, files.RestorePlan, *RECORDED),
+    "verify": (log.Verified,),
+}
+"""By command; every other one answers as recording commands do."""
+
+
+def schemas(name: str | None = None) -> dict[str, Any]:
+    """Return the JSON Schema of every answer by its command, or of one command's."""
+    wanted = {name: ANSWERS.get(name, RECORDED)} if name else {"": RECORDED, **ANSWERS}
+    kinds = dict.fromkeys(kind for found in wanted.values() for kind in found)
+    made, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    known = dict(zip(kinds, made, strict=True))
+    found = {
+        command or "every other command": _any_of([known[kind] for kind in these])
+        for command, these in wanted.items()
+    }
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": parts}
+    if name is not None:
+        return {**head, "title": f"sprintlog {name}", **found[name]}
+    return {**head, "title": "sprintlog answers", "type": "object", "properties": found}
+
+
+def _any_of(found: list[dict[str, Any]]) -> dict[str, Any]:
+    return found[0] if len(found) == 1 else {"anyOf": found}

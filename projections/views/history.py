@@ -1,0 +1,156 @@
+"""What happened: differences, who set a field, a sprint's history, its decisions."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from sprintlog.engine.sprint.state.missing import MISSING
+
+from ..history import blame, blame_lines, decisions, differences, timeline
+from ..history.differences import FieldChange
+from ..history.files import Standing
+from ..sql import schema
+from .events import WholeEvent, envelope
+
+
+class ComparedPoint(Struct, frozen=True):
+    """A point that is compared; of the journal its name stands for the sprint's."""
+
+    sprint: str
+    version: int
+
+
+class DifferenceAnswer(Struct, frozen=True):
+    """What differs between two points of a state file."""
+
+    file: str
+    old: ComparedPoint
+    new: ComparedPoint
+    changes: list[FieldChange]
+
+
+class BlameAnswer(Struct, frozen=True):
+    """Who set a field, and what led to that."""
+
+    field: str
+    present: bool
+    value: Any
+    reason: str | None
+    event: WholeEvent
+    brought_back: WholeEvent | None
+    """The event in force that the value comes from, where that is another one."""
+    causes: list[WholeEvent]
+
+
+class BlamedLine(Struct, frozen=True):
+    """One line of a state file, and the event that set what it shows."""
+
+    line: int
+    text: str
+    field: str
+    version: int
+    position: int
+    type: str
+    at: str
+    actor: str
+    brought_back: int | None
+
+
+class StepAnswer(Struct, frozen=True):
+    """An event, and what it changed: as JSON Patch, and field by field."""
+
+    version: int
+    position: int
+    at: str
+    actor: str
+    type: str
+    reason: str | None
+    changes: list[Any]
+    fields: list[FieldChange]
+
+
+class Audit(Struct, frozen=True):
+    """The decisions of a sprint up to a version."""
+
+    sprint: str
+    version: int
+    decisions: list[decisions.Decision]
+
+
+class ColumnAnswer(Struct, frozen=True):
+    """A column that can be asked for."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+class TableAnswer(Struct, frozen=True):
+    """A table that a question can be about."""
+
+    table: str
+    meaning: str
+    columns: list[ColumnAnswer]
+
+
+def difference(found: differences.Difference) -> DifferenceAnswer:
+    """Return what differs between two points."""
+    return DifferenceAnswer(
+        found.file.path, _point(found.old), _point(found.new), found.changes()
+    )
+
+
+def blamed(found: blame.Blame) -> BlameAnswer:
+    """Return who set a field."""
+    is_there, origin = found.value is not MISSING, found.brought_back
+    return BlameAnswer(
+        found.field,
+        is_there,
+        found.value if is_there else None,
+        found.reason,
+        envelope(found.event),
+        None if origin is None else envelope(origin),
+        [*map(envelope, found.causes)],
+    )
+
+
+def blamed_line(found: blame_lines.Line) -> BlamedLine:
+    """Return a line and who set it."""
+    event, origin = found.event, found.brought_back
+    return BlamedLine(
+        found.number,
+        found.text,
+        found.field,
+        event.version,
+        event.position,
+        event.type,
+        event.at,
+        event.actor,
+        brought_back=None if origin is None else origin.version,
+    )
+
+
+def step(found: timeline.ReplayStep) -> StepAnswer:
+    """Return an event with what it changed."""
+    event = found.event
+    return StepAnswer(
+        event.version,
+        event.position,
+        event.at,
+        event.actor,
+        event.type,
+        found.reason,
+        changes=found.json_patch(),
+        fields=found.changes(),
+    )
+
+
+def table(name: str) -> TableAnswer:
+    """Return a table and its columns."""
+    found = schema.TABLES[name]
+    columns = [ColumnAnswer(*one) for one in found.columns]
+    return TableAnswer(name, found.meaning, columns)
+
+
+def _point(standing: Standing) -> ComparedPoint:
+    return ComparedPoint(standing.subject, standing.version)

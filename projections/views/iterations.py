@@ -1,0 +1,361 @@
+"""Iterations as they were judged, what follows from that, and what was selected.
+
+A judgement has one form wherever it is answered; numbers are not rounded.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import asdict, replace
+
+from sprintlog.engine.iterations import evaluation
+from sprintlog.engine.iterations.alerts import Alert
+from sprintlog.engine.iterations.deltas import Deltas, deltas
+from sprintlog.engine.iterations.events import RecommendationGiven, RulesSet
+from sprintlog.engine.iterations.recommend import Recommendation
+from sprintlog.engine.iterations.score import Score
+from sprintlog.engine.service.streams.judged import Failure, Judged
+
+from ..iterations.iteration_report import IterationReport
+from ..iterations.tracker import selection_data
+from .events import Answered, Recorded, Unchanged, extended
+from .files import FileChange, LeftPath
+
+Figures = dict[str, float | str]
+"""What was measured or follows from it, by name; what is missing is left out."""
+
+
+class ScorePart(Struct, frozen=True):
+    """One part of a score, and the points of its components."""
+
+    weight: float
+    points: float | None
+    contribution: float | None
+    components: dict[str, float | None]
+
+
+class JudgedIteration(Struct, frozen=True, kw_only=True):
+    """An iteration as it was judged; with `failed` one that was not measured."""
+
+    iteration: int
+    at: str | UnsetType = UNSET
+    version: int | UnsetType = UNSET
+    previous: int | UnsetType | None = UNSET
+    """The iteration that it was built on."""
+    classification: str | None = field(name="class")
+    reasons: tuple[str, ...] | UnsetType = UNSET
+    score: float | None
+    is_score_given: bool | UnsetType = UNSET
+    """A judgement from elsewhere stands for the formula's."""
+    measured_share: float | UnsetType = UNSET
+    dimensions: dict[str, ScorePart] | UnsetType = UNSET
+    is_incomplete: bool | UnsetType = UNSET
+    is_best: bool | UnsetType = UNSET
+    is_on_path: bool | UnsetType = UNSET
+    metrics: Figures | UnsetType = UNSET
+    figures: Figures | UnsetType = UNSET
+    from_previous: Figures | UnsetType | None = UNSET
+    from_baseline: Figures | UnsetType | None = UNSET
+    alerts: tuple[Alert, ...] | UnsetType = UNSET
+    failed: dict[str, Any] | UnsetType = UNSET
+    """Why it could not be measured."""
+    summary: str | UnsetType | None = UNSET
+    """What was said at its end; in the summary of all iterations."""
+
+
+class IterationComparison(Struct, frozen=True):
+    """Two iterations, and what changed from the first to the second."""
+
+    iterations: list[JudgedIteration]
+    deltas: Figures
+    files: list[FileChange] | UnsetType = UNSET
+    """Not there unless both have a snapshot."""
+
+
+class AdviceReason(Struct, frozen=True):
+    """One reason of an advice, and how sure it makes."""
+
+    text: str
+    weight: float
+
+
+class Advice(Struct, frozen=True):
+    """What to do after an iteration, and how sure that is."""
+
+    iteration: int
+    action: str
+    target_iteration: int | None
+    best_iteration: int | None
+    reason: str
+    message: str
+    reasons: list[AdviceReason]
+    confidence: float
+    confidence_derivation: str
+    alternatives: tuple[str, ...]
+
+
+class AdviceRecorded(Recorded, frozen=True, kw_only=True):
+    """An advice that was recorded; its event alone where things went on since."""
+
+    recommendation: Any
+
+
+class AdviceInForce(Unchanged, frozen=True, kw_only=True):
+    """The advice in force: nothing was recorded."""
+
+    recommendation: Any
+
+
+class BestAnswer(Struct, frozen=True):
+    """The best iteration, and where a rollback to the best goes."""
+
+    sprint: str
+    best: JudgedIteration | None
+    rollback_target: int | None
+
+
+class IterationAnswer(Struct, frozen=True):
+    """What was known of an iteration when it was measured."""
+
+    judgement: JudgedIteration
+    best: JudgedIteration | None
+    is_best_preserved: bool
+    """True where a snapshot holds the files of the best iteration."""
+    recommendation: Advice | None
+    """None for the baseline: there is nothing to decide on yet."""
+
+
+class IterationsAnswer(Struct, frozen=True):
+    """All iterations of a sprint."""
+
+    sprint: str
+    iterations: list[JudgedIteration]
+    recommendation: Advice | None
+    selection: dict[str, Any] | None
+    """As best-iteration.yaml has it."""
+
+
+class Applied(Struct, frozen=True):
+    """Where the files of a selected iteration were put."""
+
+    into: str
+    written: int
+    left: list[LeftPath]
+
+
+class SelectionRecorded(Recorded, frozen=True, kw_only=True):
+    """What was selected, as best-iteration.yaml has it."""
+
+    selection: dict[str, Any] | None
+    applied: Applied | UnsetType = UNSET
+
+
+class SelectionInForce(Unchanged, frozen=True, kw_only=True):
+    """The selection in force: nothing was recorded."""
+
+    selection: dict[str, Any] | None
+    applied: Applied | UnsetType = UNSET
+
+
+class Policies(Struct, frozen=True):
+    """What is done by itself."""
+
+    verification_required: bool
+    progress_edits: str
+
+
+class RulesAnswer(Struct, frozen=True):
+    """The weights, limits and policies in force."""
+
+    weights: dict[str, float]
+    thresholds: dict[str, float | None]
+    policies: Policies
+
+
+class Written(Struct, frozen=True):
+    """A file of a loop that was written."""
+
+    path: str
+    state: str
+    kept: str | None
+
+
+def judgement(
+    judged: Judged, one: evaluation.Judgement, off_path: set[int]
+) -> JudgedIteration:
+    """Return everything about one iteration."""
+    best = judged.tracker.best
+    return _judgement(
+        one,
+        at=one.at,
+        version=one.version,
+        previous=one.previous,
+        reasons=one.reasons,
+        is_incomplete=one.is_incomplete,
+        is_best=best is not None and best.number == one.number,
+        is_on_path=one.number not in off_path,
+        metrics=_figures(asdict(one.metrics)),
+        from_previous=_changes(one.from_previous),
+        from_baseline=_changes(one.from_baseline),
+        alerts=one.alerts,
+    )
+
+
+def failure(failed: Failure) -> JudgedIteration:
+    """Return an iteration whose measurement failed."""
+    said = asdict(failed.event)
+    return JudgedIteration(
+        iteration=said.pop("number"),
+        at=failed.at,
+        version=failed.version,
+        classification=None,
+        score=None,
+        failed=said,
+    )
+
+
+def judgements(
+    judged: Judged, found: Iterable[evaluation.Judgement], failures: Iterable[Failure]
+) -> list[JudgedIteration]:
+    """Return iterations by their number, those without a measurement among them."""
+    off_path = judged.off_path()
+    answers = [judgement(judged, one, off_path) for one in found]
+    return sorted([*answers, *map(failure, failures)], key=_number)
+
+
+def comparison(
+    one: evaluation.Judgement,
+    other: evaluation.Judgement,
+    files: list[FileChange] | None,
+) -> IterationComparison:
+    """Return two iterations side by side."""
+    changed = _figures(deltas(other.figures, one.figures)._asdict())
+    sides = [_judgement(one), _judgement(other)]
+    return IterationComparison(sides, changed, UNSET if files is None else files)
+
+
+def advice(given: Recommendation) -> Advice:
+    """Return what to do, and how sure that is."""
+    return Advice(
+        given.number,
+        given.action,
+        given.target,
+        given.best,
+        given.reason,
+        given.message,
+        [AdviceReason(reason.text, float(reason.weight)) for reason in given.reasons],
+        confidence=float(given.confidence),
+        confidence_derivation=given.derivation,
+        alternatives=given.alternatives,
+    )
+
+
+def decided(
+    answer: Answered, told: Advice | RecommendationGiven
+) -> AdviceRecorded | AdviceInForce:
+    """Return an advice with what was recorded of it."""
+    assert not isinstance(answer, list)
+    if isinstance(answer, Unchanged):
+        return extended(answer, AdviceInForce, recommendation=told)
+    return extended(answer, AdviceRecorded, recommendation=told)
+
+
+def selected(
+    answer: Answered, judged: Judged, applied: Applied | None
+) -> SelectionRecorded | SelectionInForce:
+    """Return what was selected with what was recorded of it."""
+    assert not isinstance(answer, list)
+    selection = judged.selected()
+    told = selection_data(judged, selection) if selection else None
+    more = {"selection": told, "applied": applied or UNSET}
+    if isinstance(answer, Unchanged):
+        return extended(answer, SelectionInForce, **more)
+    return extended(answer, SelectionRecorded, **more)
+
+
+def best(judged: Judged) -> BestAnswer:
+    """Return the best iteration so far."""
+    found = judged.tracker.best
+    one = None
+    if found is not None:
+        one = judgement(judged, judged.one(found.number), judged.off_path())
+    return BestAnswer(judged.sprint.id, one, judged.target())
+
+
+def report(judged: Judged, found: IterationReport) -> IterationAnswer:
+    """Return what was known of an iteration; `judged` is as of when it was measured."""
+    given = found.recommendation
+    return IterationAnswer(
+        judgement(judged, found.judgement, judged.off_path()),
+        best(judged).best,
+        found.is_best_preserved,
+        None if given is None else advice(given),
+    )
+
+
+def summary(judged: Judged) -> IterationsAnswer:
+    """Return all iterations of a sprint."""
+    base, failures, said = judged.baseline(), judged.failures(), judged.summaries()
+    found = [*([base] if base else []), *judged.all()]
+    is_advised = judged.last is not None or failures
+    selection = judged.selected()
+    rows = judgements(judged, found, failures.values())
+    return IterationsAnswer(
+        judged.sprint.id,
+        [
+            replace(x, summary=said.get(x.iteration)) if x.failed is UNSET else x
+            for x in rows
+        ],
+        advice(judged.recommendation()) if is_advised else None,
+        selection and selection_data(judged, selection),
+    )
+
+
+def rules(found: RulesSet) -> RulesAnswer:
+    """Return the rules in force."""
+    policies = Policies(found.verification_required, found.progress_edits)
+    return RulesAnswer(asdict(found.weights), asdict(found.thresholds), policies)
+
+
+def _judgement(one: evaluation.Judgement, **more: Any) -> JudgedIteration:
+    return JudgedIteration(
+        iteration=one.number,
+        classification=one.classification,
+        **_score(one.score),
+        figures=_figures(one.figures._asdict()),
+        **more,
+    )
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {
+        "score": _plain(score.value),
+        "is_score_given": score.is_given,
+        "measured_share": float(score.share),
+        "dimensions": {
+            one.name: ScorePart(
+                float(one.weight),
+                _plain(one.points),
+                _plain(one.contribution),
+                {c.name: _plain(c.points) for c in one.components},
+            )
+            for one in score.dimensions
+        },
+    }
+
+
+def _changes(change: Deltas | None) -> Figures | None:
+    return None if change is None else _figures(change._asdict())
+
+
+def _figures(values: Mapping[str, Any]) -> Figures:
+    return {name: _plain(value) for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, int | str) else float(value)
+
+
+def _number(one: JudgedIteration) -> int:
+    return one.iteration

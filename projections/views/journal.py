@@ -1,0 +1,92 @@
+"""The journal: its figures, what is found in it, what is proposed from it."""
+
+from msgspec import UNSET, Struct, UnsetType
+
+from sprintlog.engine.journal.document import JournalDocument
+from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal.state.journal import Journal
+from sprintlog.engine.journal.state.shapes import Entry, Learning, Pattern
+
+
+class JournalFigures(Struct, frozen=True, kw_only=True):
+    """What the journal holds, and what failures have in common."""
+
+    version: int
+    schema: str
+    project_name: str
+    entries: int
+    learnings: int
+    learnings_valid: int
+    patterns: int
+    blockers: int
+    failure_patterns: dict[str, int]
+    attempts: dict[str, int]
+    next_learning_id: str | None
+    next_pattern_id: str | None
+    last_entry: Entry | UnsetType | None = UNSET
+    """Of the PRD that was asked for."""
+
+
+class RecoveryAnswer(Struct, frozen=True):
+    """What to do about a failure, and by what."""
+
+    action: str
+    guidance: str
+    failures: int
+    entry: str
+    learning: str
+    similarity: float
+
+
+class PreparedAnswer(Struct, frozen=True):
+    """What is handed to the next iteration of a PRD."""
+
+    prd_id: str
+    iteration: int
+    retry_count: int
+    previous_failure_reason: str
+    previous_observations: list[str]
+    learnings: list[Learning]
+    patterns: list[Pattern]
+    left_out: int
+    """How many learnings and patterns there was no room for."""
+    warnings: list[str]
+
+
+class Proposal(Struct, frozen=True):
+    """A learning that an observation gives, by its number."""
+
+    observation: int
+    learning: Learning
+
+
+class Migrated(Struct, frozen=True):
+    """How much was taken over from a progress.txt."""
+
+    file: str
+    stream: str
+    version: int
+    recorded: int
+    entries: int
+    learnings: int
+    patterns: int
+
+
+def figures(document: JournalDocument, journal: Journal, prd: str | None) -> JournalFigures:
+    """Return what the journal holds; attempts of one PRD, or of all."""
+    count = journal.attempts if prd is None else {prd: queries.attempts(document, prd)}
+    return JournalFigures(
+        version=document.version,
+        schema=document.schema,
+        project_name=document.project_name,
+        entries=len(document.entries),
+        learnings=len(document.learnings),
+        learnings_valid=sum(x.still_valid for x in document.learnings),
+        patterns=len(document.patterns),
+        blockers=len(queries.blockers(document)),
+        failure_patterns=queries.failure_patterns(document),
+        attempts=count,
+        next_learning_id=journal.next_learning_id,
+        next_pattern_id=journal.next_pattern_id,
+        last_entry=UNSET if prd is None else queries.last_entry(document, prd),
+    )

@@ -1,0 +1,143 @@
+"""The log itself: where it is, whether it is sound, copies of it, what came in whole."""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from ..health import salvage, verify
+from ..health.findings import Check
+from ..health.verify import Finding
+
+
+class LogPlace(Struct, frozen=True):
+    """A log that was made."""
+
+    folder: str
+    root: str
+
+
+class Verified(Struct, frozen=True):
+    """What the check of a log found."""
+
+    sound: bool
+    events: int
+    sprints: int
+    position: int
+    head: str
+    findings: list[Finding]
+
+
+class Checks(Struct, frozen=True):
+    """What the doctor looked at."""
+
+    checks: list[Check]
+
+
+class SalvagedRange(Struct, frozen=True):
+    """What became of the events from one position to another."""
+
+    first: int
+    last: int
+    state: str
+
+
+class SalvagedLog(Struct, frozen=True):
+    """A new log with what could be saved of a damaged one."""
+
+    folder: str
+    whole: bool
+    position: int
+    head: str
+    problem: str | None
+    unread_pages: int
+    ranges: list[SalvagedRange]
+    lost: str | None
+    """The file with events that could be read and are not in the new log."""
+    lost_events: int
+    edits_left: int
+
+
+class LogCopied(Struct, frozen=True):
+    """The log in a file of its own, or one that came in whole."""
+
+    file: str
+    events: int
+    sprints: int | UnsetType = UNSET
+    position: int | UnsetType = UNSET
+    head: str = ""
+
+
+class Rebuilt(Struct, frozen=True, kw_only=True):
+    """What became of a state file of a sprint, or of the journal's."""
+
+    sprint: str | UnsetType = UNSET
+    stream: str | UnsetType = UNSET
+    path: str | None
+    state: str
+    digest: str
+    kept: str | None
+    problem: str | None
+
+
+class TakenIn(Struct, frozen=True, kw_only=True):
+    """A document that was taken in."""
+
+    file: str
+    stream: str
+    version: int
+    position: int
+    unchanged: bool
+    problems: list[str]
+    recorded: int | UnsetType = UNSET
+    """Of a journal: how many events."""
+    at: str | UnsetType | None = UNSET
+    committed_at: str | UnsetType = field(name="committed-at", default=UNSET)
+    id: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    hash: str | UnsetType = UNSET
+
+
+class SourceFile(Struct, frozen=True):
+    """A file that a plan was made from."""
+
+    path: str
+    sha256: str
+
+
+class CompiledAnswer(Struct, frozen=True):
+    """A definition that compiles, and the plan that comes of it."""
+
+    sprint: str
+    sources: list[SourceFile]
+    warnings: list[dict[str, Any]]
+    plan: dict[str, Any]
+
+
+def verified(report: verify.Verification) -> Verified:
+    """Return what the check of a log found."""
+    head = report.head
+    return Verified(
+        report.is_sound,
+        report.events,
+        report.sprints,
+        head.position,
+        head.hash.hex(),
+        report.findings,
+    )
+
+
+def salvaged(rescue: salvage.Rescue) -> SalvagedLog:
+    """Return what could be saved."""
+    found, folder = rescue.salvaged, rescue.folder
+    return SalvagedLog(
+        str(folder),
+        rescue.is_whole,
+        found.head.position,
+        found.head.hash.hex(),
+        found.problem,
+        found.unread,
+        [SalvagedRange(*one) for one in found.ranges],
+        str(folder / salvage.LOST) if rescue.lost else None,
+        rescue.lost,
+        rescue.edits_left,
+    )

@@ -1,0 +1,160 @@
+"""Requests of the operator queue."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict
+
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.sprint.events import EVENTS, REQUEST, Injection
+from sprintlog.engine.sprint.events.queue import (
+    RequestDecided,
+    RequestQueued,
+    RequestReopened,
+    RequestReturned,
+)
+from sprintlog.engine.sprint.iterations.rollback import Interval, lies_on, path
+from sprintlog.engine.sprint.plan.injection import addresses
+from sprintlog.engine.sprint.queue.rules import Ruling
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+OF_QUEUE = {event.type for event in EVENTS if event.subject.word == REQUEST.word}
+Data = dict[str, Any]
+
+
+class RequestAnswer(Struct, frozen=True, kw_only=True):
+    """A request, and what was decided of it."""
+
+    sprint: str
+    id: str
+    title: Any
+    description: Any
+    priority: Any
+    type: Any
+    status: Any
+    created_at: Any
+    discovered_in: Any
+    context: Any
+    taken_over_from: Any
+    decided_at: Any
+    decision: Any
+    reasoning: Any
+    rule: str | None
+    injection: Data | None
+    rejection_reason: Any
+    deferred_until: Any
+    came_back_from: str | None
+
+
+class RequestHistory(Struct, frozen=True):
+    """Something that happened to a request."""
+
+    version: int
+    at: str
+    actor: str
+    type: str
+    in_force: bool
+    """False for what a rollback took back."""
+    decision: str | UnsetType = UNSET
+    reasoning: str | UnsetType | None = UNSET
+    rule: str | UnsetType | None = UNSET
+    reason: str | UnsetType | None = UNSET
+    until: str | UnsetType | None = UNSET
+
+
+class RequestWithHistory(RequestAnswer, frozen=True, kw_only=True):
+    """A request, and who decided what of it and when."""
+
+    history: list[RequestHistory]
+
+
+class RulingAnswer(Struct, frozen=True):
+    """What a rule decides on a pending request; nothing where none fits."""
+
+    request: str
+    rule: str | None
+    decision: str | None
+    reasoning: str | None
+    addresses: list[str]
+    problem: str | None
+    """Why it stays pending although a rule fits it."""
+
+
+def request(sprint: Sprint, entry: Data) -> RequestAnswer:
+    """Return a request of a sprint's queue."""
+    said = entry.get("decision")
+    decision: Data = said if isinstance(said, dict) else {}
+    last = sprint.plan.decisions.get(entry["id"])
+    injection = decision.get("injection")
+    known: Data = {name: entry.get(name.replace("_", "-")) for name in _COPIED}
+    return RequestAnswer(
+        sprint=sprint.id,
+        **known,
+        decision=decision.get("decision"),
+        reasoning=decision.get("reasoning"),
+        rule=last.event.rule if last is not None and decision else None,
+        injection=_snake(injection) if isinstance(injection, dict) else None,
+        came_back_from=last.returned if last is not None else None,
+    )
+
+
+_COPIED = (
+    *("id", "title", "description", "priority", "type", "status", "created_at"),
+    *("discovered_in", "context", "taken_over_from", "decided_at"),
+    *("rejection_reason", "deferred_until"),
+)
+"""What an answer has as the document has it."""
+
+
+def with_history(
+    sprint: Sprint, entry: Data, events: Iterable[RecordedEvent]
+) -> RequestWithHistory:
+    """Return a request and what happened to it, up to this version of its sprint."""
+    live = path(sprint.knowledge.rollbacks, sprint.version)
+    found = []
+    for recorded in events:
+        if recorded.type not in OF_QUEUE or recorded.version > sprint.version:
+            continue
+        event = CODEC.decode(recorded)
+        if getattr(event, "request", None) == entry["id"]:
+            found.append(_happened(recorded, event, live))
+    return RequestWithHistory(**asdict(request(sprint, entry)), history=found)
+
+
+def ruling(found: Ruling) -> RulingAnswer:
+    """Return what a rule decides."""
+    why = [x.reasoning for x in found.events if isinstance(x, RequestDecided)]
+    came = [a for x in found.events if isinstance(x, Injection) for a in addresses(x)]
+    return RulingAnswer(
+        found.request,
+        found.rule,
+        found.decision,
+        why[0] if why else None,
+        came,
+        found.problem,
+    )
+
+
+def _happened(
+    recorded: RecordedEvent, event: Event, live: list[Interval]
+) -> RequestHistory:
+    decided = event if isinstance(event, RequestDecided) else None
+    return RequestHistory(
+        recorded.version,
+        recorded.at,
+        recorded.actor,
+        recorded.type,
+        isinstance(event, RequestQueued) or lies_on(live, recorded.version),
+        decision=decided.decision if decided else UNSET,
+        reasoning=decided.reasoning if decided else UNSET,
+        rule=decided.rule if decided else UNSET,
+        reason=event.reason if isinstance(event, RequestReopened) else UNSET,
+        until=event.until if isinstance(event, RequestReturned) else UNSET,
+    )
+
+
+def _snake(injection: Data) -> Data:
+    return {"id_prefix" if k == "idPrefix" else k: v for k, v in injection.items()}

@@ -1,0 +1,272 @@
+"""Where a sprint stands, what is next, and its gates."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict
+
+from sprintlog.engine.sprint.agent.actions import RESUME, STOP, WAIT, Action
+from sprintlog.engine.sprint.events import GateChecked, GateStarted
+from sprintlog.engine.sprint.gates.checks import run_of
+from sprintlog.engine.sprint.gates.gate import attempts_of, is_due, repair_prompt
+from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
+from sprintlog.engine.sprint.goal.reflection import reflection_is_due
+from sprintlog.engine.sprint.goal.settings import idle_threshold
+from sprintlog.engine.sprint.phases.lifecycle import need_of
+from sprintlog.engine.sprint.queue.view import counts
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.tree import Node, gate_status
+from sprintlog.engine.sprint.state.words import PASSED
+
+from .events import EventReference, Recorded
+
+STOPPED = (STOP, WAIT, RESUME)
+"""Where something other than work is next, and a person may wonder why."""
+
+
+class SprintRow(Struct, frozen=True):
+    """A sprint of the log."""
+
+    sprint: str
+    status: Any
+    version: int
+
+
+class Next(Action, frozen=True, kw_only=True):
+    """What is to be done now, or how a run ended."""
+
+    sprint: str
+
+
+class Attempts(Struct, frozen=True):
+    """Where a gate stands."""
+
+    status: str
+    attempts: int
+    attempts_max: int
+
+
+class PhaseStatus(Struct, frozen=True):
+    """Where a phase, step or sub-phase stands."""
+
+    address: str
+    status: str
+    error: Any
+    gate: Attempts | UnsetType = UNSET
+
+
+class Need(Struct, frozen=True):
+    """What a person is needed for; without a phase it is the goal."""
+
+    phase: str | None
+    reason: Any
+    details: Any
+    error: Any = None
+
+
+class StepStatus(Struct, frozen=True):
+    """A step towards the goal."""
+
+    id: str
+    status: Any
+
+
+class RunningLoop(Struct, frozen=True):
+    """Who runs the sprint now."""
+
+    pid: int
+    since: str
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """Where a sprint stands; what belongs to a goal is there in Ralph mode alone."""
+
+    sprint: str
+    version: int
+    status: Any
+    stale: bool
+    stopped: Action | None
+    """Why it does not go on; null where it does."""
+    pointer: str | None
+    current: Any
+    stats: Any
+    last_activity: Any
+    goal: Any = UNSET
+    steps: list[StepStatus] | UnsetType = UNSET
+    idle: int | UnsetType = UNSET
+    idle_threshold: int | UnsetType = UNSET
+    reflection: bool | UnsetType = UNSET
+    spent: dict[str, float] | UnsetType = UNSET
+    """What all runs of agents took; not there before the first."""
+    human_needed: list[Need]
+    queue: dict[str, int]
+    phases: list[PhaseStatus]
+    loop: RunningLoop | UnsetType = UNSET
+
+
+def status(
+    sprint: Sprint, action: Action, *, stale: bool, loop: RunningLoop | None
+) -> Status:
+    """Return where a sprint stands; `action` is what is to be done next."""
+    document = sprint.document
+    pointed = sprint.plan.pointed()
+    return Status(
+        sprint=sprint.id,
+        version=sprint.version,
+        status=document.get("status"),
+        stale=stale,
+        stopped=action if action.do in STOPPED else None,
+        pointer=pointed.address if pointed else None,
+        current=document.get("current"),
+        stats=document.get("stats"),
+        last_activity=document.get("last-activity"),
+        spent=_spent(sprint),
+        human_needed=needs(sprint),
+        queue=counts(sprint.queue),
+        phases=[_phase(node) for node in sprint.plan.tree.root.walk()],
+        loop=loop or UNSET,
+        **_goal(sprint),
+    )
+
+
+def next_answer(sprint_id: str, action: Action) -> Next:
+    """Return what is to be done, or what ended a run."""
+    return Next(sprint=sprint_id, **asdict(action))
+
+
+def needs(sprint: Sprint) -> list[Need]:
+    """Return what persons are needed for."""
+    found = [
+        Need(leaf.address, need.get("reason"), need.get("details"), leaf.data.get("error"))
+        for leaf in sprint.plan.tree.leaves
+        if (need := need_of(leaf)) is not None
+    ]
+    whole = sprint.plan.document.get("human-needed")
+    if isinstance(whole, dict):
+        found.append(Need(None, whole.get("reason"), whole.get("details")))
+    return found
+
+
+def _goal(sprint: Sprint) -> dict[str, Any]:
+    plan = sprint.plan
+    if not plan.is_ralph:
+        return {}
+    steps = steps_of(plan.document).items()
+    return {
+        "goal": plan.document.get("goal"),
+        "steps": [StepStatus(name, step.get("status")) for name, step in steps],
+        "idle": plan.turns.idle,
+        "idle_threshold": idle_threshold(plan.document),
+        "reflection": reflection_is_due(plan),
+    }
+
+
+def _spent(sprint: Sprint) -> dict[str, float] | UnsetType:
+    spent = sprint.knowledge.spent
+    if not spent.runs:
+        return UNSET
+    said = {name: value for name, value in asdict(spent).items() if value is not None}
+    if spent.cost_usd is not None:
+        # Sums of binary fractions end in noise that no agent reported.
+        said["cost_usd"] = round(spent.cost_usd, 6)
+    return said
+
+
+def _phase(node: Node) -> PhaseStatus:
+    word = gate_status(node.data)
+    gate = (
+        UNSET
+        if word is None
+        else Attempts(word, attempts_of(node), gate_of(node).attempts_max)
+    )
+    return PhaseStatus(node.address, node.status, node.data.get("error"), gate)
+
+
+class GateStanding(Struct, frozen=True):
+    """Where a gate stands, with its last output."""
+
+    phase: str
+    status: str
+    due: bool
+    attempts: int
+    attempts_max: int
+    timeout_seconds: float
+    script: str | None
+    on_fail_prompt: str | None
+    last_exit_code: Any
+    last_output: Any
+    error: Any
+    pid: int | None
+    lost: bool
+    """The process that ran it is gone: nobody will record how it ended."""
+    repair_prompt: str | None
+
+
+class GateAnswer(Recorded, frozen=True, kw_only=True):
+    """How a gate went: its check, and all events of the action."""
+
+    phase: str
+    status: str
+    attempt: int
+    attempts_max: int | None
+    exit_code: int
+    timed_out: bool
+    duration_ms: int | None
+    left_behind: int
+    elsewhere: bool
+    output: str
+    output_bytes: int | None
+    output_sha256: str | None
+    repair_prompt: str | None
+    events: list[EventReference]
+
+
+def gate(
+    sprint: Sprint, node: Node, is_alive: Callable[[GateStarted], bool]
+) -> GateStanding:
+    """Return where a gate stands."""
+    policy, tracking = gate_of(node), node.data.get("gate-tracking")
+    said = tracking if isinstance(tracking, dict) else {}
+    started = run_of(sprint.plan, node)
+    return GateStanding(
+        node.address,
+        gate_status(node.data) or "",
+        is_due(node),
+        attempts_of(node),
+        policy.attempts_max,
+        policy.timeout_seconds,
+        policy.script,
+        policy.on_fail_prompt,
+        last_exit_code=said.get("last-exit-code"),
+        last_output=said.get("last-output"),
+        error=said.get("error"),
+        pid=started.pid if started else None,
+        lost=started is not None and not is_alive(started),
+        repair_prompt=repair_prompt(sprint.plan, node),
+    )
+
+
+def gate_run(
+    sprint: Sprint,
+    checked: GateChecked,
+    events: list[EventReference],
+    *,
+    status: str,
+    duplicate: bool,
+) -> GateAnswer:
+    """Return how a gate went, by the event of its check."""
+    node = sprint.plan.tree.find(checked.phase)
+    main = next(found for found in events if found.type == GateChecked.type)
+    return GateAnswer(
+        **asdict(main),
+        **asdict(checked),
+        duplicate=duplicate or UNSET,
+        status=status,
+        attempts_max=gate_of(node).attempts_max if node else None,
+        repair_prompt=repair_prompt(sprint.plan, node)
+        if node and status != PASSED
+        else None,
+        events=events,
+    )
