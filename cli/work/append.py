@@ -15,13 +15,7 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogEr
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.service.workspace import JOURNAL
-from sprintlog.engine.sprint.events import (
-    Injection,
-    PhaseInjected,
-    RolledBack,
-    SprintCompiled,
-    SprintImported,
-)
+from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.wishes import BY_TAG, fulfil, observe, to_event
 from sprintlog.projections.workspace import Acted, Outcome, Workspace
@@ -140,10 +134,10 @@ def _append(
     if line["type"] not in BY_TAG and line["type"] in CODEC.events:
         return _append_to_journal(workspace, line, options)
     event = to_event(line["type"], line.get("data", {}))
-    if isinstance(event, SprintCompiled | SprintImported):
+    if isinstance(event, f.SprintCompiled | f.SprintImported):
         _check_document(event)
     else:
-        if isinstance(event, Injection):
+        if isinstance(event, f.Injection):
             _check_nodes(event)
         event = msgspec.structs.replace(
             event, **options.masked(msgspec.structs.asdict(event))
@@ -153,7 +147,7 @@ def _append(
     observed: bool = line["observed"]
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
-        inside = isinstance(event, RolledBack) and workspace.is_inside_append(
+        inside = isinstance(event, f.RolledBack) and workspace.is_inside_append(
             sprint.id, event.to
         )
         rule = observe if observed else fulfil
@@ -189,32 +183,32 @@ def _append_to_journal(
     )
 
 
-def _check_document(event: SprintCompiled | SprintImported) -> None:
+def _check_document(event: f.SprintCompiled | f.SprintImported) -> None:
     """Raise `InvalidInputError` for a document that could not be shown again."""
     from sprintlog.projections.state_files.yaml.writer import dump
 
     from ..intake.progress import check_plan, check_progress
 
     document = event.document or {}
-    check = check_plan if isinstance(event, SprintCompiled) else check_progress
+    check = check_plan if isinstance(event, f.SprintCompiled) else check_progress
     check(document, file="data.document")
     dump(document)
 
 
-def _check_nodes(event: Injection) -> None:
+def _check_nodes(event: f.Injection) -> None:
     """Raise `InvalidInputError` for what could not be shown in a state file."""
     from sprintlog.projections.state_files.yaml.writer import dump
 
     from ..intake.progress import check_nodes
 
-    key = "phases" if isinstance(event, PhaseInjected) else "steps"
+    key = "phases" if isinstance(event, f.PhaseInjected) else "steps"
     check_nodes(event.nodes, file="data.nodes", key=key)
     dump({key: event.nodes})
 
 
 def _sprint_id(workspace: Workspace, stream: object, event: Event, options: Options) -> str:
     if stream is None:
-        if isinstance(event, SprintCompiled | SprintImported) and event.document:
+        if isinstance(event, f.SprintCompiled | f.SprintImported) and event.document:
             return str(event.document.get("sprint-id"))
         return workspace.choose(options.sprint_id)
     sprint_id = sprint_of(stream) if isinstance(stream, str) else None

@@ -8,16 +8,7 @@ from typing import Any
 
 from ..iterations.tracker import TAKE, Tracker
 from ..log.event import Event
-from .events import (
-    AgentRan,
-    DynamicStepAdded,
-    IterationStarted,
-    PhaseInjected,
-    RolledBack,
-    SprintCompiled,
-    SprintImported,
-    StepInjected,
-)
+from . import events as f
 from .gates import checks
 from .goal import dynamic_steps, goal, hook_tasks, reflection
 from .iterations import loop, rollback, snapshots
@@ -74,7 +65,7 @@ def fold(
             LEARN[kind](knowledge, event, version)
         evolve = EVOLVE.get(kind)
         if evolve is not None and (live is None or rollback.lies_on(live, version)):
-            if kind is not SprintImported:
+            if kind is not f.SprintImported:
                 create.touched = True
             elif _says_all(event):
                 # What its queue says stands for all that was queued and decided before.
@@ -91,18 +82,18 @@ def fold(
 
 def _says_all(event: Event) -> bool:
     """Tell whether a document that came in says anything of the operator queue."""
-    return isinstance(event, SprintImported) and (
+    return isinstance(event, f.SprintImported) and (
         event.document is not None or says_queue(event.patch or ())
     )
 
 
-def _record_imported(knowledge: Knowledge, event: SprintImported, version: int) -> None:
+def _record_imported(knowledge: Knowledge, event: f.SprintImported, version: int) -> None:
     knowledge.iteration_max = max(knowledge.iteration_max, event.iteration)
     knowledge.imported_at = version
     requests.record_ids(knowledge, event)
 
 
-def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) -> None:
+def _record_compiled(knowledge: Knowledge, event: f.SprintCompiled, version: int) -> None:
     requests.record_ids(knowledge, event)
 
 
@@ -114,14 +105,14 @@ def _tracked(
 
 
 LEARN: Learns = {
-    RolledBack: rollback.record_rollback,
-    IterationStarted: loop.record_started,
-    DynamicStepAdded: dynamic_steps.record_added,
-    AgentRan: spent.record_spent,
-    PhaseInjected: injection.record_injected,
-    StepInjected: injection.record_injected,
-    SprintCompiled: _record_compiled,
-    SprintImported: _record_imported,
+    f.RolledBack: rollback.record_rollback,
+    f.IterationStarted: loop.record_started,
+    f.DynamicStepAdded: dynamic_steps.record_added,
+    f.AgentRan: spent.record_spent,
+    f.PhaseInjected: injection.record_injected,
+    f.StepInjected: injection.record_injected,
+    f.SprintCompiled: _record_compiled,
+    f.SprintImported: _record_imported,
     **snapshots.LEARN,
     **requests.LEARN,
     **{event: _tracked(take) for event, take in TAKE.items()},

@@ -12,14 +12,7 @@ import msgspec
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
-from ..events import (
-    GateBlocked,
-    GateChecked,
-    GateInterrupted,
-    GateStarted,
-    SprintBlocked,
-    WorkDone,
-)
+from .. import events as f
 from ..phases.breakpoints import breakpoint_after
 from ..phases.budgets import was_checked
 from ..phases.done_work import done_work, keep_done
@@ -88,7 +81,7 @@ def start_gate(sprint: Sprint, command: StartGate, at: str) -> list[Event]:
     )
     if not seconds > 0:
         raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
-    started = GateStarted(
+    started = f.GateStarted(
         node.address,
         next_attempt(sprint.plan, node),
         command.run,
@@ -137,7 +130,7 @@ class InterruptGate(Command, frozen=True):
 def interrupt_gate(sprint: Sprint, command: InterruptGate, at: str) -> list[Event]:
     """Decide on `InterruptGate`."""
     started = _started_as(sprint, sprint.plan.tree.find(command.phase), command.run)
-    return [GateInterrupted(command.phase, command.reason)] if started else []
+    return [f.GateInterrupted(command.phase, command.reason)] if started else []
 
 
 class RecordGate(Command, frozen=True):
@@ -188,20 +181,20 @@ def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
     return [*events, *_checked(sprint, node, following, command.result, elsewhere=True)]
 
 
-def run_of(plan: Plan, node: Node) -> GateStarted | None:
+def run_of(plan: Plan, node: Node) -> f.GateStarted | None:
     """Return how the run began that is under way; None for one nobody of ours began."""
     if gate_status(node.data) != RUNNING:
         return None
     last = plan.last.gates.of(node.address)
-    return last if isinstance(last, GateStarted) else None
+    return last if isinstance(last, f.GateStarted) else None
 
 
-def _hands_in(event: GateChecked) -> RecordGate:
+def _hands_in(event: f.GateChecked) -> RecordGate:
     said = {name: getattr(event, name) for name in GateResult.__struct_fields__}
     return RecordGate(GateResult(**said), event.phase, event.attempt or None)
 
 
-def _started_as(sprint: Sprint, node: Node | None, run: str) -> GateStarted | None:
+def _started_as(sprint: Sprint, node: Node | None, run: str) -> f.GateStarted | None:
     started = None if node is None else run_of(sprint.plan, node)
     return started if started is not None and started.run == run else None
 
@@ -223,7 +216,7 @@ def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
             pid=started.pid,
         )
     whose = f"process {started.pid}" if started else "whoever ran it"
-    return [GateInterrupted(node.address, f"{whose} is gone and left no result")]
+    return [f.GateInterrupted(node.address, f"{whose} is gone and left no result")]
 
 
 def _checked(
@@ -247,9 +240,13 @@ def _checked(
     where = f"phase {node.address}"
     return [
         event,
-        GateBlocked(node.address, error),
+        f.GateBlocked(node.address, error),
         # A person is asked for already, and knows why.
-        *(() if status in (BLOCKED, NEEDS_HUMAN) else [SprintBlocked(f"{where}: {error}")]),
+        *(
+            ()
+            if status in (BLOCKED, NEEDS_HUMAN)
+            else [f.SprintBlocked(f"{where}: {error}")]
+        ),
     ]
 
 
@@ -257,9 +254,11 @@ def _is_blocked(node: Node) -> bool:
     return gate_status(node.data) == BLOCKED
 
 
-def _event(node: Node, attempt: int, result: GateResult, *, elsewhere: bool) -> GateChecked:
+def _event(
+    node: Node, attempt: int, result: GateResult, *, elsewhere: bool
+) -> f.GateChecked:
     said = msgspec.structs.asdict(result)
-    return GateChecked(node.address, attempt, **said, elsewhere=elsewhere)
+    return f.GateChecked(node.address, attempt, **said, elsewhere=elsewhere)
 
 
 def forget_gates(node: Node) -> None:
@@ -306,12 +305,12 @@ def _take_up(plan: Plan, node: Node, at: str) -> None:
         plan.tree.set_status(node, IN_PROGRESS, at)
 
 
-def _started(plan: Plan, node: Node, event: GateStarted, at: str) -> None:
+def _started(plan: Plan, node: Node, event: f.GateStarted, at: str) -> None:
     _take_up(plan, node, at)
     _track(node, max(event.attempt - 1, 0), RUNNING)
 
 
-def _was_checked(plan: Plan, node: Node, event: GateChecked, at: str) -> None:
+def _was_checked(plan: Plan, node: Node, event: f.GateChecked, at: str) -> None:
     _take_up(plan, node, at)
     _track(
         node,
@@ -322,11 +321,11 @@ def _was_checked(plan: Plan, node: Node, event: GateChecked, at: str) -> None:
     )
 
 
-def _interrupted(plan: Plan, node: Node, event: GateInterrupted, at: str) -> None:
+def _interrupted(plan: Plan, node: Node, event: f.GateInterrupted, at: str) -> None:
     _track(node, attempts_of(node), word_after(attempts_of(node)))
 
 
-def _blocked(plan: Plan, node: Node, event: GateBlocked, at: str) -> None:
+def _blocked(plan: Plan, node: Node, event: f.GateBlocked, at: str) -> None:
     _track(node, attempts_of(node), BLOCKED, error=event.error)
     if node.leaf >= 0:
         put(node.data, "error", event.error)
@@ -345,22 +344,22 @@ def _evolves(
             return
         change(plan, node, event, at)
         plan.tree.settle_gate(node, at)
-        if isinstance(event, GateStarted | GateChecked):
+        if isinstance(event, f.GateStarted | f.GateChecked):
             plan.last.gates[node.address] = event
             if node.leaf >= 0 and done_work(plan, node.address) is None:
                 # Whoever has a leaf's gate checked has done its work.
-                keep_done(plan, WorkDone(node.address))
+                keep_done(plan, f.WorkDone(node.address))
 
     return evolve
 
 
 EVOLVE: Evolves = {
-    GateStarted: _evolves(_started),
-    GateChecked: _evolves(_was_checked),
-    GateInterrupted: _evolves(_interrupted),
-    GateBlocked: _evolves(_blocked),
+    f.GateStarted: _evolves(_started),
+    f.GateChecked: _evolves(_was_checked),
+    f.GateInterrupted: _evolves(_interrupted),
+    f.GateBlocked: _evolves(_blocked),
 }
 
 COMMANDS = commands_in(globals())
 
-CAUSED: Events = {GateChecked: _hands_in}
+CAUSED: Events = {f.GateChecked: _hands_in}

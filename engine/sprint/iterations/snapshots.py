@@ -8,16 +8,7 @@ from ...command import Command, commands_in, rule_of
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import ArtifactsApplied
 from ...log.event import Event
-from ..events import (
-    OF_ITERATION,
-    OF_MOMENT,
-    FilesRestored,
-    ForkCreated,
-    RestoreStarted,
-    RolledBack,
-    SnapshotsPruned,
-    SnapshotTaken,
-)
+from .. import events as f
 from ..state.held import HeldSnapshot, Restore
 from ..state.sprint import Knowledge, Learns, Sprint
 from ..state.transitions import check_exists
@@ -52,15 +43,15 @@ def purpose_now(sprint: Sprint, *, worktree: str) -> str:
     """
     number = current_iteration(sprint)
     if not number or open_iteration(sprint.plan) is not None:
-        return OF_ITERATION
+        return f.OF_ITERATION
     known = [h for h in sprint.knowledge.snapshots if h.worktree == worktree]
-    return OF_MOMENT if _is_of(number, known) else OF_ITERATION
+    return f.OF_MOMENT if _is_of(number, known) else f.OF_ITERATION
 
 
 class TakeSnapshot(Command, frozen=True):
     """Record a snapshot that the store holds."""
 
-    taken: SnapshotTaken
+    taken: f.SnapshotTaken
 
 
 def take_snapshot(sprint: Sprint, command: TakeSnapshot, at: str) -> list[Event]:
@@ -79,12 +70,12 @@ def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
     own = [
         held
         for held in knowledge.snapshots
-        if held.iteration == number and held.purpose == OF_ITERATION
+        if held.iteration == number and held.purpose == f.OF_ITERATION
     ]
     own = [held for held in own if held.worktree == worktree] or own
     if not own:
         known = sorted(
-            {h.iteration for h in knowledge.snapshots if h.purpose == OF_ITERATION}
+            {h.iteration for h in knowledge.snapshots if h.purpose == f.OF_ITERATION}
         )
         raise NotFoundError(
             f"iteration {number} has no snapshot; there are some of: "
@@ -106,13 +97,13 @@ def has_snapshot(sprint: Sprint, number: int) -> bool:
 
 
 def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
-    return any(h.iteration == number and h.purpose == OF_ITERATION for h in held)
+    return any(h.iteration == number and h.purpose == f.OF_ITERATION for h in held)
 
 
 def first_snapshot(sprint: Sprint, *, worktree: str) -> HeldSnapshot | None:
     """Return the first snapshot of a work tree, from which changes are seen."""
     held = sprint.knowledge.snapshots
-    own = [h for h in held if h.purpose == OF_ITERATION and h.worktree == worktree]
+    own = [h for h in held if h.purpose == f.OF_ITERATION and h.worktree == worktree]
     return own[0] if own else None
 
 
@@ -142,8 +133,8 @@ class StartRestore(Command, frozen=True):
     append, so that one can go back to the version before it again.
     """
 
-    before: SnapshotTaken
-    restore: RestoreStarted
+    before: f.SnapshotTaken
+    restore: f.RestoreStarted
     rollback: Back | None = None
 
 
@@ -152,7 +143,7 @@ def start_restore(sprint: Sprint, command: StartRestore, at: str) -> list[Event]
     check_exists(sprint)
     back = command.rollback
     state = rule_of(back)(sprint, back, at) if back is not None else []
-    if not any(isinstance(event, RolledBack) for event in state):
+    if not any(isinstance(event, f.RolledBack) for event in state):
         return [command.before, command.restore]
     started = structs.replace(command.restore, rollback=sprint.version + 1)
     return [*state, command.before, started]
@@ -161,7 +152,7 @@ def start_restore(sprint: Sprint, command: StartRestore, at: str) -> list[Event]
 class EndRestore(Command, frozen=True):
     """Record that a restore came to its end, unless somebody else did already."""
 
-    ended: FilesRestored
+    ended: f.FilesRestored
     applied: tuple[ArtifactsApplied, ...] = ()
 
 
@@ -180,7 +171,7 @@ class GiveRestoreUp(Command, frozen=True):
     Unless something was recorded since: that is not to be lost with it.
     """
 
-    ended: FilesRestored
+    ended: f.FilesRestored
 
 
 def give_restore_up(sprint: Sprint, command: GiveRestoreUp, at: str) -> list[Event]:
@@ -196,7 +187,7 @@ def give_restore_up(sprint: Sprint, command: GiveRestoreUp, at: str) -> list[Eve
 
 def files_with(sprint: Sprint, events: Sequence[Event], *, worktree: str) -> Restore | None:
     """Return the restore that went along with the rollback which these events take back."""
-    taken_back = {event.undoes for event in events if isinstance(event, RolledBack)} - {
+    taken_back = {event.undoes for event in events if isinstance(event, f.RolledBack)} - {
         None
     }
     own = [r for r in sprint.knowledge.restored if r.event.worktree == worktree]
@@ -276,12 +267,12 @@ def prune_snapshots(sprint: Sprint, command: PruneSnapshots, at: str) -> list[Ev
         knowledge, command.target
     )
     gone = [one.snapshot for one in held if one.snapshot not in stay]
-    return [SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
+    return [f.SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
 
 
 def protected(knowledge: Knowledge, target: int | None = None) -> set[str]:
     """Return the snapshots that are never let go."""
-    held = [one for one in knowledge.snapshots if one.purpose == OF_ITERATION]
+    held = [one for one in knowledge.snapshots if one.purpose == f.OF_ITERATION]
     stay = {one.snapshot for one in held[:1]}
     stay |= {one.snapshot for one in held if one.iteration == 0}
     tracker = knowledge.tracker
@@ -297,7 +288,7 @@ def protected(knowledge: Knowledge, target: int | None = None) -> set[str]:
     return stay
 
 
-def _record_taken(knowledge: Knowledge, event: SnapshotTaken, version: int) -> None:
+def _record_taken(knowledge: Knowledge, event: f.SnapshotTaken, version: int) -> None:
     knowledge.snapshots.append(
         HeldSnapshot(
             event.snapshot, event.iteration, version, event.purpose, event.worktree
@@ -305,33 +296,33 @@ def _record_taken(knowledge: Knowledge, event: SnapshotTaken, version: int) -> N
     )
 
 
-def _record_started(knowledge: Knowledge, event: RestoreStarted, version: int) -> None:
+def _record_started(knowledge: Knowledge, event: f.RestoreStarted, version: int) -> None:
     knowledge.restoring.append(Restore(version, event))
 
 
-def _record_ended(knowledge: Knowledge, event: FilesRestored, version: int) -> None:
+def _record_ended(knowledge: Knowledge, event: f.FilesRestored, version: int) -> None:
     ended = [r for r in knowledge.restoring if r.version == event.started]
     knowledge.restoring = [r for r in knowledge.restoring if r.version != event.started]
     if not event.given_up:
         knowledge.restored += ended
 
 
-def _record_pruned(knowledge: Knowledge, event: SnapshotsPruned, version: int) -> None:
+def _record_pruned(knowledge: Knowledge, event: f.SnapshotsPruned, version: int) -> None:
     gone = frozenset(event.snapshots)
     knowledge.snapshots = [one for one in knowledge.snapshots if one.snapshot not in gone]
 
 
-def _record_forked(knowledge: Knowledge, event: ForkCreated, version: int) -> None:
+def _record_forked(knowledge: Knowledge, event: f.ForkCreated, version: int) -> None:
     # What was taken over happened to the files of the sprint that it was taken from.
     knowledge.restoring, knowledge.restored = [], []
 
 
 LEARN: Learns = {
-    SnapshotTaken: _record_taken,
-    RestoreStarted: _record_started,
-    FilesRestored: _record_ended,
-    SnapshotsPruned: _record_pruned,
-    ForkCreated: _record_forked,
+    f.SnapshotTaken: _record_taken,
+    f.RestoreStarted: _record_started,
+    f.FilesRestored: _record_ended,
+    f.SnapshotsPruned: _record_pruned,
+    f.ForkCreated: _record_forked,
 }
 """What the knowledge keeps of an event, whatever was rolled back since."""
 

@@ -4,17 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...log.event import Event
-from ..events import (
-    PhaseBlocked,
-    PhaseCompleted,
-    PhaseFailed,
-    PhaseReopened,
-    PhaseRetried,
-    PhaseSkipped,
-    PhaseStarted,
-    RetryScheduled,
-    WorkDone,
-)
+from .. import events as f
 from ..gates.checks import forget_gates
 from ..state.sprint import Evolve, Evolves, Plan
 from ..state.times import elapsed
@@ -42,7 +32,7 @@ def _end(node: Node, at: str) -> None:
         put(node.data, "elapsed", duration)
 
 
-def _started(plan: Plan, node: Node, event: PhaseStarted, at: str) -> str:
+def _started(plan: Plan, node: Node, event: f.PhaseStarted, at: str) -> str:
     forget_done(plan, node.address)
     put(node.data, "started-at", at)
     if event.model is not None:
@@ -50,45 +40,45 @@ def _started(plan: Plan, node: Node, event: PhaseStarted, at: str) -> str:
     return IN_PROGRESS
 
 
-def _completed(plan: Plan, node: Node, event: PhaseCompleted, at: str) -> str:
+def _completed(plan: Plan, node: Node, event: f.PhaseCompleted, at: str) -> str:
     _end(node, at)
     if event.summary is not None:
         put(node.data, "summary", event.summary)
     return COMPLETED
 
 
-def _summed_up(node: Node, event: PhaseCompleted) -> None:
+def _summed_up(node: Node, event: f.PhaseCompleted) -> None:
     if event.summary is not None and node.status == COMPLETED:
         put(node.data, "summary", event.summary)
 
 
-def _work_done(plan: Plan, node: Node, event: WorkDone, at: str) -> str:
+def _work_done(plan: Plan, node: Node, event: f.WorkDone, at: str) -> str:
     keep_done(plan, event)
     return node.status
 
 
-def _failed(plan: Plan, node: Node, event: PhaseFailed, at: str) -> str:
+def _failed(plan: Plan, node: Node, event: f.PhaseFailed, at: str) -> str:
     _end(node, at)
     put(node.data, "error", event.error)
     return FAILED
 
 
-def _scheduled(plan: Plan, node: Node, event: RetryScheduled, at: str) -> str:
+def _scheduled(plan: Plan, node: Node, event: f.RetryScheduled, at: str) -> str:
     put(node.data, "next-retry-at", event.next_retry_at)
     return node.status
 
 
-def _blocked(plan: Plan, node: Node, event: PhaseBlocked, at: str) -> str:
+def _blocked(plan: Plan, node: Node, event: f.PhaseBlocked, at: str) -> str:
     put(node.data, "error", event.reason)
     return BLOCKED
 
 
-def _skipped(plan: Plan, node: Node, event: PhaseSkipped, at: str) -> str:
+def _skipped(plan: Plan, node: Node, event: f.PhaseSkipped, at: str) -> str:
     _drop(node, "next-retry-at", "human-needed")
     return SKIPPED
 
 
-def _retried(plan: Plan, node: Node, event: PhaseRetried, at: str) -> str:
+def _retried(plan: Plan, node: Node, event: f.PhaseRetried, at: str) -> str:
     # What the policy scheduled is a loop's retry; any other one is a person's.
     is_scheduled = "next-retry-at" in node.data
     _drop(node, "error", "started-at", "completed-at", "elapsed", "human-needed")
@@ -104,22 +94,22 @@ def _retried(plan: Plan, node: Node, event: PhaseRetried, at: str) -> str:
     return PENDING
 
 
-def _reopened(plan: Plan, node: Node, event: PhaseReopened, at: str) -> str:
+def _reopened(plan: Plan, node: Node, event: f.PhaseReopened, at: str) -> str:
     _drop(node, "started-at", "completed-at", "elapsed", "summary")
     forget_gates(node)
     return PENDING
 
 
 _CHANGES: dict[type[Event], Callable[[Plan, Node, Any, str], str]] = {
-    PhaseStarted: _started,
-    PhaseCompleted: _completed,
-    WorkDone: _work_done,
-    PhaseFailed: _failed,
-    RetryScheduled: _scheduled,
-    PhaseBlocked: _blocked,
-    PhaseSkipped: _skipped,
-    PhaseRetried: _retried,
-    PhaseReopened: _reopened,
+    f.PhaseStarted: _started,
+    f.PhaseCompleted: _completed,
+    f.WorkDone: _work_done,
+    f.PhaseFailed: _failed,
+    f.RetryScheduled: _scheduled,
+    f.PhaseBlocked: _blocked,
+    f.PhaseSkipped: _skipped,
+    f.PhaseRetried: _retried,
+    f.PhaseReopened: _reopened,
 }
 
 
@@ -129,7 +119,7 @@ def _evolves(change: Callable[[Plan, Node, Any, str], str], *, is_wish: bool) ->
     def evolve(plan: Plan, event: Any, at: str) -> None:
         tree = plan.tree
         node = tree.nodes.get(event.phase)
-        if node is not None and node.children and isinstance(event, PhaseCompleted):
+        if node is not None and node.children and isinstance(event, f.PhaseCompleted):
             _summed_up(node, event)
         # An observed event may name a leaf that no plan of ours has.
         if node is None or node.leaf < 0:
@@ -142,6 +132,6 @@ def _evolves(change: Callable[[Plan, Node, Any, str], str], *, is_wish: bool) ->
 
 
 EVOLVE: Evolves = {
-    event: _evolves(change, is_wish=event not in (RetryScheduled, WorkDone))
+    event: _evolves(change, is_wish=event not in (f.RetryScheduled, f.WorkDone))
     for event, change in _CHANGES.items()
 }

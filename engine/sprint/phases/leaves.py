@@ -8,18 +8,7 @@ from collections.abc import Callable
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
-from ..events import (
-    PhaseBlocked,
-    PhaseCompleted,
-    PhaseFailed,
-    PhaseReopened,
-    PhaseRetried,
-    PhaseSkipped,
-    PhaseStarted,
-    RetryScheduled,
-    SprintBlocked,
-    WorkDone,
-)
+from .. import events as f
 from ..gates.gate import is_due
 from ..state.sprint import Sprint
 from ..state.transitions import (
@@ -59,7 +48,7 @@ def start_phase(sprint: Sprint, command: StartPhase, at: str) -> list[Event]:
     """Decide on `StartPhase`."""
     check_word("model", command.model, MODELS)
     leaf = find_leaf(sprint, command.phase)
-    event = PhaseStarted(leaf.address, command.model)
+    event = f.PhaseStarted(leaf.address, command.model)
     if _is_again(sprint, leaf, event, IN_PROGRESS):
         return []
     _check(sprint, leaf, "start")
@@ -88,7 +77,7 @@ def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Even
     done = done_work(sprint.plan, leaf.address)
     if summary is None and done is not None:
         summary = done.summary
-    event = PhaseCompleted(leaf.address, summary)
+    event = f.PhaseCompleted(leaf.address, summary)
     if _is_again(sprint, leaf, event, COMPLETED):
         return []
     if sprint.plan.status in STOPPED and leaf.status == IN_PROGRESS:
@@ -121,7 +110,7 @@ def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
             state=node.status,
             wish="complete",
         )
-    return [PhaseCompleted(node.address, summary)]
+    return [f.PhaseCompleted(node.address, summary)]
 
 
 class EndWork(Command, frozen=True):
@@ -137,7 +126,7 @@ class EndWork(Command, frozen=True):
 def end_work(sprint: Sprint, command: EndWork, at: str) -> list[Event]:
     """Decide on `EndWork`."""
     leaf = find_leaf(sprint, command.phase)
-    event = WorkDone(leaf.address, command.summary)
+    event = f.WorkDone(leaf.address, command.summary)
     if done_work(sprint.plan, leaf.address) == event:
         return []
     check_phase(leaf, "complete")
@@ -155,7 +144,7 @@ def skip_phase(sprint: Sprint, command: SkipPhase, at: str) -> list[Event]:
     """Decide on `SkipPhase`."""
 
     def event(leaf: Node) -> Event:
-        return PhaseSkipped(leaf.address, command.reason)
+        return f.PhaseSkipped(leaf.address, command.reason)
 
     node = find_node(sprint, command.phase)
     leaves = _leaves_for(sprint, node, "skip", event, SKIPPED)
@@ -178,15 +167,15 @@ def fail_phase(sprint: Sprint, command: FailPhase, at: str) -> list[Event]:
     """Decide on `FailPhase`."""
     check_word("category", command.category, FAILURE_CATEGORIES)
     leaf = find_leaf(sprint, command.phase)
-    event = PhaseFailed(leaf.address, command.error, command.category)
+    event = f.PhaseFailed(leaf.address, command.error, command.category)
     if _is_again(sprint, leaf, event, FAILED):
         return []
     _check(sprint, leaf, "fail")
     tried = retries_used(sprint.plan, leaf)
     due = next_retry_at(sprint.plan.document, tried=tried, category=command.category, at=at)
     if due is not None:
-        return [event, RetryScheduled(leaf.address, due)]
-    return [event, SprintBlocked(f"phase {leaf.address} failed: {command.error}")]
+        return [event, f.RetryScheduled(leaf.address, due)]
+    return [event, f.SprintBlocked(f"phase {leaf.address} failed: {command.error}")]
 
 
 class BlockPhase(Command, frozen=True):
@@ -199,11 +188,11 @@ class BlockPhase(Command, frozen=True):
 def block_phase(sprint: Sprint, command: BlockPhase, at: str) -> list[Event]:
     """Decide on `BlockPhase`."""
     leaf = find_leaf(sprint, command.phase)
-    event = PhaseBlocked(leaf.address, command.reason)
+    event = f.PhaseBlocked(leaf.address, command.reason)
     if _is_again(sprint, leaf, event, BLOCKED):
         return []
     _check(sprint, leaf, "block")
-    return [event, SprintBlocked(f"phase {leaf.address} is blocked: {command.reason}")]
+    return [event, f.SprintBlocked(f"phase {leaf.address} is blocked: {command.reason}")]
 
 
 class RetryPhase(Command, frozen=True):
@@ -217,7 +206,7 @@ def retry_phase(sprint: Sprint, command: RetryPhase, at: str) -> list[Event]:
     """Decide on `RetryPhase`."""
 
     def event(leaf: Node) -> Event:
-        return PhaseRetried(leaf.address, command.reason)
+        return f.PhaseRetried(leaf.address, command.reason)
 
     node = find_node(sprint, command.phase)
     return [*map(event, _leaves_for(sprint, node, "retry", event, PENDING))]
@@ -234,7 +223,7 @@ def reopen_phase(sprint: Sprint, command: ReopenPhase, at: str) -> list[Event]:
     """Decide on `ReopenPhase`."""
 
     def event(leaf: Node) -> Event:
-        return PhaseReopened(leaf.address, command.reason)
+        return f.PhaseReopened(leaf.address, command.reason)
 
     node = find_node(sprint, command.phase)
     return [*map(event, _leaves_for(sprint, node, "reopen", event, PENDING))]
@@ -288,12 +277,12 @@ def _is_again(sprint: Sprint, leaf: Node, event: Event, status: str) -> bool:
 COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
-    PhaseStarted: StartPhase,
-    PhaseCompleted: CompletePhase,
-    WorkDone: EndWork,
-    PhaseSkipped: SkipPhase,
-    PhaseFailed: FailPhase,
-    PhaseBlocked: BlockPhase,
-    PhaseRetried: RetryPhase,
-    PhaseReopened: ReopenPhase,
+    f.PhaseStarted: StartPhase,
+    f.PhaseCompleted: CompletePhase,
+    f.WorkDone: EndWork,
+    f.PhaseSkipped: SkipPhase,
+    f.PhaseFailed: FailPhase,
+    f.PhaseBlocked: BlockPhase,
+    f.PhaseRetried: RetryPhase,
+    f.PhaseReopened: ReopenPhase,
 }

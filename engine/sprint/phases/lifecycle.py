@@ -3,18 +3,7 @@
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
-from ..events import (
-    ActivitySeen,
-    HumanNeeded,
-    PhaseRetried,
-    SprintBlocked,
-    SprintCompleted,
-    SprintInterrupted,
-    SprintPaused,
-    SprintReopened,
-    SprintResumed,
-    SprintStarted,
-)
+from .. import events as f
 from ..iterations.loop import EndIteration, end_iteration
 from ..queue.requests import listed, undecided_at_end, urgent
 from ..state.sprint import Plan, Sprint
@@ -44,7 +33,7 @@ class StartSprint(Command, frozen=True):
 
 def start_sprint(sprint: Sprint, command: StartSprint, at: str) -> list[Event]:
     """Decide on `StartSprint`."""
-    return _wish(sprint, "start", SprintStarted(), IN_PROGRESS)
+    return _wish(sprint, "start", f.SprintStarted(), IN_PROGRESS)
 
 
 class PauseSprint(Command, frozen=True):
@@ -55,7 +44,7 @@ class PauseSprint(Command, frozen=True):
 
 def pause_sprint(sprint: Sprint, command: PauseSprint, at: str) -> list[Event]:
     """Decide on `PauseSprint`."""
-    return _wish(sprint, "pause", SprintPaused(command.reason), PAUSED)
+    return _wish(sprint, "pause", f.SprintPaused(command.reason), PAUSED)
 
 
 class BlockSprint(Command, frozen=True):
@@ -66,7 +55,7 @@ class BlockSprint(Command, frozen=True):
 
 def block_sprint(sprint: Sprint, command: BlockSprint, at: str) -> list[Event]:
     """Decide on `BlockSprint`."""
-    return _wish(sprint, "block", SprintBlocked(command.reason), BLOCKED)
+    return _wish(sprint, "block", f.SprintBlocked(command.reason), BLOCKED)
 
 
 class InterruptSprint(Command, frozen=True):
@@ -77,7 +66,7 @@ class InterruptSprint(Command, frozen=True):
 
 def interrupt_sprint(sprint: Sprint, command: InterruptSprint, at: str) -> list[Event]:
     """Decide on `InterruptSprint`."""
-    return _wish(sprint, "interrupt", SprintInterrupted(command.reason), INTERRUPTED)
+    return _wish(sprint, "interrupt", f.SprintInterrupted(command.reason), INTERRUPTED)
 
 
 class NeedHuman(Command, frozen=True):
@@ -96,7 +85,7 @@ def need_human(sprint: Sprint, command: NeedHuman, at: str) -> list[Event]:
     """Decide on `NeedHuman`."""
     is_goal = not command.phase and sprint.plan.is_at_goal
     leaf = None if is_goal else find_leaf(sprint, command.phase)
-    event = HumanNeeded(
+    event = f.HumanNeeded(
         leaf.address if leaf else "", command.reason, command.details, command.error
     )
     if sprint.plan.status == NEEDS_HUMAN and sprint.plan.last.sprint == event:
@@ -138,9 +127,9 @@ class ResumeSprint(Command, frozen=True):
 
 def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]:
     """Decide on `ResumeSprint`."""
-    event = SprintResumed(command.by, command.why, command.done)
+    event = f.SprintResumed(command.by, command.why, command.done)
     again = (
-        [PhaseRetried(x.address, command.why) for x in _stuck(sprint.plan)]
+        [f.PhaseRetried(x.address, command.why) for x in _stuck(sprint.plan)]
         if command.retry
         else []
     )
@@ -156,7 +145,7 @@ def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]
             wish="resume",
         )
     if status == PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
-        return [event] if undecided_at_end(sprint) else [event, SprintCompleted()]
+        return [event] if undecided_at_end(sprint) else [event, f.SprintCompleted()]
     return [event, *again, *_breakpoint_to_come(sprint.plan)]
 
 
@@ -189,7 +178,7 @@ def complete_sprint(sprint: Sprint, command: CompleteSprint, at: str) -> list[Ev
     """Decide on `CompleteSprint`."""
     plan, event = (
         sprint.plan,
-        SprintCompleted(command.summary, command.abandons_goal, command.reason),
+        f.SprintCompleted(command.summary, command.abandons_goal, command.reason),
     )
     if plan.status == COMPLETED and plan.last.sprint == event:
         return []
@@ -207,7 +196,7 @@ def complete_sprint(sprint: Sprint, command: CompleteSprint, at: str) -> list[Ev
     return [*ended, event]
 
 
-def _check_goal_is_over(sprint: Sprint, event: SprintCompleted) -> None:
+def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
     """Raise `RefusedError` unless the goal, if there is one, is reached or given up."""
     is_open = sprint.plan.is_ralph and not _has_left(sprint.plan)
     if event.abandons_goal and not is_open:
@@ -262,7 +251,7 @@ class ReopenSprint(Command, frozen=True):
 
 def reopen_sprint(sprint: Sprint, command: ReopenSprint, at: str) -> list[Event]:
     """Decide on `ReopenSprint`."""
-    return _wish(sprint, "reopen", SprintReopened(command.reason), IN_PROGRESS)
+    return _wish(sprint, "reopen", f.SprintReopened(command.reason), IN_PROGRESS)
 
 
 class RecordHeartbeat(Command, frozen=True):
@@ -278,7 +267,7 @@ def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
             state=sprint.plan.status,
             wish="heartbeat",
         )
-    return [ActivitySeen()]
+    return [f.ActivitySeen()]
 
 
 def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
@@ -310,13 +299,13 @@ def _breakpoint_to_come(plan: Plan) -> list[Event]:
 COMMANDS = commands_in(globals())
 
 CAUSED: Events = {
-    SprintStarted: StartSprint,
-    SprintPaused: PauseSprint,
-    SprintBlocked: BlockSprint,
-    HumanNeeded: NeedHuman,
-    SprintInterrupted: InterruptSprint,
-    SprintResumed: ResumeSprint,
-    SprintCompleted: CompleteSprint,
-    SprintReopened: ReopenSprint,
-    ActivitySeen: RecordHeartbeat,
+    f.SprintStarted: StartSprint,
+    f.SprintPaused: PauseSprint,
+    f.SprintBlocked: BlockSprint,
+    f.HumanNeeded: NeedHuman,
+    f.SprintInterrupted: InterruptSprint,
+    f.SprintResumed: ResumeSprint,
+    f.SprintCompleted: CompleteSprint,
+    f.SprintReopened: ReopenSprint,
+    f.ActivitySeen: RecordHeartbeat,
 }

@@ -2,18 +2,7 @@
 
 from typing import Any
 
-from ..events import (
-    ActivitySeen,
-    BreakpointReached,
-    HumanNeeded,
-    SprintBlocked,
-    SprintCompleted,
-    SprintInterrupted,
-    SprintPaused,
-    SprintReopened,
-    SprintResumed,
-    SprintStarted,
-)
+from .. import events as f
 from ..goal.settings import NOT_LEFT
 from ..state.sprint import Evolve, Evolves, Plan
 from ..state.tree import put
@@ -35,7 +24,7 @@ def _evolve_started(plan: Plan, event: Any, at: str) -> None:
     plan.stats.setdefault("completed-at", None)
 
 
-def _evolve_completed(plan: Plan, event: SprintCompleted, at: str) -> None:
+def _evolve_completed(plan: Plan, event: f.SprintCompleted, at: str) -> None:
     plan.set_status(COMPLETED)
     plan.stats["completed-at"] = at
     if event.abandons_goal:
@@ -53,14 +42,14 @@ def _evolve_reopened(plan: Plan, event: Any, at: str) -> None:
         plan.document["ralph-exit"] = dict(NOT_LEFT)
 
 
-def _evolve_resumed(plan: Plan, event: SprintResumed, at: str) -> None:
+def _evolve_resumed(plan: Plan, event: f.SprintResumed, at: str) -> None:
     plan.set_status(IN_PROGRESS)
     if event.by is not None:
         renew_all(plan)
     plan.document.pop("human-needed", None)
 
 
-def _evolve_breakpoint(plan: Plan, event: BreakpointReached, at: str) -> None:
+def _evolve_breakpoint(plan: Plan, event: f.BreakpointReached, at: str) -> None:
     if plan.status in (BLOCKED, NEEDS_HUMAN):
         # The verdict of a gate came in: that resolves nothing, so the pause waits.
         plan.last.breakpoint = event
@@ -69,7 +58,7 @@ def _evolve_breakpoint(plan: Plan, event: BreakpointReached, at: str) -> None:
     plan.set_status(PAUSED_AT_BREAKPOINT)
 
 
-def _evolve_human_needed(plan: Plan, event: HumanNeeded, at: str) -> None:
+def _evolve_human_needed(plan: Plan, event: f.HumanNeeded, at: str) -> None:
     plan.set_status(NEEDS_HUMAN)
     needed = {"reason": event.reason}
     if event.details is not None:
@@ -92,7 +81,7 @@ def _becomes(status: str) -> Evolve:
     return evolve
 
 
-def _evolve_activity(plan: Plan, event: ActivitySeen, at: str) -> None:
+def _evolve_activity(plan: Plan, event: f.ActivitySeen, at: str) -> None:
     """Change nothing: the time of the last event is kept for every event."""
 
 
@@ -104,25 +93,25 @@ def _evolves(
     def evolve(plan: Plan, event: Any, at: str) -> None:
         change(plan, event, at)
         # What waits changes no status, so the word on that stays the last one.
-        if not (isinstance(event, BreakpointReached) and plan.last.breakpoint):
+        if not (isinstance(event, f.BreakpointReached) and plan.last.breakpoint):
             plan.last.sprint = event
 
     return evolve
 
 
 _CHANGES: Evolves = {
-    SprintStarted: _evolve_started,
-    SprintPaused: _becomes(PAUSED),
-    BreakpointReached: _evolve_breakpoint,
-    SprintBlocked: _becomes(BLOCKED),
-    HumanNeeded: _evolve_human_needed,
-    SprintInterrupted: _becomes(INTERRUPTED),
-    SprintResumed: _evolve_resumed,
-    SprintCompleted: _evolve_completed,
-    SprintReopened: _evolve_reopened,
+    f.SprintStarted: _evolve_started,
+    f.SprintPaused: _becomes(PAUSED),
+    f.BreakpointReached: _evolve_breakpoint,
+    f.SprintBlocked: _becomes(BLOCKED),
+    f.HumanNeeded: _evolve_human_needed,
+    f.SprintInterrupted: _becomes(INTERRUPTED),
+    f.SprintResumed: _evolve_resumed,
+    f.SprintCompleted: _evolve_completed,
+    f.SprintReopened: _evolve_reopened,
 }
 
 EVOLVE: Evolves = {
-    ActivitySeen: _evolve_activity,
+    f.ActivitySeen: _evolve_activity,
     **{event: _evolves(change) for event, change in _CHANGES.items()},
 }

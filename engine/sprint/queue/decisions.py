@@ -5,13 +5,7 @@ from msgspec import structs
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
-from ..events import (
-    InjectionPosition,
-    RequestDecided,
-    RequestInjection,
-    RequestReopened,
-    Source,
-)
+from .. import events as f
 from ..phases.endings import has_ended
 from ..phases.leaves import check_word
 from ..plan.injection import InjectPhases, inject_phases
@@ -36,13 +30,13 @@ class ApproveRequest(Command, frozen=True):
 
     request: str
     reasoning: str
-    position: InjectionPosition | None = None
+    position: f.InjectionPosition | None = None
     prompt: str | None = None
     id_prefix: str | None = None
     model: str | None = None
     workflow: str | None = None
     nodes: list[Data] | None = None
-    sources: tuple[Source, ...] = ()
+    sources: tuple[f.Source, ...] = ()
     rule: str | None = None
 
 
@@ -50,10 +44,10 @@ def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Ev
     """Decide on `ApproveRequest`."""
     prompt = command.prompt
     entry = find_request(sprint, command.request)
-    where = command.position or InjectionPosition(AFTER_CURRENT)
+    where = command.position or f.InjectionPosition(AFTER_CURRENT)
     if command.workflow is None and prompt is None:
         prompt = _prompt_of(entry)
-    asked = RequestInjection(
+    asked = f.RequestInjection(
         where.type,
         where.ref,
         prompt=prompt,
@@ -61,7 +55,7 @@ def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Ev
         id_prefix=command.id_prefix or f"fix-{command.request}",
         model=command.model,
     )
-    event = RequestDecided(
+    event = f.RequestDecided(
         command.request, APPROVE, command.reasoning, rule=command.rule, injection=asked
     )
     if _is_again(sprint, entry, event):
@@ -102,7 +96,7 @@ def reject_request(sprint: Sprint, command: RejectRequest, at: str) -> list[Even
     """Decide on `RejectRequest`."""
     entry = find_request(sprint, command.request)
     why = command.reasoning if command.reason is None else command.reason
-    event = RequestDecided(
+    event = f.RequestDecided(
         command.request, REJECT, command.reasoning, rule=command.rule, rejection_reason=why
     )
     return [] if _is_again(sprint, entry, event) else [event]
@@ -122,7 +116,7 @@ def defer_request(sprint: Sprint, command: DeferRequest, at: str) -> list[Event]
     request, until = command.request, command.until
     check_word("until", until, DEFERRALS)
     entry = find_request(sprint, request)
-    event = RequestDecided(
+    event = f.RequestDecided(
         request,
         DEFER,
         command.reasoning,
@@ -157,7 +151,7 @@ class BacklogRequest(Command, frozen=True):
 def backlog_request(sprint: Sprint, command: BacklogRequest, at: str) -> list[Event]:
     """Decide on `BacklogRequest`."""
     entry = find_request(sprint, command.request)
-    event = RequestDecided(command.request, BACKLOG, command.reasoning, rule=command.rule)
+    event = f.RequestDecided(command.request, BACKLOG, command.reasoning, rule=command.rule)
     return [] if _is_again(sprint, entry, event) else [event]
 
 
@@ -177,7 +171,7 @@ def reopen_request(sprint: Sprint, command: ReopenRequest, at: str) -> list[Even
     if not command.reason.strip():
         raise RefusedError("reason: say why it is to be decided anew", field="reason")
     if entry["status"] != PENDING:
-        return [RequestReopened(command.request, command.reason)]
+        return [f.RequestReopened(command.request, command.reason)]
     last = sprint.plan.decisions.get(command.request)
     if last is not None and last.returned == REOPENED:
         return []
@@ -189,7 +183,7 @@ def reopen_request(sprint: Sprint, command: ReopenRequest, at: str) -> list[Even
     )
 
 
-def _decides(event: RequestDecided) -> Command:
+def _decides(event: f.RequestDecided) -> Command:
     """Return the decision that an event says somebody wishes for."""
     check_word("decision", event.decision, DECISIONS)
     to: Data = {"request": event.request, "reasoning": event.reasoning, "rule": event.rule}
@@ -197,7 +191,7 @@ def _decides(event: RequestDecided) -> Command:
         case "approve":
             if (said := event.injection) is None:
                 return ApproveRequest(**to)
-            position = InjectionPosition(said.position, said.ref)
+            position = f.InjectionPosition(said.position, said.ref)
             asked = {name: getattr(said, name) for name in _OF_INJECTIONS}
             return ApproveRequest(**to, position=position, **asked)
         case "reject":
@@ -221,7 +215,7 @@ def _prompt_of(entry: Data) -> str:
     return f"{title}\n\n{description}"
 
 
-def _is_again(sprint: Sprint, entry: Data, event: RequestDecided) -> bool:
+def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
     """Tell whether exactly this is decided already; raise unless it can be decided."""
     if not event.reasoning.strip():
         raise RefusedError("reasoning: every decision has one", field="reasoning")
@@ -248,4 +242,4 @@ def _is_again(sprint: Sprint, entry: Data, event: RequestDecided) -> bool:
 
 COMMANDS = commands_in(globals())
 
-CAUSED: Events = {RequestDecided: _decides, RequestReopened: ReopenRequest}
+CAUSED: Events = {f.RequestDecided: _decides, f.RequestReopened: ReopenRequest}

@@ -16,15 +16,7 @@ from msgspec import structs
 from ...command import Command, Events, commands_in
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event
-from ..events import (
-    RequestDecided,
-    RequestOrigin,
-    RequestQueued,
-    RequestReopened,
-    RequestReturned,
-    SprintCompiled,
-    SprintImported,
-)
+from .. import events as f
 from ..phases.leaves import check_word
 from ..plan.create import check_id
 from ..state.sprint import Evolves, Knowledge, Learns, Plan, Sprint
@@ -57,7 +49,7 @@ class SubmittedRequest(msgspec.Struct, frozen=True):
     discovered_in: str | None = None
     """Without one, where the pointer is."""
     context: Data | None = None
-    origin: RequestOrigin | None = None
+    origin: f.RequestOrigin | None = None
 
 
 class QueueRequests(Command, frozen=True):
@@ -72,13 +64,13 @@ class QueueRequests(Command, frozen=True):
 def queue_requests(sprint: Sprint, command: QueueRequests, at: str) -> list[Event]:
     """Decide on `QueueRequests`."""
     check_exists(sprint)
-    events: list[RequestQueued] = []
+    events: list[f.RequestQueued] = []
     number = _highest(sprint)
     for index, asked in enumerate(command.requests):
         where = f"requests[{index}]."
         _check_asked(asked, where)
         if asked.request is not None and (known := _known(sprint, events, asked.request)):
-            if isinstance(known, RequestQueued) and _says(known, asked):
+            if isinstance(known, f.RequestQueued) and _says(known, asked):
                 continue
             raise RefusedError(
                 f"{where}id: there is a request {asked.request} already, or there was",
@@ -94,7 +86,7 @@ def queue_requests(sprint: Sprint, command: QueueRequests, at: str) -> list[Even
     return [*events]
 
 
-def _queues(event: RequestQueued) -> QueueRequests:
+def _queues(event: f.RequestQueued) -> QueueRequests:
     """Return the command for a request that somebody wishes for as an event says it."""
     given = structs.asdict(event)
     left_out = [name for name, value in given.items() if name != "title" and value == ""]
@@ -108,7 +100,7 @@ class TakeOverRequest(Command, frozen=True):
     """
 
     entry: Data
-    origin: RequestOrigin
+    origin: f.RequestOrigin
 
 
 def take_over(sprint: Sprint, command: TakeOverRequest, at: str) -> list[Event]:
@@ -204,9 +196,9 @@ def _check_asked(asked: SubmittedRequest, where: str) -> None:
 
 def _queued(
     sprint: Sprint, asked: SubmittedRequest, identity: str, at: str
-) -> RequestQueued:
+) -> f.RequestQueued:
     leaf = sprint.plan.pointed()
-    return RequestQueued(
+    return f.RequestQueued(
         identity,
         asked.title,
         asked.description or asked.title,
@@ -228,8 +220,8 @@ def _time(text: str | None) -> str | None:
 
 
 def _known(
-    sprint: Sprint, events: list[RequestQueued], identity: str
-) -> RequestQueued | str | None:
+    sprint: Sprint, events: list[f.RequestQueued], identity: str
+) -> f.RequestQueued | str | None:
     """Return who has an id, or that somebody had it."""
     if named := next((event for event in events if event.request == identity), None):
         return named
@@ -238,7 +230,7 @@ def _known(
     return identity if identity in sprint.knowledge.request_ids else None
 
 
-def _says(event: RequestQueued, asked: SubmittedRequest) -> bool:
+def _says(event: f.RequestQueued, asked: SubmittedRequest) -> bool:
     """Tell whether a request says what is asked for; defaults say nothing."""
     said = structs.asdict(asked)
     said["created_at"] = _time(asked.created_at)
@@ -266,35 +258,37 @@ def _path(node: Node) -> str:
     return " > ".join(ids)
 
 
-def _evolve_decided(plan: Plan, event: RequestDecided, at: str) -> None:
+def _evolve_decided(plan: Plan, event: f.RequestDecided, at: str) -> None:
     # Another tool's observed word may be none of ours.
     if event.decision in STATUS_OF:
         plan.decisions[event.request] = Decided(event, at)
 
 
-def _evolve_returned(plan: Plan, event: RequestReturned, at: str) -> None:
+def _evolve_returned(plan: Plan, event: f.RequestReturned, at: str) -> None:
     said = deferrals(plan.document, plan.decisions).get(event.request)
     if said is not None:
         plan.decisions[event.request] = Decided(said, at, returned=event.until)
 
 
-def _evolve_reopened(plan: Plan, event: RequestReopened, at: str) -> None:
+def _evolve_reopened(plan: Plan, event: f.RequestReopened, at: str) -> None:
     last = plan.decisions.get(event.request)
     # What a document that came in says was decided is not among our decisions.
-    said = RequestDecided(event.request, DECISIONS[-1], "") if last is None else last.event
+    said = (
+        f.RequestDecided(event.request, DECISIONS[-1], "") if last is None else last.event
+    )
     plan.decisions[event.request] = Decided(said, at, returned=REOPENED)
 
 
-def _record_queued(knowledge: Knowledge, event: RequestQueued, version: int) -> None:
+def _record_queued(knowledge: Knowledge, event: f.RequestQueued, version: int) -> None:
     knowledge.requests.setdefault(event.request, (version, event))
 
 
-def record_ids(knowledge: Knowledge, event: SprintCompiled | SprintImported) -> None:
+def record_ids(knowledge: Knowledge, event: f.SprintCompiled | f.SprintImported) -> None:
     """Keep the ids of requests in a document that came in: none is given again."""
     named: list[Any] = []
     if event.document is not None:
         named = [event.document.get(QUEUE)]
-    for operation in (event.patch if isinstance(event, SprintImported) else None) or ():
+    for operation in (event.patch if isinstance(event, f.SprintImported) else None) or ():
         path = str(operation.get("path"))
         if path.startswith(f"/{QUEUE}"):
             value = operation.get("value")
@@ -307,14 +301,14 @@ def record_ids(knowledge: Knowledge, event: SprintCompiled | SprintImported) -> 
 
 
 EVOLVE: Evolves = {
-    RequestDecided: _evolve_decided,
-    RequestReturned: _evolve_returned,
-    RequestReopened: _evolve_reopened,
+    f.RequestDecided: _evolve_decided,
+    f.RequestReturned: _evolve_returned,
+    f.RequestReopened: _evolve_reopened,
 }
 LEARN: Learns = {
-    RequestQueued: _record_queued,
+    f.RequestQueued: _record_queued,
 }
 
 COMMANDS = commands_in(globals())
 
-CAUSED: Events = {RequestQueued: _queues}
+CAUSED: Events = {f.RequestQueued: _queues}

@@ -7,17 +7,7 @@ deferral comes back exactly once. What goes to the next sprint is taken over the
 from copy import deepcopy
 
 from ...log.event import Event, Kind
-from ..events import (
-    ActivitySeen,
-    GoalClaimed,
-    IterationStarted,
-    PhaseStarted,
-    RequestDecided,
-    RequestReturned,
-    RolledBack,
-    SprintCompiled,
-    SprintImported,
-)
+from .. import events as f
 from ..fold import fold
 from ..phases.endings import finished_phases, has_ended
 from ..state.sprint import Sprint, pack, unpack
@@ -25,9 +15,9 @@ from ..state.words import DEFERRALS, DEFERRED
 from .view import Data, deferrals, takes_part
 
 END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
-_ANOTHER_STATE = (RolledBack, SprintCompiled)
+_ANOTHER_STATE = (f.RolledBack, f.SprintCompiled)
 """They put another state in place of this one, and it knows itself what came back."""
-_END_NOTHING = (ActivitySeen, IterationStarted, PhaseStarted)
+_END_NOTHING = (f.ActivitySeen, f.IterationStarted, f.PhaseStarted)
 """They come often and end nothing, so no state is copied for them."""
 
 
@@ -40,7 +30,7 @@ def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]
         return events
     # A document that comes in first is what is gone on from: it stands as it came, and
     # what is due by it is brought back with the first event of our own.
-    first = sum(isinstance(event, SprintImported) for event in events)
+    first = sum(isinstance(event, f.SprintImported) for event in events)
     if first == len(events):
         return events
     recorded_events = [
@@ -52,12 +42,12 @@ def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]
     waiting = _waiting(after)
     fold(after, recorded_events[first:])
     # A goal that waits for nothing but decisions is where the sprint ends.
-    at_goal = any(isinstance(x, GoalClaimed) and x.requests for x in events)
+    at_goal = any(isinstance(x, f.GoalClaimed) and x.requests for x in events)
     ended = at_goal or (has_ended(after.plan) and not had_ended)
     phases = finished_phases(after.plan)
     news = phases - were_over
     due = [
-        RequestReturned(identity, said.deferred_until or END_OF_PHASE)
+        f.RequestReturned(identity, said.deferred_until or END_OF_PHASE)
         for identity, said in waiting.items()
         if _is_due(said, phases, news, ended=ended)
     ]
@@ -80,7 +70,7 @@ def copied(sprint: Sprint) -> Sprint:
     return unpack(pack(sprint))
 
 
-def _waiting(sprint: Sprint) -> dict[str, RequestDecided]:
+def _waiting(sprint: Sprint) -> dict[str, f.RequestDecided]:
     """Return the deferrals that this sprint itself brings back."""
     plan = sprint.plan
     found = deferrals(plan.document, plan.decisions)
@@ -94,7 +84,9 @@ def _waiting(sprint: Sprint) -> dict[str, RequestDecided]:
     }
 
 
-def _is_due(said: RequestDecided, phases: set[str], news: set[str], *, ended: bool) -> bool:
+def _is_due(
+    said: f.RequestDecided, phases: set[str], news: set[str], *, ended: bool
+) -> bool:
     if ended or said.deferred_until == END_OF_SPRINT:
         return ended
     # Of a deferral that came with a document nobody knows the phase: the next one is it.
