@@ -7,7 +7,7 @@ left it is thrown away and made anew (ADR 0016).
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from sprintlog.engine.sprint.iterations.rollback import path as path_to
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
 from ..history.decisions import decisions
+from ..runner import Mark, catch_up
 from ..workspace import Workspace
 from .proof import BUSY_SECONDS, is_proven, prove, remove
 from .rows import Row, phase_rows, sprint_row
@@ -136,41 +137,58 @@ def _check(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("not our tables")
 
 
+class ReadModel:
+    """The tables of the read model: a projection of the whole log."""
+
+    name, version, stream = NAME, FORMAT, None
+
+    def __init__(
+        self, workspace: Workspace, connection: sqlite3.Connection, progress: Progress
+    ) -> None:
+        self._workspace = workspace
+        self._connection = connection
+        self._progress = progress
+
+    def mark(self) -> Mark:
+        """Return up to where the tables go; `_check` has seen to their version."""
+        row = self._connection.execute("SELECT position, hash FROM upto").fetchone()
+        return Mark(FORMAT, *row)
+
+    def begin(self) -> None:
+        """Raise `sqlite3.DatabaseError`: the tables are of another log."""
+        raise sqlite3.DatabaseError("of another log")
+
+    def evolve(self, events: Iterable[RecordedEvent]) -> None:
+        """Take in what came since; it counts once its mark is kept."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        taking, read = _Events(self._connection), iter(events)
+        while page := list(islice(read, EVENTS_A_STEP)):
+            taking.take(page)
+            self._progress(page[-1].position)
+        for name, version in sorted(taking.touched.items()):
+            rolled = name in taking.rolled
+            _write_sprint(self._workspace, self._connection, name, version, rolled=rolled)
+
+    def keep(self, mark: Mark) -> None:
+        """Commit what was taken in, with its mark."""
+        self._connection.execute("UPDATE upto SET position = ?, hash = ?", mark[1:])
+        self._connection.execute("COMMIT")
+
+
 def _catch_up(
     workspace: Workspace, connection: sqlite3.Connection, progress: Progress
 ) -> bool:
-    """Take in what came since, in one transaction, and tell whether there was anything.
+    """Take in what came since, in one transaction, and tell whether there is news.
 
     Raise `sqlite3.DatabaseError` for the tables of another log.
     """
-    log = workspace.log
-    head = log.head()
-    ((after, hash_),) = connection.execute("SELECT position, hash FROM upto").fetchall()
-    if (after, hash_) == (head.position, head.hash):
-        return not after
-    if after:
-        event = next(log.read(after=after - 1, until=after), None)
-        if event is None or event.hash != hash_:
-            raise sqlite3.DatabaseError("of another log")
-    connection.execute("BEGIN IMMEDIATE")
+    model = ReadModel(workspace, connection, progress)
+    is_empty = not model.mark().place
     try:
-        events = _Events(connection)
-        read = log.read(after=after, until=head.position)
-        while page := list(islice(read, EVENTS_A_STEP)):
-            events.take(page)
-            progress(page[-1].position)
-        for name, version in sorted(events.touched.items()):
-            _write_sprint(
-                workspace, connection, name, version, rolled=name in events.rolled
-            )
-        connection.execute(
-            "UPDATE upto SET position = ?, hash = ?", (head.position, head.hash)
-        )
-        connection.execute("COMMIT")
+        return catch_up(workspace.log, model) or is_empty
     except BaseException:
         connection.rollback()
         raise
-    return True
 
 
 class _Events:

@@ -8,7 +8,7 @@ opening, and those of a full-text index belong to the SQLite at hand.
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +18,11 @@ import msgspec
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
 from sprintlog.engine.journal.state.journal import JOURNAL
-from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.workspace import ServiceWorkspace
 
+from ..runner import Mark, catch_up
 from .proof import BUSY_SECONDS, is_proven, prove, remove
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _search(
         database = Database(connection, execute_plugins=False)
         connection.execute("BEGIN IMMEDIATE")
         try:
-            changed = _bring_up_to_date(workspace, database)
+            changed = catch_up(workspace.log, SearchIndex(database))
             connection.execute("COMMIT")
         except BaseException:
             connection.rollback()
@@ -117,47 +118,38 @@ def _search(
         return [Hit(*row) for row in rows]
 
 
-def _bring_up_to_date(workspace: ServiceWorkspace, database: "Database") -> bool:
-    """Add what was recorded since, and tell whether there was anything.
+class SearchIndex:
+    """What the journal says, as texts that can be searched: a projection."""
 
-    Where the log is not the one known it begins anew.
-    """
-    version = workspace.log.version(JOURNAL)
-    before = known = _known(workspace, database)
-    if known is None:
+    name, version, stream = SEARCH, FORMAT, JOURNAL
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def mark(self) -> Mark | None:
+        """Return up to which version of the journal it goes."""
+        if "known" not in self._database.table_names():
+            return None
+        found = list(self._database.query("SELECT format, version, hash FROM known"))
+        return Mark(*found[0].values()) if found else Mark(FORMAT, 0, b"")
+
+    def begin(self) -> None:
+        """Make the tables anew."""
         for name in ("texts_fts", "texts", "known"):
-            database.execute(f"DROP TABLE IF EXISTS {name}")
-        _make(database)
-        known = 0
-    if version == known:
-        return before is None
-    rows = workspace.log.scan(JOURNAL, after=known, until=version)
-    added = [
-        msgspec.structs.asdict(hit)
-        for _, _, event in CODEC.events_of_rows(rows)
-        for hit in _said(event)
-    ]
-    if added:
-        database.table("texts").insert_all(added)
-    last = next(workspace.log.read_stream(JOURNAL, after=version - 1, until=version))
-    database.execute("DELETE FROM known")
-    known_row = {"format": FORMAT, "version": version, "hash": last.hash}
-    database.table("known").insert(known_row)
-    return True
+            self._database.execute(f"DROP TABLE IF EXISTS {name}")
+        _make(self._database)
 
+    def evolve(self, events: Iterable[RecordedEvent]) -> None:
+        """Add what new events say."""
+        added = [msgspec.structs.asdict(hit) for event in events for hit in _said(event)]
+        if added:
+            self._database.table("texts").insert_all(added)
 
-def _known(workspace: ServiceWorkspace, database: "Database") -> int | None:
-    """Return up to which version of the journal the index goes; None for another log's."""
-    if "known" not in database.table_names():
-        return None
-    found = list(database.query("SELECT format, version, hash FROM known"))
-    if not found:
-        return 0
-    row = found[0]
-    version = row["version"]
-    events = workspace.log.read_stream(JOURNAL, after=version - 1, until=version)
-    same = row["format"] == FORMAT and [e.hash for e in events] == [row["hash"]]
-    return version if same else None
+    def keep(self, mark: Mark) -> None:
+        """Keep up to where it goes; the caller commits."""
+        self._database.execute("DELETE FROM known")
+        known = {"format": mark.rules, "version": mark.place, "hash": mark.hash}
+        self._database.table("known").insert(known)
 
 
 def _make(database: "Database") -> None:
@@ -175,8 +167,9 @@ def _make(database: "Database") -> None:
     database.table("known").create({"format": int, "version": int, "hash": bytes})
 
 
-def _said(event: Event) -> Iterator[Hit]:
+def _said(recorded: RecordedEvent) -> Iterator[Hit]:
     """Yield what of an event can be searched."""
+    event = None if recorded.payload is None else CODEC.decode(recorded)
     if isinstance(event, LearningAdded):
         x = event.learning
         yield Hit(LEARNING, x.id, 0, x.source_prd_id, x.content, x.context)

@@ -1,0 +1,123 @@
+"""Brings projections up to date with the log; nothing is recorded about them.
+
+A projection keeps itself up to where it goes, and by which version of its rules. Where
+that is no place of this log, or the rules are newer, it begins anew.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.streams.catalogue import sprint_of
+
+from .history.happened import Happened, happened
+from .workspace import Workspace
+
+
+class Mark(NamedTuple):
+    """Up to where a projection goes: the place of the last event it has seen, its hash."""
+
+    rules: int
+    """The version of the projection when it saw that."""
+    place: int
+    """A position of the log, or a version of the stream; 0 for nothing yet."""
+    hash: bytes
+
+
+class Kept(Protocol):
+    """What every projection says of itself, and how it keeps its mark."""
+
+    @property
+    def name(self) -> str:
+        """Return what it is called."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Return the version of its rules: other ones make something else of events."""
+        ...
+
+    @property
+    def stream(self) -> str | None:
+        """Return what it reads; None for the whole log."""
+        ...
+
+    def mark(self) -> Mark | None:
+        """Return what was kept last; None where there is nothing."""
+        ...
+
+    def begin(self) -> None:
+        """Forget everything: it is read anew."""
+        ...
+
+    def keep(self, mark: Mark) -> None:
+        """Keep what was taken in, with its mark."""
+        ...
+
+
+class Projection(Kept, Protocol):
+    """A reading of the log that is kept."""
+
+    def evolve(self, events: Iterable[RecordedEvent]) -> None:
+        """Take in the events that come next."""
+        ...
+
+
+class SprintProjection(Kept, Protocol):
+    """A reading of one sprint that learns what a rollback voided."""
+
+    def evolve(self, one: Happened) -> None:
+        """Take in what happened next."""
+        ...
+
+
+def catch_up(log: Log, projection: Projection) -> bool:
+    """Bring a projection up to date; tell whether it has changed."""
+    stream = projection.stream
+    after, is_new = _start(log, projection)
+    end = log.head().position if stream is None else log.version(stream)
+    if after < end:
+        projection.evolve(_events(log, stream, after, end))
+        projection.keep(Mark(projection.version, end, _hash_at(log, stream, end)))
+    return is_new or after < end
+
+
+def catch_up_sprint(workspace: Workspace, projection: SprintProjection) -> bool:
+    """Bring a projection of one sprint up to date; tell whether it has changed."""
+    log, stream = workspace.log, projection.stream or ""
+    after, is_new = _start(log, projection)
+    seen = after
+    for one in happened(workspace, sprint_of(stream) or "", after=after):
+        projection.evolve(one)
+        seen = one.recorded.version
+    if after < seen:
+        projection.keep(Mark(projection.version, seen, _hash_at(log, stream, seen)))
+    return is_new or after < seen
+
+
+def _start(log: Log, projection: Kept) -> tuple[int, bool]:
+    """Return after which place a projection goes on, and whether it begins anew."""
+    mark = projection.mark()
+    if (
+        mark is not None
+        and mark.rules == projection.version
+        and mark.hash == _hash_at(log, projection.stream, mark.place)
+    ):
+        return mark.place, False
+    projection.begin()
+    return 0, True
+
+
+def _events(
+    log: Log, stream: str | None, after: int, until: int
+) -> Iterator[RecordedEvent]:
+    if stream is None:
+        return log.read(after=after, until=until)
+    return log.read_stream(stream, after=after, until=until)
+
+
+def _hash_at(log: Log, stream: str | None, place: int) -> bytes:
+    """Return the hash of the event at a place; nothing where there is none."""
+    found = next(_events(log, stream, place - 1, place), None) if place else None
+    return found.hash if found is not None else b""
