@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.log.port import DOCUMENT_BYTES_MAX
+from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX
 from sprintlog.engine.log.stores.descriptors import read_whole
 
 STANDARD_INPUT = "-"

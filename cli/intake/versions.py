@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.log.port import DOCUMENT_BYTES_MAX
+from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX
 from sprintlog.engine.sprint.plan.create import is_same_sprint
 from sprintlog.engine.sprint.state.times import normalise
 from sprintlog.projections.history.committed import Committed, committed_file

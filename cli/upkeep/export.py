@@ -8,8 +8,8 @@ from typing import IO
 
 import click
 
-from sprintlog.engine.adapters.replace import sync_folder
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.stores.descriptors import sync
 from sprintlog.projections.health.exchange import export_log
 from sprintlog.projections.views.log import LogCopied
 
@@ -68,7 +68,7 @@ def _new_file(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         draft.rename(path)
-        sync_folder(path.absolute().parent)
+        sync(path.absolute().parent)
     except OSError as error:
         raise RefusedError(
             f"{path} cannot be written: {error.strerror}", file=str(path)

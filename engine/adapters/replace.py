@@ -134,12 +134,6 @@ def unfinished(target: AnyPath) -> tuple[AnyPath, AnyPath]:
     return target.with_name(_draft(spot).name), target.with_name(_aside(spot).name)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make what was renamed in a folder durable."""
-    with opened(folder) as descriptor:
-        os.fsync(descriptor)
-
-
 def _draft(spot: FilePlace) -> FilePlace:
     return spot.beside(f".{spot.name}.sprintlog-new")
 

@@ -1,5 +1,7 @@
 """Alerts: what got worse from the iteration before, how badly, and what to do about it."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from .deltas import Deltas
@@ -37,71 +39,38 @@ def alerts(
     number: int, now: Figures, then: Figures, change: Deltas, limits: Thresholds
 ) -> tuple[Alert, ...]:
     """Return what got worse, the worst first; a missing metric raises nothing."""
-    found = {
-        kind: said
-        for kind, said in (
-            ("test_deletion", _test_deletion(now, then, change)),
-            _tests_lost(now, then, change),
-            ("coverage_regression", _coverage(now, then, change, limits)),
-            ("error_increase", _errors(change, limits)),
-            ("file_deletion", _files(change)),
-            ("complexity_explosion", _complexity(change, limits)),
-        )
-        if said is not None
-    }
     told = [
-        Alert(found[kind][0], kind, found[kind][1], action, number)
-        for kind, action in ACTIONS.items()
-        if kind in found
+        Alert(severity, kind, message, ACTIONS[kind], number)
+        for severity, kind, message in _worse(now, then, change, limits)
     ]
     return tuple(sorted(told, key=lambda alert: SEVERITIES.index(alert.severity)))
 
 
-_Said = tuple[str, str] | None
-
-
-def _test_deletion(now: Figures, then: Figures, change: Deltas) -> _Said:
-    if change.test_count is None or change.test_count >= 0:
-        return None
-    message = f"Test count decreased from {then.test_count} to {now.test_count}"
-    return CRITICAL, message
-
-
-def _tests_lost(now: Figures, then: Figures, change: Deltas) -> tuple[str, _Said]:
-    """Tell apart passing tests that were removed and ones that fail now."""
-    lost = -(change.tests_passed or 0)
-    if lost <= 0:
-        return "functionality_loss", None
-    if lost <= -(change.test_count or 0):
-        message = f"Passing tests decreased from {then.tests_passed} to {now.tests_passed}"
-        return "functionality_loss", (HIGH, message)
-    return "working_tests_failing", (CRITICAL, "Previously passing tests now failing")
-
-
-def _coverage(now: Figures, then: Figures, change: Deltas, limits: Thresholds) -> _Said:
+def _worse(
+    now: Figures, then: Figures, change: Deltas, limits: Thresholds
+) -> Iterator[tuple[str, str, str]]:
+    """Yield severity, type and message of what got worse, in the order of `ACTIONS`."""
+    tests, passed = change.test_count or 0, change.tests_passed or 0
+    if tests < 0:
+        said = f"Test count decreased from {then.test_count} to {now.test_count}"
+        yield CRITICAL, "test_deletion", said
+    # Passing tests that were removed are told apart from ones that fail now.
+    if passed < min(tests, 0):
+        yield CRITICAL, "working_tests_failing", "Previously passing tests now failing"
     limit = exact(limits.coverage_drop)
-    if change.coverage is None or change.coverage >= -limit:
-        return None
-    return HIGH, (
-        f"Coverage dropped {short(then.coverage or 0)}%→{short(now.coverage or 0)}% "
-        f"(exceeds -{short(limit)}% threshold)"
-    )
-
-
-def _errors(change: Deltas, limits: Thresholds) -> _Said:
-    if change.error_count is None or change.error_count <= limits.error_increase:
-        return None
-    return HIGH, f"Error count increased by {change.error_count}"
-
-
-def _files(change: Deltas) -> _Said:
-    if change.file_count is None or change.file_count >= 0:
-        return None
-    return MEDIUM, "File count decreased (potential code deletion)"
-
-
-def _complexity(change: Deltas, limits: Thresholds) -> _Said:
+    if change.coverage is not None and change.coverage < -limit:
+        said = f"{short(then.coverage or 0)}%→{short(now.coverage or 0)}%"
+        said = f"Coverage dropped {said} (exceeds -{short(limit)}% threshold)"
+        yield HIGH, "coverage_regression", said
+    if change.error_count is not None and change.error_count > limits.error_increase:
+        yield HIGH, "error_increase", f"Error count increased by {change.error_count}"
+    if tests <= passed < 0:
+        said = f"Passing tests decreased from {then.tests_passed} to {now.tests_passed}"
+        yield HIGH, "functionality_loss", said
+    if (change.file_count or 0) < 0:
+        said = "File count decreased (potential code deletion)"
+        yield MEDIUM, "file_deletion", said
     limit = exact(limits.complexity_growth)
-    if change.complexity is None or change.complexity <= limit:
-        return None
-    return MEDIUM, f"Complexity increased >{short(100 * limit)}%"
+    if change.complexity is not None and change.complexity > limit:
+        said = f"Complexity increased >{short(100 * limit)}%"
+        yield MEDIUM, "complexity_explosion", said

@@ -10,7 +10,6 @@ from .exact import exact, short, shown
 
 BASELINE, FORWARD, PLATEAU = "baseline", "forward", "plateau"
 REGRESSION, STALLED = "regression", "stalled"
-CLASSES = (BASELINE, FORWARD, PLATEAU, REGRESSION, STALLED)
 STALL_LENGTH = 3
 """So many plateaus in a row may be a stall."""
 STALL_MESSAGE = "No meaningful progress for 3 iterations"

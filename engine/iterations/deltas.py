@@ -1,10 +1,12 @@
 """What changed between two measurements, exactly; None where a side is missing."""
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .exact import Number
 from .metrics import Figures
+
+Amount = TypeVar("Amount", int, Fraction)
 
 
 class Deltas(NamedTuple):
@@ -25,8 +27,8 @@ def deltas(now: Figures, then: Figures) -> Deltas:
     return Deltas(
         test_count=_less(now.test_count, then.test_count),
         tests_passed=_less(now.tests_passed, then.tests_passed),
-        pass_rate=_fraction(now.pass_rate, then.pass_rate),
-        coverage=_fraction(now.coverage, then.coverage),
+        pass_rate=_less(now.pass_rate, then.pass_rate),
+        coverage=_less(now.coverage, then.coverage),
         error_count=_less(now.error_count, then.error_count),
         file_count=_less(now.file_count, then.file_count),
         complexity=_growth(now.complexity, then.complexity),
@@ -44,11 +46,7 @@ def improved(change: Deltas) -> list[str]:
     return [name for name, by in better.items() if by is not None and by > 0]
 
 
-def _less(now: int | None, then: int | None) -> int | None:
-    return None if now is None or then is None else now - then
-
-
-def _fraction(now: Fraction | None, then: Fraction | None) -> Fraction | None:
+def _less(now: Amount | None, then: Amount | None) -> Amount | None:
     return None if now is None or then is None else now - then
 
 

@@ -4,7 +4,7 @@ A judgement depends on nothing that happened after the iteration was measured.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..errors import NotFoundError
 from ..log.event import Event
@@ -42,23 +42,15 @@ class Judgement(NamedTuple):
     loop: Loop | None = None
 
 
-class Scored(Protocol):
-    """An iteration with its score, whatever else is known of it."""
-
-    @property
-    def number(self) -> int:
-        """Return its number."""
-
-    @property
-    def score(self) -> Score:
-        """Return its score."""
-
-
 class BestScored(NamedTuple):
     """The best iteration, as others are compared with it."""
 
     number: int
     score: Score
+
+
+Scored = Judgement | BestScored
+"""An iteration with its number and its score, whatever else is known of it."""
 
 
 class _Measured(NamedTuple):
@@ -169,37 +161,27 @@ class Judge:
         chain = [self._measured(number)]
         while len(chain) < max(WINDOW, STALL_LENGTH + 1):
             previous = chain[-1].entry.previous
-            if previous is None or not self._is_measured(previous):
+            if previous is None or self._entry(previous) is None:
                 break
             chain.append(self._measured(previous))
             if chain[-1].entry.number == BASELINE_NUMBER:
                 break
         return chain
 
-    def _is_measured(self, number: int) -> bool:
-        if number == BASELINE_NUMBER:
-            return self._tracker.baseline is not None
-        return self._entry(number) is not None
-
     def _entry(self, number: int) -> TrackedIteration | None:
+        if number == BASELINE_NUMBER and self._tracker.baseline is not None:
+            return TrackedIteration(number, self._tracker.baseline_version, None, False)
         return self._entries.get(number) or self._tracker.entry(number)
 
     def _measured(self, number: int) -> _Measured:
         if number not in self._known:
-            self._known[number] = self._read(number)
-        return self._known[number]
-
-    def _read(self, number: int) -> _Measured:
-        if number == BASELINE_NUMBER and self._tracker.baseline is not None:
-            entry = TrackedIteration(number, self._tracker.baseline_version, None, False)
-        else:
-            found = self._entry(number)
-            if found is None:
+            entry = self._entry(number)
+            if entry is None:
                 raise NotFoundError(
                     f"iteration {number} was not measured", iteration=number
                 )
-            entry = found
-        return self._of_entry(entry)
+            self._known[number] = self._of_entry(entry)
+        return self._known[number]
 
     def _of_entry(self, entry: TrackedIteration) -> _Measured:
         at, event = self._fetch(entry.version)

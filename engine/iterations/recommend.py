@@ -88,23 +88,25 @@ def recommend(
     `find_target` is asked where a rollback goes, only if that is the advice.
     """
     stops = _stops(judged, rules, max_iterations, max(begun, judged.number))
+    others = STALL_ALTERNATIVES if judged.classification == STALLED else ()
     if judged.loop is not None and judged.loop.is_infinite:
         why = Reason(f"{LOOP_MESSAGE} ({judged.loop.why})", SURE)
         reasons = [why, *(reason for _, reason in stops)]
-        return _stop(judged, "infinite loop", LOOP_MESSAGE, reasons)
+        return _stop(judged.number, "infinite loop", LOOP_MESSAGE, reasons, others)
     if judged.loop is not None:
         why = Reason(f"metrics cycling ({judged.loop.why})", SURE)
-        return _escalate(judged, "metric cycling", "Metric cycling", [why])
+        return _escalate(judged.number, "metric cycling", "Metric cycling", why)
     limit = exact(rules.thresholds.measured_share)
     if judged.score.share < limit and not judged.score.is_given:
         share = shown(judged.score.share * 100, 0)
         why = Reason(f"only {share}% of the score's weight was measured", UNSURE)
-        return _escalate(judged, "high uncertainty", "Too little measured", [why])
+        return _escalate(judged.number, "high uncertainty", "Too little measured", why)
     if is_setback(judged, best, rules):
         ask = find_target or (lambda: rollback_target([judged], best, rules))
         return _rollback(judged, best, rules, ask())
     if stops:
-        return _stop(judged, *_STOPS[stops[0][0]], [why for _, why in stops])
+        reasons = [why for _, why in stops]
+        return _stop(judged.number, *_STOPS[stops[0][0]], reasons, others)
     return _continue(judged)
 
 
@@ -113,25 +115,13 @@ def recommend_asking(number: int, failed: MeasurementFailed | None) -> Recommend
     why = f"iteration {number} was not measured"
     if failed is not None:
         why = f"{why}: {failed.error}"
-    return Recommendation(
-        number=number,
-        action=ESCALATE,
-        reason="Escalate to human - unmeasured iteration detected",
-        message=f"ALERT: Iteration {number} was not measured, recommend asking a person",
-        reasons=(Reason(why, UNSURE),),
-    )
+    said = f"Iteration {number} was not measured"
+    return _escalate(number, "unmeasured iteration", said, Reason(why, UNSURE))
 
 
 def recommend_end(begun: int, max_iterations: int) -> Recommendation:
     """Return the advice to stop a loop that used its iterations up and measured nothing."""
-    why, said = _STOPS["maximum"]
-    return Recommendation(
-        number=begun,
-        action=STOP,
-        reason=f"Loop should terminate due to {why}",
-        message=f"{said}, recommend stop",
-        reasons=(_used_up(begun, max_iterations),),
-    )
+    return _stop(begun, *_STOPS["maximum"], [_used_up(begun, max_iterations)], ())
 
 
 def _used_up(begun: int, max_iterations: int) -> Reason:
@@ -162,33 +152,26 @@ def _stops(
 
 
 def _stop(
-    judged: Judgement, why: str, said: str, reasons: Iterable[Reason]
+    number: int, why: str, said: str, reasons: Iterable[Reason], others: tuple[str, ...]
 ) -> Recommendation:
-    is_stalled = judged.classification == STALLED
+    is_quiet = said in (_STOPS["target"][1], _STOPS["maximum"][1])
     return Recommendation(
-        number=judged.number,
+        number=number,
         action=STOP,
         reason=f"Loop should terminate due to {why}",
-        message=f"{_alarm(said)}, recommend stop",
+        message=f"{said if is_quiet else f'ALERT: {said}'}, recommend stop",
         reasons=tuple(reasons),
-        alternatives=STALL_ALTERNATIVES if is_stalled else (),
+        alternatives=others,
     )
 
 
-def _alarm(said: str) -> str:
-    quiet = {_STOPS["target"][1], _STOPS["maximum"][1]}
-    return said if said in quiet else f"ALERT: {said}"
-
-
-def _escalate(
-    judged: Judgement, issue: str, said: str, reasons: list[Reason]
-) -> Recommendation:
+def _escalate(number: int, issue: str, said: str, why: Reason) -> Recommendation:
     return Recommendation(
-        number=judged.number,
+        number=number,
         action=ESCALATE,
         reason=f"Escalate to human - {issue} detected",
         message=f"ALERT: {said}, recommend asking a person",
-        reasons=tuple(reasons),
+        reasons=(why,),
     )
 
 
@@ -219,10 +202,8 @@ def _continue(judged: Judgement) -> Recommendation:
     change = judged.from_previous
     better = improved(change) if change is not None else []
     if judged.classification == FORWARD:
-        reason, message = (
-            "Continue - forward progress detected",
-            "Forward progress detected",
-        )
+        message = "Forward progress detected"
+        reason = "Continue - forward progress detected"
     elif judged.classification is None:
         reason, message = "Continue - nothing to compare with yet", "First measurement"
     elif judged.alerts:

@@ -3,16 +3,12 @@
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from msgspec import structs
 
 from ..errors import RefusedError
 from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
 from .exact import exact
-
-DEFAULTS = RulesSet()
-"""The document's own values."""
 
 COUNTS = ("error_increase", "loop_after")
 RANGES: dict[str, tuple[float, float]] = {
@@ -45,7 +41,9 @@ def change_rules(
         weights=structs.replace(
             rules.weights, **{name: float(weight) for name, weight in weights.items()}
         ),
-        thresholds=structs.replace(rules.thresholds, **_whole(thresholds)),
+        thresholds=structs.replace(
+            rules.thresholds, **{name: _limit(name, x) for name, x in thresholds.items()}
+        ),
     )
     if verification_required is not None:
         changed = structs.replace(changed, verification_required=verification_required)
@@ -87,12 +85,8 @@ def check_rules(rules: RulesSet) -> None:
             )
 
 
-def _whole(thresholds: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return limits as they are stored: counts as integers, the others as decimals."""
-    return {name: _limit(name, value) for name, value in thresholds.items()}
-
-
 def _limit(name: str, value: float | None) -> float | None:
+    """Return a limit as it is stored: a count as an integer, another one as a decimal."""
     if value is None or not math.isfinite(value):
         return value
     if name not in COUNTS:

@@ -124,14 +124,13 @@ def select(
     """
     by_number = {one.number: one for one in judged}
     fit = [one for one in judged if refusal(one, rules) is None]
-    has_floor = baseline is not None and baseline.score.value is not None
     chosen: Judgement | None = None
     for one in sorted(fit, key=lambda one: one.number):
         if chosen is None or _takes_over(one, chosen, rules, off_path):
             chosen = one
     if chosen is None and best is not None:
         chosen = by_number[best.number]
-    if has_floor and baseline is not None:
+    if baseline is not None and baseline.score.value is not None:
         by_number[BASELINE_NUMBER] = baseline
         if fit:
             is_floor = all(regression(one, baseline, rules) for one in fit)
@@ -163,7 +162,7 @@ def describe(
     if is_baseline:
         rationale = _floor(chosen, fit, rules)
     else:
-        rationale = [*_rationale(chosen, judged, why_not)]
+        rationale = _rationale(chosen, judged, why_not)
         if why_not is None:
             rationale[1:1] = _among_equals(chosen, fit, rules, off_path)
         rationale += _lost(degradation)
@@ -298,19 +297,16 @@ def _floor(baseline: Judgement, fit: Sequence[Judgement], rules: RulesSet) -> li
     score = said_score(baseline.score)
     if not fit:
         return [f"No iteration may be selected, and none beat the baseline ({score})"]
-    said = ["Every iteration that may be selected is a regression against the baseline"]
-    said[0] += f" ({score})"
-    for one in fit[:NAMED_MAX]:
-        said.append(f"Iteration {one.number}: {regression(one, baseline, rules)}")
+    every = "Every iteration that may be selected is a regression against the baseline"
+    named = [(one.number, regression(one, baseline, rules)) for one in fit[:NAMED_MAX]]
+    said = [f"{every} ({score})", *(f"Iteration {n}: {lost}" for n, lost in named)]
     if (more := len(fit) - NAMED_MAX) > 0:
         said.append(f"{more} more are regressions too")
     return said
 
 
 def _rationale(
-    chosen: Judgement,
-    judged: Sequence[Judgement],
-    why_not: str | None,
+    chosen: Judgement, judged: Sequence[Judgement], why_not: str | None
 ) -> list[str]:
     """Return the sentences that say why an iteration is the result."""
     now, name = chosen.figures, f"Iteration {chosen.number}"

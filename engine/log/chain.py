@@ -15,7 +15,7 @@ payload_digest, so the chain holds without salt and payload.
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -28,25 +28,8 @@ HEADER_FIELDS = RecordedEvent.__struct_fields__[:15]
 _KEY = HEADER_FIELDS.index("key")
 
 FIELD_KINDS: dict[str, tuple[type, ...]] = {
-    "position": (int,),
-    "stream": (str,),
-    "version": (int,),
-    "id": (str,),
-    "type": (str,),
-    "schema_version": (int,),
-    "at": (str,),
-    "recorded_at": (str,),
-    "actor": (str,),
-    "correlation_id": (str,),
-    "causation_id": (str,),
-    "key": (str, type(None)),
-    "key_digest": (bytes, type(None)),
-    "remaining": (int,),
-    "observed": (int, bool),
-    "salt": (bytes, type(None)),
-    "payload": (bytes, type(None)),
-    "payload_digest": (bytes,),
-    "hash": (bytes,),
+    name: (int, bool) if kind is bool else get_args(kind) or (kind,)
+    for name, kind in RecordedEvent.__annotations__.items()
 }
 """What each field of a row may be; not every store has a kind of its own for truth."""
 _WORDS = {int: "a number", bool: "0 or 1", str: "text", bytes: "bytes", type(None): "none"}
@@ -174,8 +157,7 @@ def misfit(row: Row) -> str | None:
 
     A damaged or foreign database holds anything anywhere, whatever its columns say.
     """
-    for name, value in zip(RecordedEvent.__struct_fields__, row, strict=True):
-        kinds = FIELD_KINDS[name]
+    for (name, kinds), value in zip(FIELD_KINDS.items(), row, strict=True):
         if type(value) not in kinds:
             wanted = " or ".join(_WORDS[kind] for kind in kinds if kind is not bool)
             return f"its {name} is {_WORDS.get(type(value), 'a fraction')}, not {wanted}"

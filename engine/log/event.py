@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import msgspec
 
 from ..errors import RefusedError
-from .port import PAYLOAD_BYTES_MAX
+from .envelope import PAYLOAD_BYTES_MAX
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 

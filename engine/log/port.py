@@ -9,8 +9,6 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from .chain import Row as StoredRow
-from .envelope import DOCUMENT_BYTES_MAX as DOCUMENT_BYTES_MAX
-from .envelope import PAYLOAD_BYTES_MAX as PAYLOAD_BYTES_MAX
 from .envelope import Appended, Head, NewEvent, RecordedEvent
 
 STREAM_CHARS_MAX = 160

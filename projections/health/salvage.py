@@ -10,11 +10,11 @@ from typing import IO, Any, NamedTuple
 
 import msgspec
 
-from sprintlog.engine.adapters.replace import replace_file, sync_folder
+from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Clock
-from sprintlog.engine.log.stores.descriptors import give_back, read_whole
+from sprintlog.engine.log.stores.descriptors import give_back, read_whole, sync
 from sprintlog.engine.log.stores.sqlite.database import check_is_sqlite
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import Salvaged
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage_log
@@ -84,9 +84,9 @@ def salvage(
         edits_left = _copy_edits(location.folder / EDITS, draft / EDITS)
         salvaged = _folded(draft / DATABASE, salvaged, clock)
         _know_state_files(location._replace(folder=draft), clock)
-        sync_folder(draft)
+        sync(draft)
         draft.rename(target)
-        sync_folder(target.parent)
+        sync(target.parent)
     except OSError as error:
         raise RefusedError(f"{target} cannot be written: {error.strerror}") from error
     finally:
@@ -183,7 +183,7 @@ def _copy_edits(source: Path, target: Path) -> int:
             replace_file(copy, read_whole(edit), mode=0o600)
         except OSError:
             left += 1
-    sync_folder(target)
+    sync(target)
     return left
 
 

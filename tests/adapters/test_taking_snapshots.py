@@ -13,8 +13,9 @@ from sprintlog.engine.adapters.git.command import GitError
 from sprintlog.engine.adapters.snapshots import known_stats, quiet
 from sprintlog.engine.adapters.snapshots.capture import Limits
 from sprintlog.engine.adapters.snapshots.listing import SPECIAL
-from sprintlog.engine.adapters.snapshots.store import Store, sync_folder
+from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.stores.descriptors import sync
 
 from .trees import (
     environment,
@@ -273,5 +274,5 @@ def test_folder_that_cannot_be_synced_is_named(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left") as caught:
-        sync_folder(tmp_path)
+        sync(tmp_path)
     assert caught.value.filename == str(tmp_path)

@@ -6,9 +6,11 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.iterations.events import RulesSet, Thresholds, Weights
-from sprintlog.engine.iterations.rules import DEFAULTS, RANGES, change_rules, check_rules
+from sprintlog.engine.iterations.rules import RANGES, change_rules, check_rules
 
 from .measured import GREEN_ROW, Measured
+
+DEFAULTS = RulesSet()
 
 
 def changed(**wish: Any) -> RulesSet:

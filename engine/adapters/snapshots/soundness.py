@@ -16,7 +16,7 @@ from hashlib import sha1
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ..folders import opened
+from ...log.stores.descriptors import sync
 from ..git.command import Git, GitError
 from .objects import DamagedError, Objects, object_id
 
@@ -178,8 +178,7 @@ def _write(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(descriptor)
     os.replace(draft, path)
-    with opened(path.parent) as folder:
-        os.fsync(folder)
+    sync(path.parent)
 
 
 def _read(path: Path) -> bytes | None:

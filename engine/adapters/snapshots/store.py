@@ -12,9 +12,9 @@ from uuid import uuid4
 
 from ...errors import NotFoundError, RefusedError, SprintlogError, UnreadableError
 from ...log.port import Wait
-from ...log.stores.descriptors import give_back
+from ...log.stores.descriptors import give_back, sync
 from ...log.stores.locks import take
-from ..folders import is_sound, opened
+from ..folders import is_sound
 from ..git.command import Git, GitError
 from .entries import Snapshot, assemble, decode
 from .objects import DamagedError, Objects, blobs_of
@@ -82,12 +82,12 @@ class Store:
         for name, content in FIXED.items():
             (draft.folder / name).write_bytes(content)
         draft.folder.rename(self.git.folder)
-        sync_folder(self.folder)
+        sync(self.folder)
 
     def sync(self) -> None:
         """Make the names of what git wrote durable; it sees to the bytes itself."""
         for name in ("refs", "refs/snapshots", "objects/pack"):
-            sync_folder(self.git.folder / name)
+            sync(self.git.folder / name)
 
     def snapshots(self) -> dict[str, str]:
         """Return every snapshot's commit with the name of its ref."""
@@ -235,17 +235,6 @@ class Store:
             for path in self.git.folder.rglob("*")
             if stat.S_ISREG((status := path.lstat()).st_mode)
         )
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    with opened(folder) as descriptor:
-        try:
-            os.fsync(descriptor)
-        except OSError as error:
-            # It only knows a number.
-            error.filename = os.fspath(folder)
-            raise
 
 
 def _missing(commit: str) -> NotFoundError:

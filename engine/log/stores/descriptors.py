@@ -24,6 +24,19 @@ def write_whole(descriptor: int, content: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+def sync(path: Path) -> None:
+    """Wait until a file's bytes, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # It only knows a number.
+        error.filename = os.fspath(path)
+        raise
+    finally:
+        give_back(descriptor)
+
+
 def give_back(descriptor: int) -> None:
     """Close a descriptor of which nothing is wanted any more.
 

@@ -4,7 +4,7 @@ A few workflows that inline each other can stand for more phases than memory hol
 template can name a long text a million times.
 """
 
-from ...log.port import DOCUMENT_BYTES_MAX
+from ...log.envelope import DOCUMENT_BYTES_MAX
 
 
 class TooLargeError(Exception):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import RefusedError
-from ...log.port import DOCUMENT_BYTES_MAX
+from ...log.envelope import DOCUMENT_BYTES_MAX
 from ..plan.create import check_sprint_id
 from ..state.tree import Data
 from .budget import Budget, TooLargeError

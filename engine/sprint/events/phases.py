@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ...log.envelope import DOCUMENT_BYTES_MAX
 from ...log.event import HERE, AsDecision, Event, Reach, Subject
-from ...log.port import DOCUMENT_BYTES_MAX
 from .sprint import Source
 
 

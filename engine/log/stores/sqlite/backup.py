@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ....errors import RESCUE, RefusedError, UnreadableError
 from ...chain import START, check_rows
 from ...envelope import Head
 from ...port import Clock, Entropy, Log
+from ..descriptors import sync
 from .database import head_path
 from .errors import explained
 from .store import SqliteLog
@@ -44,9 +46,7 @@ def back_up(
         _copy(log.connection.raw, draft)
         head = check_copy(draft, clock=clock, entropy=entropy, check=check)
         draft.rename(target)
-        folder = os.open(target.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
-        os.fsync(folder)
-        os.close(folder)
+        sync(target.absolute().parent)
     except OSError as error:
         raise RefusedError(f"{target} cannot be written: {error.strerror}") from error
     except sqlite3.Error as error:
@@ -65,27 +65,19 @@ def check_copy(
     check: Callable[[SqliteLog], None] = lambda log: None,
 ) -> Head:
     """Return the head of a log whose whole chain was read; raise at its first problem."""
-    copy = SqliteLog(path, clock=clock, entropy=entropy, readonly=True)
-    try:
+    with closing(SqliteLog(path, clock=clock, entropy=entropy, readonly=True)) as copy:
         rows = chain.from_iterable(copy.pages())
         for problem in check_rows(rows, after=START):
             raise UnreadableError(problem.problem, position=problem.position, hint=RESCUE)
         check(copy)
         return copy.head()
-    finally:
-        copy.close()
 
 
 def _copy(source: sqlite3.Connection, draft: Path) -> None:
-    copy = sqlite3.connect(draft, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(draft, isolation_level=None)) as copy:
         source.backup(copy, pages=PAGES_A_STEP)
         # In one file: a copy in WAL mode would need its companions.
         copy.execute("PRAGMA journal_mode=DELETE")
         copy.execute("PRAGMA synchronous=EXTRA")
         copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    finally:
-        copy.close()
-    descriptor = os.open(draft, os.O_RDONLY)
-    os.fsync(descriptor)
-    os.close(descriptor)
+    sync(draft)

@@ -2,11 +2,13 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from ....errors import RESCUE, NotFoundError, RefusedError, SprintlogError, UnreadableError
 from ...port import Entropy, Wait
+from ..descriptors import sync
 from ..locks import take
 from .errors import Patience, explained, is_busy
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
@@ -57,7 +59,7 @@ def create_database(path: Path, *, wait: Wait) -> None:
         draft.rename(path)
         os.fsync(folder)
         # The folder may be new too, and its own name must outlive a power cut.
-        _sync(path.parent.parent)
+        sync(path.parent.parent)
     except OSError as error:
         raise _not_created(path, error) from error
     except sqlite3.Error as error:
@@ -130,14 +132,11 @@ def _open(path: Path, mode: JournalMode, *, readonly: bool) -> sqlite3.Connectio
 
 
 def _fill(draft: Path) -> None:
-    connection = _connect(draft, "mode=rw")
-    try:
+    with closing(_connect(draft, "mode=rw")) as connection:
         connection.execute("PRAGMA synchronous=EXTRA")
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         migrate(connection)
         set_journal_mode(connection, choose_journal_mode(draft.parent))
-    finally:
-        connection.close()
 
 
 def _connect(path: Path, query: str) -> sqlite3.Connection:
@@ -193,14 +192,6 @@ def _refuse_leftovers(path: Path) -> None:
                 hint="restore that log, or move the file away to begin a new one",
                 path=str(name),
             )
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove(draft: Path) -> None:

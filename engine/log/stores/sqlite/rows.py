@@ -30,9 +30,7 @@ READ: Final = ", ".join(
 _fields = msgspec.structs.astuple
 _OBSERVED: Final = RecordedEvent.__struct_fields__.index("observed")
 _SOUND: Final = {
-    (*kinds, observed)
-    for kinds in product(*(FIELD_KINDS[name] for name in RecordedEvent.__struct_fields__))
-    for observed in (0, 1)
+    (*kinds, observed) for kinds in product(*FIELD_KINDS.values()) for observed in (0, 1)
 }
 """The types that the columns of a row may have, and what `observed` may be."""
 

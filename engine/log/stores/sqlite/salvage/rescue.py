@@ -5,7 +5,6 @@ hashes. It is looked for in the pages themselves (`page_rows`), because SQLite g
 on a database for damage that no event lies in.
 """
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -16,7 +15,7 @@ from .....errors import BusyError, RefusedError, SprintlogError, UnreadableError
 from ....chain import GENESIS, check_chain
 from ....envelope import Head, RecordedEvent
 from ....port import Clock, Entropy
-from ...descriptors import give_back
+from ...descriptors import sync
 from ...head_file import HeadFile
 from ..backup import check_copy
 from ..database import head_path
@@ -88,15 +87,12 @@ def salvage(
             rows = PageRows(pages)
             if not rows.positions:
                 raise _nothing(source, pages.unread)
-            log = SqliteLog.create(target, clock=clock, entropy=entropy)
-            try:
+            with closing(SqliteLog.create(target, clock=clock, entropy=entropy)) as log:
                 # A draft that a power cut spoils is thrown away; it is synced below.
                 log.connection.raw.execute("PRAGMA synchronous=OFF")
                 said = _save(log, sound_events(rows, known), problem, progress)
                 head = log.head()
                 other = _is_other(log, known)
-            finally:
-                log.close()
             ranges, why = _account(rows, head, known, keep, said)
             unread = pages.unread
     except OSError as error:
@@ -109,11 +105,7 @@ def salvage(
             hint="end every sprintlog process that has it open, and repeat the command",
         )
     check_copy(target, clock=clock, entropy=entropy)
-    descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        give_back(descriptor)
+    sync(target)
     if why is not None:
         why = f"position {head.position + 1}: {why}"
     return Salvaged(head, ranges, why or (OTHER if other else None), unread)
