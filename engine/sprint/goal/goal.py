@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import astuple
+
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
@@ -33,9 +35,7 @@ def set_goal(sprint: Sprint, command: SetGoal, at: str) -> list[Event]:
     check_open(sprint, "set a goal")
     if not command.goal.strip():
         raise RefusedError("goal: is empty", field="goal")
-    event = GoalSet(
-        command.goal, command.idle_threshold, command.min_iterations, command.max_iterations
-    )
+    event = GoalSet(*astuple(command))
     for name in ("idle_threshold", "min_iterations", "max_iterations"):
         given = getattr(event, name)
         if given is not None and not 0 < given <= NUMBER_MAX:
@@ -73,10 +73,8 @@ def complete_goal(sprint: Sprint, command: CompleteGoal, at: str) -> list[Event]
         found = reach_goal(sprint, summary=command.summary)
     if isinstance(found, GoalClaimed) and plan.last.claim == found:
         return []
-    return [
-        *(end_iteration(sprint, EndIteration(), at) if plan.turns.number else []),
-        found,
-    ]
+    ended = end_iteration(sprint, EndIteration(), at) if plan.turns.number else []
+    return [*ended, found]
 
 
 def claim_in_force(plan: Plan) -> str | None:

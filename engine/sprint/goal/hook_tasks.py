@@ -1,8 +1,9 @@
 """What is run after each iteration of a loop (R60-R64, R70): rules and evolve."""
 
 import re
-from collections.abc import Callable
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
@@ -14,6 +15,8 @@ from ..state.transitions import check_exists
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, RUNNING, SPAWNED
 from .settings import Hook, hooks_of
+
+Said = HookTaskRunning | HookTaskCompleted | HookTaskFailed
 
 TASK_FROM = {
     RUNNING: (SPAWNED,),
@@ -60,12 +63,8 @@ class RunHook(Command, frozen=True):
 
 def run_hook(sprint: Sprint, command: RunHook, at: str) -> list[Event]:
     """Decide on `RunHook`."""
-    return _say(
-        sprint,
-        RUNNING,
-        lambda n: HookTaskRunning(n, command.hook_id, command.pid),
-        command.iteration,
-    )
+    running = HookTaskRunning(0, command.hook_id, command.pid)
+    return _say(sprint, RUNNING, running, command.iteration)
 
 
 class CompleteHook(Command, frozen=True):
@@ -77,12 +76,8 @@ class CompleteHook(Command, frozen=True):
 
 def complete_hook(sprint: Sprint, command: CompleteHook, at: str) -> list[Event]:
     """Decide on `CompleteHook`."""
-    return _say(
-        sprint,
-        COMPLETED,
-        lambda n: HookTaskCompleted(n, command.hook_id),
-        command.iteration,
-    )
+    completed = HookTaskCompleted(0, command.hook_id)
+    return _say(sprint, COMPLETED, completed, command.iteration)
 
 
 class FailHook(Command, frozen=True):
@@ -95,12 +90,8 @@ class FailHook(Command, frozen=True):
 
 def fail_hook(sprint: Sprint, command: FailHook, at: str) -> list[Event]:
     """Decide on `FailHook`."""
-    return _say(
-        sprint,
-        FAILED,
-        lambda n: HookTaskFailed(n, command.hook_id, command.error),
-        command.iteration,
-    )
+    failed = HookTaskFailed(0, command.hook_id, command.error)
+    return _say(sprint, FAILED, failed, command.iteration)
 
 
 def hooks_due(plan: Plan) -> list[Hook]:
@@ -139,12 +130,9 @@ def _check_transcript(path: str) -> None:
         )
 
 
-def _say(
-    sprint: Sprint, word: str, make: Callable[[int], Any], iteration: int | None
-) -> list[Event]:
-    event = make(0)
+def _say(sprint: Sprint, word: str, event: Said, iteration: int | None) -> list[Event]:
     number, task = _find(sprint, event.hook_id, iteration)
-    event = make(number)
+    event = replace(event, iteration=number)
     if task is None:
         raise NotFoundError(
             f"hook {event.hook_id} of iteration {number} was not spawned",

@@ -216,17 +216,9 @@ class EndMeasuredIteration(Command, frozen=True):
 def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list[Event]:
     """Decide on `EndMeasuredIteration`."""
     ended = end_iteration(sprint, EndIteration(summary=command.summary), at)
-    measured = measure_iteration(
-        sprint,
-        MeasureIteration(
-            metrics=command.metrics,
-            score=command.score,
-            origins=command.origins,
-            usage=command.usage,
-            tree=command.tree,
-        ),
-        at,
-    )
+    said = asdict(command)
+    del said["summary"]
+    measured = measure_iteration(sprint, MeasureIteration(**said), at)
     return [*ended, *measured]
 
 

@@ -65,22 +65,16 @@ def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Ev
             "workflow: only `queue approve ID --workflow NAME` reads one; give a prompt",
             field="workflow",
         )
-    node = {
-        "prompt": prompt,
-        **({"model": command.model} if command.model is not None else {}),
-    }
-    came = inject_phases(
-        sprint,
-        InjectPhases(
-            nodes=[node] if command.nodes is None else command.nodes,
-            position=where,
-            id_prefix=asked.id_prefix,
-            sources=command.sources,
-            is_new=True,
-        ),
-        at,
+    given = {"prompt": prompt, "model": command.model}
+    node = {name: value for name, value in given.items() if value is not None}
+    came = InjectPhases(
+        [node] if command.nodes is None else command.nodes,
+        where,
+        asked.id_prefix,
+        command.sources,
+        is_new=True,
     )
-    return [event, *came]
+    return [event, *inject_phases(sprint, came, at)]
 
 
 class RejectRequest(Command, frozen=True):
