@@ -6,7 +6,7 @@ import click
 
 from sprintlog.engine.service.adopt import observed_edit
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.document.adoption import AdoptEdit, adopt_edit
+from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.state_files.sprint_file import SprintFile
 
@@ -43,11 +43,7 @@ def command(version: int | None, of_journal: bool, **given: Any) -> None:
             workspace,
             name,
             "adopt",
-            lambda sprint, at: adopt_edit(
-                sprint,
-                AdoptEdit(edit=edit, observed=observed, base=base, by=options.actor),
-                at,
-            ),
+            AdoptEdit(edit=edit, observed=observed, base=base, by=options.actor),
             options,
             {"edit": edit},
         )

@@ -1,10 +1,10 @@
 """`sprintlog adopt --journal`: an observed edit of progress.json becomes events."""
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.corrections import correct
-from sprintlog.engine.journal.state.journal import JOURNAL, Journal
-from sprintlog.engine.log.event import Event
+from sprintlog.engine.journal.corrections import AdoptJournalEdit
+from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.service.adopt import edit_of
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import EditAdopted
 
 from ..context import open_workspace
@@ -36,19 +36,10 @@ def adopt_in_journal(options: Options, version: int | None) -> None:
             )
         theirs = read_journal(content, file=event.kept).document
         base = workspace.documents.at_version(JOURNAL, event.since)
-        left: tuple[str, ...] = ()
-
-        def decide(journal: Journal, at: str) -> list[Event]:
-            nonlocal left
-            found = correct(workspace.documents.current(JOURNAL), base, theirs)
-            left = found.left
-            return [
-                *found.events,
-                EditAdopted(event.path, edit, event.digest, found.adopted, left),
-            ]
-
+        command = AdoptJournalEdit(edit, event, base, theirs)
         wish = {"edit": edit}
-        outcome = act_on_journal(workspace, "adopt", decide, options, wish)
+        outcome = act_on_journal(workspace, "adopt", command, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
-        for reason in left:
-            warn(f"not adopted: {reason}")
+        for adopted in () if outcome.duplicate else map(CODEC.decode, outcome.events):
+            for reason in adopted.left if isinstance(adopted, EditAdopted) else ():
+                warn(f"not adopted: {reason}")

@@ -45,9 +45,7 @@ def command(
     wish = options.masked({"reason": reason})
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        version = workspace.version_at(sprint_id, to)
-        is_inside = workspace.is_inside_append(sprint_id, version)
-        command = RollBack(version, wish["reason"], is_inside)
+        command = RollBack(workspace.version_at(sprint_id, to), wish["reason"])
         if with_files is None:
             with_files = to == "best" and _can_bring_files(workspace, sprint_id)
         if with_files:

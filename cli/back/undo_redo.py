@@ -1,19 +1,14 @@
 """What `undo` and `redo` share: files that went along with a rollback go along again."""
 
-from functools import partial
 from typing import Any
 
 import click
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
-from sprintlog.engine.command import decided
-from sprintlog.engine.log.event import Event
-from sprintlog.engine.log.port import Log
 from sprintlog.engine.sprint.iterations.rollback import (
     Redo,
     UndoDecision,
     UndoRollback,
-    undo_decision,
 )
 from sprintlog.engine.sprint.iterations.snapshots import (
     files_to_redo,
@@ -23,7 +18,7 @@ from sprintlog.engine.sprint.iterations.snapshots import (
 from sprintlog.engine.sprint.state.held import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import described
-from sprintlog.projections.workspace import Decide, Workspace
+from sprintlog.projections.workspace import Workspace
 
 from ..context import Function, open_workspace
 from ..output import counted, warn
@@ -66,23 +61,11 @@ def take_state_back(
     command = options.masked_command(command)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        decide: Decide = command
-        if isinstance(command, UndoDecision):
-            decide = partial(_undo_decision, command=command, log=workspace.log)
         wish = arguments_of(command, ("reason",))
-        outcome = act(workspace, sprint_id, name, decide, options, wish)
+        outcome = act(workspace, sprint_id, name, command, options, wish)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
         if outcome.events and not outcome.duplicate:
             _tell_gone(workspace, outcome.sprint, name)
-
-
-def _undo_decision(
-    sprint: Sprint, at: str, *, command: UndoDecision, log: Log
-) -> list[Event]:
-    # Imported here: to undo a rollback no decision is looked for.
-    from sprintlog.projections.history.decisions import last_decision
-
-    return undo_decision(sprint, replace(command, first=last_decision(log, sprint)), at)
 
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
@@ -124,7 +107,7 @@ def _with_files(
         if (alone := latest(sprint, worktree=worktree)) is not None:
             _files_alone(workspace, alone, options, name, wish, is_agreed=is_agreed)
             return True
-        events = decided(command, sprint, options.at or workspace.now())
+        events = workspace.preview(command, sprint_id=sprint_id, at=options.at)
         restore = files_with(sprint, events, worktree=worktree)
         if restore is None:
             return False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.engine.sprint.state.tree import CHILDREN
 from sprintlog.projections.views.log import CompiledAnswer, SourceFile
 
@@ -90,7 +90,7 @@ def command(
             workspace,
             compiled.sprint_id,
             "compile",
-            lambda sprint, at: take_plan(sprint, TakePlan(**wish), at),
+            TakePlan(**wish),
             options,
             {"id": compiled.sprint_id, "plan": compiled.plan},
         )

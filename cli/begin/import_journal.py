@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.journal.intake.foreign import remarks, take_document
-from sprintlog.engine.journal.state.journal import JOURNAL, Journal
+from sprintlog.engine.journal.intake.foreign import TakeDocument, remarks, take_document
+from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
-from sprintlog.engine.log.event import Event
 from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.views.log import TakenIn
 from sprintlog.projections.workspace import Workspace
@@ -38,24 +37,19 @@ def _record(
 ) -> tuple[int, list[str]]:
     """Record all that is new, as many events at a time as an append may hold."""
     recorded = 0
-    problems: list[str] = []
-
-    def decide(journal: Journal, at: str) -> list[Event]:
+    command = TakeDocument(read.document)
+    while True:
         ours = workspace.documents.current(JOURNAL)
         try:
-            taken = take_document(ours, read.document)
+            problems = take_document(ours, read.document).problems
         except RefusedError as error:
             field = error.fields.get("field")
             problem = error.message.removeprefix(f"{field}: ")
             raise InvalidInputError(problem, file=str(file), field=field) from error
-        problems[:] = taken.problems
-        return taken.events[:APPEND_EVENTS_MAX]
-
-    while True:
         outcome = act_on_journal(
             workspace,
             "import journal",
-            decide,
+            command,
             options,
             {"document": read.document},
             without={"refuse_strangers"},

@@ -1,20 +1,20 @@
 """`sprintlog sprint …`: create a sprint and lead it through its life."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.actions import STOP
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.goal.settings import HOOKS, ralph_fields
 from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import lifecycle
-from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id
 from sprintlog.engine.sprint.queue.view import counts
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.words import MODES, PENDING
 from sprintlog.projections.views.work import SprintRow
@@ -124,26 +124,26 @@ def create(
             (source_of(workspace.location, plan, content),) if plan else (),
             max_iterations,
         )
-        outcome = act(
-            workspace,
-            new_id,
-            "sprint create",
-            lambda sprint, at: _create(sprint, command, at, file=plan),
-            options,
-            {"id": new_id, "plan": document, "max": max_iterations},
-        )
+        with _naming(plan):
+            outcome = act(
+                workspace,
+                new_id,
+                "sprint create",
+                command,
+                options,
+                {"id": new_id, "plan": document, "max": max_iterations},
+            )
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _create(
-    sprint: Sprint, command: CreateSprint, at: str, *, file: Path | None
-) -> list[Event]:
-    """Create a sprint; a field that is refused is named with the plan's file."""
+@contextmanager
+def _naming(file: Path | None) -> Iterator[None]:
+    """Let a field that is refused be named with the plan's file."""
     try:
-        return create_sprint(sprint, command, at)
+        yield
     except RefusedError as error:
         field = error.fields.get("field")
-        if field is None or file is None:
+        if field is None or file is None or "file" in error.fields:
             raise
         problem = error.message.removeprefix(f"{field}: ")
         raise InvalidInputError(

@@ -6,12 +6,9 @@ from typing import Any
 import click
 
 from sprintlog.engine.iterations.events import RecommendationGiven
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.decisions import (
     GiveRecommendation,
-    give_recommendation,
 )
-from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..context import open_workspace, with_recording
 from ..output import print_json, print_text
@@ -47,13 +44,8 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
 
     options = Options(given)
     with open_workspace() as workspace:
-
-        def decide(sprint: Sprint, at: str) -> list[Event]:
-            advice = evaluate(workspace.log, sprint).recommendation()
-            return give_recommendation(sprint, GiveRecommendation(given=advice.event), at)
-
         sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "decide", decide, options, {})
+        outcome = act(workspace, sprint_id, "decide", GiveRecommendation(), options, {})
         event = outcome.sprint.knowledge.tracker.recommended
         if outcome.duplicate:
             first = CODEC.decode(outcome.events[0])

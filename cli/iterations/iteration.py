@@ -7,7 +7,6 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.goal.goal import FailIteration
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
@@ -293,7 +292,7 @@ def _record(
             # What would be refused anyway is refused before anything is run.
             metrics = command.metrics or {"build_status": "success"}
             likely = replace(command, metrics=metrics)
-            decided(likely, workspace.sprint(sprint_id), options.at or workspace.now())
+            workspace.preview(likely, sprint_id=sprint_id, at=options.at)
             capturer = Capturer(workspace, capturing, sprint_id=sprint_id)
             try:
                 command = capturer.add_to(command, masks=options.masks)

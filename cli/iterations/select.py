@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.iterations.decisions import SelectBest
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, open_workspace, with_recording
@@ -35,18 +33,12 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
     """
     from sprintlog.engine.service.streams.judged import evaluate
-    from sprintlog.engine.sprint.iterations.decisions import select_best
     from sprintlog.projections.views.iterations import selected
 
     options = Options(given)
     with open_workspace() as workspace:
-
-        def decide(sprint: Sprint, at: str) -> list[Event]:
-            selection = evaluate(workspace.log, sprint).selection()
-            return select_best(sprint, SelectBest(selected=selection.event), at)
-
         sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "iteration select", decide, options, {})
+        outcome = act(workspace, sprint_id, "iteration select", SelectBest(), options, {})
         judged = evaluate(workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import UNSET
 
-from sprintlog.engine.command import Command, decided
+from sprintlog.engine.command import Command
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.log.event import Event
-from sprintlog.engine.sprint.iterations.measurement import with_tree
 from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import reference
@@ -106,7 +104,11 @@ def keeping_files(
         yield None
         return
     from sprintlog.engine.adapters.snapshots.capture import Limits
-    from sprintlog.engine.service.work_tree.snapshot import kept_files, store_of
+    from sprintlog.engine.service.work_tree.snapshot import (
+        WithSnapshot,
+        kept_files,
+        store_of,
+    )
 
     options = Options(given)
     limits = Limits(file_bytes_max=file_max * MEBIBYTE)
@@ -118,14 +120,7 @@ def keeping_files(
         ) as (taken, event_for):
 
             def keep(command: Command) -> Decide:
-                def decide(sprint: Sprint, at: str) -> list[Event]:
-                    events = decided(command, sprint, at)
-                    if not events:
-                        return []
-                    snapshot = event_for(sprint)
-                    return [*with_tree(events, snapshot.tree), snapshot]
-
-                return decide
+                return WithSnapshot(command, event_for)
 
             yield keep
             held = workspace.sprint(sprint_id).knowledge.snapshots

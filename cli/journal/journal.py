@@ -14,7 +14,7 @@ from sprintlog.engine.journal.events import (
     LearningAdded,
     PatternDiscovered,
 )
-from sprintlog.engine.journal.intake.migration import came_from, take_text
+from sprintlog.engine.journal.intake.migration import TakeText, came_from
 from sprintlog.engine.journal.rules import OpenJournal
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
@@ -167,9 +167,7 @@ def migrate(file: Path | None, **given: Any) -> None:
         outcome = act_on_journal(
             workspace,
             "journal migrate",
-            lambda journal, at: take_text(
-                journal, workspace.documents.current(JOURNAL), text=text, at=at
-            ),
+            TakeText(text),
             options,
             {"text": text},
         )

@@ -6,12 +6,9 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.engine.journal.events import LearningReferenced
 from sprintlog.engine.journal.questions.briefing import Prepared, Room, prepare
-from sprintlog.engine.journal.rules import HandOverLearnings, hand_over
-from sprintlog.engine.journal.state.ids import entry_id
-from sprintlog.engine.journal.state.journal import JOURNAL, Journal
-from sprintlog.engine.log.event import Event
+from sprintlog.engine.journal.rules import HandOverLearnings
+from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.projections.views import journal as views
 from sprintlog.projections.workspace import Workspace
 
@@ -39,29 +36,14 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     """
     options = Options(given)
     with open_workspace() as workspace:
-
-        def prepared_now() -> Prepared:
-            return _prepare(workspace, prd_id, budget, as_json=options.as_json)
-
+        prepared = _prepare(workspace, prd_id, budget, as_json=options.as_json)
         if peek:
-            _print(prepared_now(), as_json=options.as_json)
+            _print(prepared, as_json=options.as_json)
             return
-        found: list[Prepared] = []
-
-        def decide(journal: Journal, at: str) -> list[Event]:
-            prepared = prepared_now()
-            found[:] = [prepared]
-            entry = entry_id(prd_id, prepared.iteration)
-            before = workspace.journals.events(JOURNAL, LearningReferenced)
-            known = {event.learning_id for event in before if event.entry_id == entry}
-            new = tuple(x.id for x in prepared.learnings if x.id not in known)
-            command = HandOverLearnings(new, prd_id, prepared.iteration)
-            return hand_over(journal, command, at)
-
+        handed = tuple(learning.id for learning in prepared.learnings)
+        command = HandOverLearnings(handed, prd_id, prepared.iteration)
         arguments = {"prd_id": prd_id, "budget": budget}
-        outcome = act_on_journal(workspace, "prepare", decide, options, arguments)
-        # A key that was used before answers without deciding again.
-        prepared = found[0] if found else prepared_now()
+        outcome = act_on_journal(workspace, "prepare", command, options, arguments)
         try:
             _print(prepared, as_json=options.as_json)
         finally:

@@ -16,8 +16,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.wishes import BY_TAG, fulfil, observe, to_event
+from sprintlog.engine.sprint.wishes import BY_TAG, to_event, wish_for
 from sprintlog.projections.workspace import Acted, Outcome, Workspace
 
 from ..context import open_workspace, parse_expected, with_recording
@@ -145,17 +144,10 @@ def _append(
     sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
     chosen = _merged(options, line)
     observed: bool = line["observed"]
-
-    def decide(sprint: Sprint, at: str) -> list[Event]:
-        inside = isinstance(event, f.RolledBack) and workspace.is_inside_append(
-            sprint.id, event.to
-        )
-        rule = observe if observed else fulfil
-        return rule(sprint, event, at, is_inside_append=inside)
-
+    command = wish_for(event, is_observed=observed)
     arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": sprint_id}
     outcome = act(
-        workspace, sprint_id, "append", decide, chosen, arguments, observed=observed
+        workspace, sprint_id, "append", command, chosen, arguments, observed=observed
     )
     phase = getattr(event, "phase", None)
     # An empty one stands for the sprint itself, which is there.
@@ -167,7 +159,7 @@ def _append(
 def _append_to_journal(
     workspace: Workspace, line: dict[str, Any], options: Options
 ) -> "Acted[Journal]":
-    from sprintlog.engine.journal.wishes import fulfil, to_event
+    from sprintlog.engine.journal.wishes import command_of, to_event
 
     if line.get("stream") not in (None, JOURNAL):
         raise RefusedError(f"stream: {line['type']} belongs to the journal", field="stream")
@@ -176,7 +168,7 @@ def _append_to_journal(
     return act_on_journal(
         workspace,
         "append",
-        lambda journal, at: fulfil(journal, event, at),
+        command_of(event),
         _merged(options, line),
         {"type": event.type, "data": msgspec.to_builtins(event), "to": JOURNAL},
         observed=line["observed"],

@@ -9,14 +9,13 @@ import click
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.command import digest_of
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.log.event import Event
-from sprintlog.engine.service.loop.gate import is_alive, lost_run, run_gate
-from sprintlog.engine.sprint.gates.checks import RecordGate, record_gate
+from sprintlog.engine.service.gate_runs import is_alive
+from sprintlog.engine.service.loop.gate import run_gate
+from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import (
     GateResult,
     find_gate,
 )
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.projections.views import work as views
@@ -138,14 +137,10 @@ def record(
     duration_ms = None if duration is None else round(1000 * duration)
     result = GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
     wish = {"phase": phase, "attempt": attempt, "result": result}
-
-    def decide(sprint: Sprint, at: str) -> list[Event]:
-        lost = lost_run(sprint, phase)
-        return record_gate(sprint, RecordGate(result, phase, attempt, lost), at)
-
+    command = RecordGate(result, phase, attempt)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "gate record", decide, options, wish)
+        outcome = act(workspace, sprint_id, "gate record", command, options, wish)
         code = answer_gate(workspace, outcome, as_json=options.as_json)
     sys.exit(code)
 

@@ -7,7 +7,6 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.queue.decisions import (
     ApproveRequest,
@@ -20,9 +19,12 @@ from sprintlog.engine.sprint.queue.requests import (
     QueueRequests,
     find_request,
 )
-from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, Ruling, decide_by_rules
+from sprintlog.engine.sprint.queue.rules import (
+    DEFAULT_RULES,
+    DecideByRules,
+    decide_by_rules,
+)
 from sprintlog.engine.sprint.queue.view import takes_part
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.words import (
     DEFERRALS,
@@ -282,17 +284,12 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
         from ..intake.queue import read_rules
 
         chosen = read_rules(read_bytes(rules), file=str(rules))
-    rulings: list[Ruling] = []
-
-    def rule(sprint: Sprint, at: str) -> list[Event]:
-        check_exists(sprint)
-        rulings[:] = decide_by_rules(sprint, rules=chosen, at=at)
-        return [event for ruling in rulings for event in ruling.events]
-
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
+        sprint, at = workspace.sprint(sprint_id), options.at or workspace.now()
+        check_exists(sprint)
+        rulings = decide_by_rules(sprint, rules=chosen, at=at)
         if dry_run:
-            rule(workspace.sprint(sprint_id), options.at or workspace.now())
             if options.as_json:
                 print_json([*map(views.ruling, rulings)])
             else:
@@ -302,8 +299,9 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
                 )
             return
         wish = {"rules": msgspec.to_builtins(chosen)}
-        outcome = act(workspace, sprint_id, "queue decide", rule, options, wish)
+        command = DecideByRules(tuple(chosen))
+        outcome = act(workspace, sprint_id, "queue decide", command, options, wish)
         for ruling in rulings:
-            if ruling.problem is not None:
+            if ruling.problem is not None and not outcome.duplicate:
                 warn(f"{ruling.request} stays pending: {ruling.problem}")
         answer_and_refresh(workspace, outcome, as_json=options.as_json)

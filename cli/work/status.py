@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.service.loop.gate import is_alive
+from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.service.loop.lock import holder_of
 from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
 from sprintlog.engine.sprint.agent.next import next_action

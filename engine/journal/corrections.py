@@ -8,10 +8,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from ..command import Commands, JournalCommand
 from ..log.event import Event
+from ..sprint.events import EditAdopted, EditObserved
 from . import events as f
 from .document import JournalDocument
 from .intake.foreign import shape_of, take_document
+from .state.journal import Journal
 from .state.shapes import Entry, Learning, Pattern
 
 Part = TypeVar("Part", Entry, Learning, Pattern)
@@ -25,6 +28,29 @@ class Correction(NamedTuple):
     """The parts that are as they were edited now."""
     left: tuple[str, ...]
     """What is not, each with the reason."""
+
+
+class AdoptJournalEdit(JournalCommand, frozen=True):
+    """Make true what somebody changed in the file of a journal."""
+
+    edit: int
+    """The version at which that was observed."""
+    observed: EditObserved
+    base: JournalDocument
+    """What was edited."""
+    theirs: dict[str, Any]
+    ours: JournalDocument | None = None
+
+
+def adopt_journal_edit(journal: Journal, command: AdoptJournalEdit, at: str) -> list[Event]:
+    """Decide on `AdoptJournalEdit`."""
+    found = correct(command.ours or JournalDocument(), command.base, command.theirs)
+    path, digest = command.observed.path, command.observed.digest
+    adopted = EditAdopted(path, command.edit, digest, found.adopted, found.left)
+    return [*found.events, adopted]
+
+
+COMMANDS: Commands = {AdoptJournalEdit: adopt_journal_edit}
 
 
 def correct(

@@ -14,6 +14,7 @@ from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
 from ..sprint.events import ForkCreated, Place, SprintCompiled, SprintImported
 from ..sprint.plan.create import check_sprint_id
+from .completion import is_inside_append
 from .holders import free_place
 from .port import Outcome
 from .streams.catalogue import CODEC, new_event, sprint_stream
@@ -37,7 +38,7 @@ def fork(
     """
     check_sprint_id(name, field="NAME")
     source = sprint_stream(source_id)
-    if workspace.is_inside_append(source_id, version):
+    if is_inside_append(workspace.log, source_id, version):
         raise RefusedError(
             f"cannot fork from version {version}: it lies inside one append, whose events "
             "belong together",

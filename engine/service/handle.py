@@ -13,6 +13,7 @@ from ..log.event import Event
 from ..log.port import Log
 from ..sprint.events import RequestReturned
 from ..sprint.state.times import normalise
+from .completion import completed
 from .middlewares import Handling, Middlewares
 from .port import Acted, Envelope, MovedOnError, Service
 from .streams.catalogue import State, new_event
@@ -44,7 +45,10 @@ def handle(
         try:
             for check in middlewares.before:
                 check(action)
-            events = decided(decide, state, moment)
+            command = decide
+            if isinstance(decide, Command):
+                command = completed(service, state, decide)
+            events = decided(command, state, moment)
             for complete in middlewares.after:
                 events = complete(action, events)
         except MovedOnError as moved:

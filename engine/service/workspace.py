@@ -12,19 +12,18 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self, Unpack, overload
 
-from msgspec.structs import replace
-
-from ..command import Command, JournalCommand, digest
+from ..command import Command, JournalCommand, decided, digest
 from ..errors import NotFoundError, RefusedError
 from ..log.envelope import RecordedEvent
+from ..log.event import Event
 from ..log.port import WAIT, Clock, Entropy, Log, Wait
 from ..log.stores import create_log, open_log
 from ..sprint.events import EditObserved
-from ..sprint.iterations.rollback import RollBack
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.times import from_milliseconds
 from ..sprint.state.words import SPRINT_STATUSES
 from . import after_commit
+from .completion import completed
 from .handle import handle
 from .holders import choose
 from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
@@ -195,11 +194,16 @@ class ServiceWorkspace:
             envelope["key_digest"] = digest(command)
         if isinstance(command, JournalCommand):
             return self.act_on_journal(command, **envelope)
-        if isinstance(command, RollBack):
-            inside = self.is_inside_append(sprint_id, command.to)
-            command = replace(command, is_inside_append=inside)
         # Straight on: whoever looks for the rule of a command is there soon.
         return Outcome(*handle(self, self.reader, sprint_id, command, ON_SPRINTS, envelope))
+
+    def preview(
+        self, command: Command, *, sprint_id: str, at: str | None = None
+    ) -> list[Event]:
+        """Return what would be decided on a command now; record nothing."""
+        sprint = self.sprint(sprint_id)
+        command = completed(self, sprint, command)
+        return decided(command, sprint, at or self.now())
 
     def act(
         self,
@@ -385,9 +389,3 @@ class ServiceWorkspace:
         if sprint_id is None:
             return self.log.read()
         return self.log.read_stream(sprint_stream(sprint_id))
-
-    def is_inside_append(self, sprint_id: str, version: int) -> bool:
-        """Tell whether events of the same append follow this version."""
-        stream = sprint_stream(sprint_id)
-        found = self.log.read_stream(stream, after=version - 1, until=version)
-        return any(event.remaining for event in found)

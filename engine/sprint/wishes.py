@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ..command import Command, made_of, rule_of
+from ..command import Command, Commands, made_of, rule_of
 from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
 from ..log.event import Event, event_of
@@ -60,6 +60,24 @@ def to_event(tag: str, data: object) -> Event:
             field="data.document",
         )
     return event
+
+
+class ObserveEvent(Command, frozen=True):
+    """Keep an event that another tool says happened, whatever our rules say of it."""
+
+    event: Event
+
+
+def observe_event(sprint: Sprint, command: ObserveEvent, at: str) -> list[Event]:
+    """Decide on `ObserveEvent`."""
+    return observe(sprint, command.event, at, is_inside_append=False)
+
+
+def wish_for(event: Event, *, is_observed: bool) -> Command:
+    """Return the command that records an event; what is observed by no other rules."""
+    if is_observed and not event.is_structural:
+        return ObserveEvent(event)
+    return command_of(event)
 
 
 def observe(
@@ -123,3 +141,6 @@ _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     i.MeasurementFailed: {"number": 0},
 }
 """What a wish may leave to the command, and what stands for that until then."""
+
+COMMANDS: Commands = {ObserveEvent: observe_event}
+"""No wish that is made by its name: `append --observed` makes it."""

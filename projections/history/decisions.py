@@ -10,8 +10,7 @@ import msgspec
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
-from sprintlog.engine.log.port import Log
-from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import GateChecked, RolledBack, SprintResumed
 from sprintlog.engine.sprint.iterations.rollback import (
     Interval,
@@ -20,7 +19,6 @@ from sprintlog.engine.sprint.iterations.rollback import (
     stretches_only_in,
     taken_back_by,
 )
-from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .evidence import Evidence
 
@@ -49,8 +47,6 @@ KINDS = {
     RULES: "the rules in force were set",
 }
 """The kinds of decisions, and what each of them means."""
-UNDOABLE = {HUMAN, SKIP, BLOCK, INJECTION, REQUEST}
-"""The kinds that `undo --decision` takes back."""
 
 
 class _Unknown(Event, frozen=True):
@@ -119,22 +115,6 @@ def decisions(
             words = ": ".join(said)[:TEXT_CHARS_MAX]
         known.take(recorded, data, address=about, words=words)
     return found
-
-
-def last_decision(log: Log, sprint: Sprint) -> int:
-    """Return the version of the latest decision in force; 0 when there is none.
-
-    It is one that somebody took by itself, not what another event caused.
-    """
-    live = path(sprint.knowledge.rollbacks, sprint.version)
-    latest, caused = 0, False
-    for event in log.read_stream(sprint_stream(sprint.id), until=sprint.version):
-        how = CODEC.events.get(event.type, _Unknown).as_decision
-        is_one = how is not None and how.kind in UNDOABLE and not caused
-        caused = event.remaining > 0
-        if is_one and event.version not in sprint.knowledge.undone:
-            latest = event.version if lies_on(live, event.version) else latest
-    return latest
 
 
 def _is_passed(event: RecordedEvent, data: Data) -> bool:

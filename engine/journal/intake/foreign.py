@@ -11,12 +11,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import asdict
 
+from ...command import Commands, JournalCommand
 from ...errors import RefusedError
+from ...log.append import APPEND_EVENTS_MAX
 from ...log.event import Event, converted
 from .. import events as f
 from ..document import JournalDocument
 from ..state.checks import check_entry, check_learning, check_pattern, event_time
 from ..state.ids import entry_id
+from ..state.journal import Journal
 from ..state.shapes import ClosedObject, Context, Entry, Learning, Observation, Pattern
 
 FIRST_SCHEMA = (1, 0)
@@ -83,6 +86,22 @@ def _gathered(kind: type[ClosedObject], data: Any) -> Any:
     if kind is Learning:
         given.setdefault("still_valid", True)
     return given
+
+
+class TakeDocument(JournalCommand, frozen=True):
+    """Take in what a journal of others has beyond `ours`, an append's worth at a time."""
+
+    theirs: Data
+    ours: JournalDocument | None = None
+
+
+def take_document_in(journal: Journal, command: TakeDocument, at: str) -> list[Event]:
+    """Decide on `TakeDocument`."""
+    ours = command.ours or JournalDocument()
+    return take_document(ours, command.theirs).events[:APPEND_EVENTS_MAX]
+
+
+COMMANDS: Commands = {TakeDocument: take_document_in}
 
 
 def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:

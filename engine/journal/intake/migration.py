@@ -6,6 +6,7 @@ one that has grown what it has more.
 
 from msgspec.structs import replace
 
+from ...command import Commands, JournalCommand
 from ...log.event import Event
 from .. import events as f
 from ..document import JournalDocument
@@ -29,6 +30,22 @@ LEGACY = "learning-0000"
 CONTEXT = "Migrated from progress.txt"
 SOURCE = "migration"
 """Stands for the PRD of what is of none."""
+
+
+class TakeText(JournalCommand, frozen=True):
+    """Take a text over that another tool kept; `ours` is what the journal has."""
+
+    text: str
+    ours: JournalDocument | None = None
+
+
+def take_text_over(journal: Journal, command: TakeText, at: str) -> list[Event]:
+    """Decide on `TakeText`."""
+    ours = command.ours or JournalDocument()
+    return take_text(journal, ours, text=command.text, at=at)
+
+
+COMMANDS: Commands = {TakeText: take_text_over}
 
 
 def take_text(

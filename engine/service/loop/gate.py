@@ -20,19 +20,15 @@ from ...sprint.gates.checks import (
     CheckGate,
     InterruptGate,
     StartGate,
-    run_of,
-    start_gate,
 )
-from ...sprint.gates.gate import GateResult, find_gate
+from ...sprint.gates.gate import GateResult
 from ...sprint.gates.policy import gate_of
 from ...sprint.state.sprint import Sprint
+from ..gate_runs import OWN_RUNS
 from ..port import Outcome
 from ..state_files import Refreshed
 from ..streams.catalogue import CODEC
 from ..workspace import ServiceWorkspace
-
-_RUNS: set[str] = set()
-"""The runs of this process: it may live on when one of them was lost."""
 
 
 class GateRun(NamedTuple):
@@ -44,20 +40,6 @@ class GateRun(NamedTuple):
     """What was recorded before the script began."""
     refreshed: Refreshed | None = None
     """What was found in the state file's place then."""
-
-
-def is_alive(started: GateStarted) -> bool:
-    """Tell whether the process that began a run is still at it."""
-    known = process.Process(started.pid, started.process_started, started.boot_id)
-    if started.pid == os.getpid():
-        return started.run in _RUNS
-    return process.is_alive(known)
-
-
-def lost_run(sprint: Sprint, phase: str | None) -> str | None:
-    """Return the run of a gate that is under way by the log, and whose process is gone."""
-    started = run_of(sprint.plan, find_gate(sprint, phase))
-    return started.run if started is not None and not is_alive(started) else None
 
 
 def run_gate(
@@ -97,10 +79,9 @@ def run_gate(
     if key is not None and workspace.log.find_key(key):
         return GateRun(act(_nothing, key=key, key_digest=key_digest), [])
     run = os.urandom(8).hex()
-    this = process.process()
-    _RUNS.add(run)
+    OWN_RUNS.add(run)
     try:
-        began = act(_begins(run, this, phase, timeout_seconds), expect=expect)
+        began = act(_start(run, phase, timeout_seconds), expect=expect)
         if not began.events:
             return GateRun(began, [])
         started = CODEC.decode(began.events[-1])
@@ -126,28 +107,19 @@ def run_gate(
             raise
         return GateRun(ended, began.events, refreshed)
     finally:
-        _RUNS.discard(run)
+        OWN_RUNS.discard(run)
 
 
-def _begins(
-    run: str,
-    this: process.Process,
-    phase: str | None,
-    timeout_seconds: float | None,
-) -> Callable[[Sprint, str], list[Event]]:
-    def decide(sprint: Sprint, at: str) -> list[Event]:
-        command = StartGate(
-            run,
-            this.pid,
-            this.started,
-            this.boot_id,
-            phase=phase,
-            lost=lost_run(sprint, phase),
-            timeout_seconds=timeout_seconds,
-        )
-        return start_gate(sprint, command, at)
-
-    return decide
+def _start(run: str, phase: str | None, timeout_seconds: float | None) -> StartGate:
+    this = process.process()
+    return StartGate(
+        run,
+        this.pid,
+        this.started,
+        this.boot_id,
+        phase=phase,
+        timeout_seconds=timeout_seconds,
+    )
 
 
 def _run(

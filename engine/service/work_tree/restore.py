@@ -31,6 +31,7 @@ from ...sprint.iterations.snapshots import (
 )
 from ...sprint.state.held import HeldSnapshot, Restore
 from ...sprint.state.sprint import Sprint
+from ..completion import completed
 from ..place.state_places import artifacts_path
 from ..port import Envelope, Outcome, Service
 from ..streams.judged import evaluate
@@ -132,11 +133,12 @@ def in_place(
             )
 
             def decide(sprint: Sprint, at: str) -> list[Event]:
+                back = roll_back and completed(workspace, sprint, roll_back)
                 if not is_worth_it:
-                    return decided(roll_back, sprint, at) if roll_back else []
+                    return decided(back, sprint, at) if back else []
                 number = current_iteration(sprint)
                 before = taken_event(workspace, taken, number, BEFORE_RESTORE)
-                return start_restore(sprint, StartRestore(before, started, roll_back), at)
+                return start_restore(sprint, StartRestore(before, started, back), at)
 
             outcome = workspace.act(
                 sprint_id, decide, without={"finish_restores"}, **envelope

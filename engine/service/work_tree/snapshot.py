@@ -7,23 +7,22 @@ because somebody was killed in between, is let go at the next pruning.
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import NamedTuple
 
 from ...adapters.snapshots.capture import Limits, TakenSnapshot, take
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.plan import lies_in, meant
 from ...adapters.snapshots.store import FILES, Store
+from ...command import Command, decided
 from ...errors import InvalidInputError, SprintlogError
 from ...log.event import Event
-from ...log.port import Log
 from ...sprint.events import FileLeft, SnapshotsPruned, SnapshotTaken
+from ...sprint.iterations.measurement import with_tree
 from ...sprint.iterations.snapshots import (
     KEEP_DEFAULT,
     PruneSnapshots,
     TakeSnapshot,
     current_iteration,
-    prune_snapshots,
     purpose_now,
     snapshot_named,
     snapshot_of,
@@ -74,6 +73,23 @@ def take_and_record(
             **envelope,
         )
         return outcome, taken
+
+
+class WithSnapshot:
+    """Decides what a command does, and puts a snapshot behind it."""
+
+    def __init__(
+        self, command: Command, event_for: Callable[[Sprint], SnapshotTaken]
+    ) -> None:
+        self._command = command
+        self._event_for = event_for
+
+    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
+        """Return the events; where the command decides nothing, none."""
+        if not (events := decided(self._command, sprint, at)):
+            return []
+        snapshot = self._event_for(sprint)
+        return [*with_tree(events, snapshot.tree), snapshot]
 
 
 @contextmanager
@@ -250,8 +266,7 @@ def prune(
     What the store holds and no sprint knows of goes too.
     """
     with store.lock():
-        decide = partial(_prune, workspace.log, keep=keep)
-        outcome = workspace.act(sprint_id, decide, **envelope)
+        outcome = workspace.act(sprint_id, PruneSnapshots(keep), **envelope)
         if not store.exists:
             return outcome, 0
         before = store.bytes_used()
@@ -264,14 +279,6 @@ def prune(
         store.drop([commit for commit in store.snapshots() if commit not in known])
         store.tidy()
         return outcome, before - store.bytes_used()
-
-
-def _prune(log: Log, sprint: Sprint, at: str, *, keep: int) -> list[Event]:
-    # Imported here: exact numbers are needed by no other snapshot.
-    from ..streams.judged import evaluate
-
-    target = evaluate(log, sprint).target()
-    return prune_snapshots(sprint, PruneSnapshots(keep=keep, target=target), at)
 
 
 def pruned(outcome: Outcome) -> tuple[str, ...]:

@@ -21,27 +21,29 @@ from ..state.transitions import check_exists
 class GiveRecommendation(Command, frozen=True):
     """Keep what was answered; the same answer again is nothing new."""
 
-    given: RecommendationGiven
+    given: RecommendationGiven | None = None
+    """What to do now; whoever handles a command fills it in."""
 
 
 def give_recommendation(
     sprint: Sprint, command: GiveRecommendation, at: str
 ) -> list[Event]:
     """Decide on `GiveRecommendation`."""
-    return [] if sprint.knowledge.tracker.recommended == command.given else [command.given]
+    given = command.given
+    return [] if given in (None, sprint.knowledge.tracker.recommended) else [given]
 
 
 class SelectBest(Command, frozen=True):
     """Keep which iteration's output is the loop's result."""
 
-    selected: BestSelected
+    selected: BestSelected | None = None
+    """The selection as it is judged; whoever handles a command fills it in."""
 
 
 def select_best(sprint: Sprint, command: SelectBest, at: str) -> list[Event]:
     """Decide on `SelectBest`."""
-    return (
-        [] if sprint.knowledge.tracker.selected == command.selected else [command.selected]
-    )
+    chosen = command.selected
+    return [] if chosen in (None, sprint.knowledge.tracker.selected) else [chosen]
 
 
 class SetRules(Command, frozen=True):

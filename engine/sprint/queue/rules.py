@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...command import Command, rule_of
+from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import InjectionPosition
 from ..fold import fold
 from ..plan.spots import AFTER_CURRENT
 from ..state.sprint import Sprint
+from ..state.transitions import check_exists
 from ..state.words import PENDING
 from .decisions import (
     APPROVE,
@@ -90,6 +91,22 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
         first = state.version + 1
         fold(state, [(first + n, at, event) for n, event in enumerate(events)])
     return rulings
+
+
+class DecideByRules(Command, frozen=True):
+    """Let rules decide on every pending request, all in one append."""
+
+    rules: tuple[Rule, ...] = DEFAULT_RULES
+
+
+def decide_all(sprint: Sprint, command: DecideByRules, at: str) -> list[Event]:
+    """Decide on `DecideByRules`."""
+    check_exists(sprint)
+    rulings = decide_by_rules(sprint, rules=command.rules, at=at)
+    return [event for ruling in rulings for event in ruling.events]
+
+
+COMMANDS: Commands = {DecideByRules: decide_all}
 
 
 def _fits(rule: Rule, entry: Data) -> bool:

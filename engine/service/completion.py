@@ -1,0 +1,114 @@
+"""What a command is to know from beyond its stream, filled in before it is decided on.
+
+It is filled in anew whenever a command is decided anew.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from msgspec.structs import replace
+
+from ..command import Command
+from ..log.port import Log
+from ..sprint.iterations.rollback import lies_on, path
+from ..sprint.state.sprint import Sprint
+from .port import Service
+from .streams.catalogue import CODEC, sprint_stream
+
+Wish = TypeVar("Wish", bound=Command)
+
+UNDOABLE = {"human", "skip", "block", "injection", "request"}
+"""The kinds of decisions that are taken back one at a time."""
+
+
+def completed(service: Service, state: Any, command: Wish) -> Wish:
+    """Return a command with all that it is to know."""
+    complete = _COMPLETE.get(command.name())
+    return command if complete is None else cast(Wish, complete(service, state, command))
+
+
+def is_inside_append(log: Log, sprint_id: str, version: int) -> bool:
+    """Tell whether events of the same append follow this version."""
+    found = log.read_stream(sprint_stream(sprint_id), after=version - 1, until=version)
+    return any(event.remaining for event in found)
+
+
+def last_decision(log: Log, sprint: Sprint) -> int:
+    """Return the version of the latest decision in force; 0 when there is none.
+
+    It is one that somebody took by itself, not what another event caused.
+    """
+    live = path(sprint.knowledge.rollbacks, sprint.version)
+    latest, caused = 0, False
+    for event in log.read_stream(sprint_stream(sprint.id), until=sprint.version):
+        kind = CODEC.events.get(event.type)
+        how = kind.as_decision if kind is not None else None
+        is_one = how is not None and how.kind in UNDOABLE and not caused
+        caused = event.remaining > 0
+        if is_one and event.version not in sprint.knowledge.undone:
+            latest = event.version if lies_on(live, event.version) else latest
+    return latest
+
+
+# What some of these import is imported where they are called: few commands need it.
+def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
+    inside = is_inside_append(service.log, sprint.id, command.to)
+    return replace(command, is_inside_append=inside)
+
+
+def _undo_decision(service: Service, sprint: Sprint, command: Any) -> Any:
+    return replace(command, first=last_decision(service.log, sprint))
+
+
+def _give_recommendation(service: Service, sprint: Sprint, command: Any) -> Any:
+    from .streams.judged import evaluate
+
+    return replace(command, given=evaluate(service.log, sprint).recommendation().event)
+
+
+def _select_best(service: Service, sprint: Sprint, command: Any) -> Any:
+    from .streams.judged import evaluate
+
+    return replace(command, selected=evaluate(service.log, sprint).selection().event)
+
+
+def _prune_snapshots(service: Service, sprint: Sprint, command: Any) -> Any:
+    from .streams.judged import evaluate
+
+    return replace(command, target=evaluate(service.log, sprint).target())
+
+
+def _of_gate(service: Service, sprint: Sprint, command: Any) -> Any:
+    from .gate_runs import lost_run
+
+    return replace(command, lost=lost_run(sprint, command.phase))
+
+
+def _with_ours(service: Service, journal: Any, command: Any) -> Any:
+    return replace(command, ours=service.documents.current(journal.id))
+
+
+def _hand_over(service: Service, journal: Any, command: Any) -> Any:
+    from ..journal.events import LearningReferenced
+    from ..journal.state.ids import entry_id
+
+    entry = entry_id(command.prd_id, command.iteration)
+    before = service.journals.events(journal.id, LearningReferenced)
+    known = {event.learning_id for event in before if event.entry_id == entry}
+    new = tuple(one for one in command.learning_ids if one not in known)
+    return replace(command, learning_ids=new)
+
+
+_COMPLETE: dict[str, Callable[[Service, Any, Any], Any]] = {
+    "roll-back": _roll_back,
+    "undo-decision": _undo_decision,
+    "give-recommendation": _give_recommendation,
+    "select-best": _select_best,
+    "prune-snapshots": _prune_snapshots,
+    "start-gate": _of_gate,
+    "record-gate": _of_gate,
+    "take-text": _with_ours,
+    "take-document": _with_ours,
+    "adopt-journal-edit": _with_ours,
+    "hand-over-learnings": _hand_over,
+}
