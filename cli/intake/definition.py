@@ -16,12 +16,13 @@ from pydantic import BaseModel
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.compile.compiler import compile_sprint
-from sprintlog.engine.sprint.compile.problems import Definition, Problem, text_of
+from sprintlog.engine.sprint.compile.problems import Definition, Problem
 from sprintlog.engine.sprint.compile.templates import names_in
 from sprintlog.engine.sprint.compile.workflows import (
     sprint_references,
     workflow_references,
 )
+from sprintlog.engine.sprint.state.given import text_of
 from sprintlog.projections.state_files.yaml.places import PlacedDocument
 from sprintlog.projections.state_files.yaml.writer import field_path
 
@@ -155,7 +156,7 @@ def _compiled(
         raise DefinitionError(files.located([]))
     files.follow(sprint)
     files.check_keys()
-    identity = sprint_id or text_of(sprint.data, "sprint-id") or _named_by_folder(file)
+    identity = sprint_id or text_of(sprint.data, "sprint-id") or file.resolve().parent.name
     compiled = compile_sprint(
         sprint,
         files.workflows,
@@ -175,10 +176,6 @@ def nearest_workflows(file: Path) -> Path | None:
         if (folder := above / WORKFLOWS).is_dir():
             return folder if file.is_absolute() else Path(os.path.relpath(folder))
     return None
-
-
-def _named_by_folder(file: Path) -> str:
-    return file.resolve().parent.name
 
 
 class _Files:

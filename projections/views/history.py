@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sprintlog.engine.sprint.state.missing import MISSING
+from sprintlog.engine.sprint.state.given import MISSING
 
 from ..history import blame, blame_lines, decisions, differences, timeline
 from ..history.differences import FieldChange

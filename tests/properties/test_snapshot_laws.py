@@ -9,7 +9,6 @@ from sprintlog.engine.sprint.events import SnapshotTaken
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.iterations.snapshots import (
     TakeSnapshot,
-    current_iteration,
     purpose_now,
     snapshot_of,
 )
@@ -27,7 +26,7 @@ def measured_files(chance: Random) -> tuple[Life, dict[int, str]]:
     life, ended = Life(chance, document=ONE_PHASE), dict[int, str]()
     life.wish(lifecycle.StartSprint())
     for step in range(STEPS):
-        number = current_iteration(life.sprint)
+        number = life.sprint.plan.iteration
         is_open = loop.open_iteration(life.sprint.plan) is not None
         match chance.choice(("begin", "end", "end", "look")):
             case "begin":
@@ -42,7 +41,7 @@ def measured_files(chance: Random) -> tuple[Life, dict[int, str]]:
 
 def take(life: Life, step: int) -> str:
     """Take a snapshot as a command does now; return its id."""
-    name, number = f"files-{step}", current_iteration(life.sprint)
+    name, number = f"files-{step}", life.sprint.plan.iteration
     purpose = purpose_now(life.sprint, worktree="")
     life.wish(TakeSnapshot(taken=SnapshotTaken(name, number, "t", 1, 1, purpose=purpose)))
     return name

@@ -34,7 +34,6 @@ from sprintlog.engine.sprint.iterations.snapshots import (
     PruneSnapshots,
     StartRestore,
     TakeSnapshot,
-    current_iteration,
     files_with,
     give_restore_up,
     protected,
@@ -80,8 +79,8 @@ def found(scenario: Scenario, number: int, *, worktree: str = "") -> str:
 
 def test_snapshot_belongs_to_the_iteration_under_way(given: Any, loop: Scenario) -> None:
     """The number is the one the plan is in; 0 before the first."""
-    assert current_iteration(given(simple("a")).sprint) == 0
-    assert current_iteration(loop.sprint) == 2
+    assert given(simple("a")).sprint.plan.iteration == 0
+    assert loop.sprint.plan.iteration == 2
 
 
 def test_newest_snapshot_of_an_iteration_counts(loop: Scenario) -> None:

@@ -17,7 +17,7 @@ from ...sprint.goal.prompt import said_in
 from ...sprint.goal.settings import hooks_of
 from ...sprint.goal.work import EndTurn, StartTurn
 from ...sprint.iterations.loop import open_iteration
-from ...sprint.iterations.snapshots import current_iteration, has_snapshot
+from ...sprint.iterations.snapshots import has_snapshot
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
 from ..port import Envelope
 from ..work_tree.snapshot import store_of, take_and_record
@@ -70,7 +70,7 @@ class GoalRunner(Driver):
         sprint = self._workspace.sprint(self._id)
         if not self._means.keeps_files or open_iteration(sprint.plan) is not None:
             return
-        number = current_iteration(sprint)
+        number = sprint.plan.iteration
         if has_snapshot(sprint, number):
             return
         store = store_of(self._workspace, self._means.environment)

@@ -26,7 +26,6 @@ from ...sprint.iterations.snapshots import (
     EndRestore,
     GiveRestoreUp,
     StartRestore,
-    current_iteration,
     start_restore,
 )
 from ...sprint.state.held import HeldSnapshot, Restore
@@ -136,7 +135,7 @@ def in_place(
                 back = roll_back and completed(workspace, sprint, roll_back)
                 if not is_worth_it:
                     return decided(back, sprint, at) if back else []
-                number = current_iteration(sprint)
+                number = sprint.plan.iteration
                 before = taken_event(workspace, taken, number, BEFORE_RESTORE)
                 return start_restore(sprint, StartRestore(before, started, back), at)
 

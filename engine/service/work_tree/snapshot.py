@@ -22,7 +22,6 @@ from ...sprint.iterations.snapshots import (
     KEEP_DEFAULT,
     PruneSnapshots,
     TakeSnapshot,
-    current_iteration,
     purpose_now,
     snapshot_named,
     snapshot_of,
@@ -111,7 +110,7 @@ def kept_files(
         taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
 
         def event_for(sprint: Sprint) -> SnapshotTaken:
-            number = current_iteration(sprint)
+            number = sprint.plan.iteration
             return taken_event(
                 workspace,
                 taken,

@@ -11,6 +11,7 @@ from ..iterations.loop import is_begun_for
 from ..phases.done_work import done_work
 from ..phases.lifecycle import need_of
 from ..state import words
+from ..state.given import count_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Node, gate_is_open, gate_status
@@ -96,13 +97,12 @@ def _work(leaf: Node) -> Action:
             why=f"phase {leaf.address} has no prompt",
             hint="skip it, or record by hand what is done",
         )
-    count = leaf.data.get("retry-count")
     return Action(
         WORK,
         phase=leaf.address,
         prompt=prompt,
         model=model,
-        attempt=1 + (count if type(count) is int and count > 0 else 0),
+        attempt=1 + count_of(leaf.data, "retry-count"),
         resumed=leaf.status == IN_PROGRESS,
         gated=gate_is_open(leaf.data),
     )

@@ -5,6 +5,7 @@ from ..goal.settings import max_iterations, min_iterations
 from ..iterations.loop import is_used_up, more_allowed
 from ..phases.lifecycle import leaf_in_need
 from ..queue.requests import listed, undecided_at_end, urgent
+from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.tree import Data, Node, gate_status
 from ..state.words import (
@@ -44,8 +45,7 @@ def stop_of(plan: Plan) -> Action:
     if status == NEEDS_HUMAN:
         leaf = leaf_in_need(plan) or leaf
         data: Data = plan.document if leaf is None else leaf.data
-        needed = data.get("human-needed")
-        needed = needed if isinstance(needed, dict) else {}
+        needed = mapping_of(data, "human-needed")
         error = text_said(plan.turns.error if leaf is None else data.get("error"))
         why = text_said(needed.get("reason")) or error or why
         details = text_said(needed.get("details"))
@@ -159,8 +159,7 @@ def _error_at(leaf: Node) -> object:
     gate = blocked_gate(leaf)
     if gate is None:
         return leaf.data.get("error")
-    tracking = gate.data.get("gate-tracking")
-    error = tracking.get("error") if isinstance(tracking, dict) else None
+    error = mapping_of(gate.data, "gate-tracking").get("error")
     return f"phase {gate.address}: {error}" if text_said(error) else leaf.data.get("error")
 
 

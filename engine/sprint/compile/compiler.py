@@ -8,12 +8,13 @@ import msgspec
 from ...errors import RefusedError
 from ...log.envelope import DOCUMENT_BYTES_MAX
 from ..plan.create import check_sprint_id
+from ..state.given import text_of
 from ..state.tree import Data
 from .budget import Budget, TooLargeError
 from .hierarchy import Hierarchy
 from .inline import Outline
 from .items import collections_of, missing_items
-from .problems import Definition, Problem, Problems, is_given, text_of
+from .problems import Definition, Problem, Problems, is_given
 from .settings import settings_of
 from .workflows import Workflows, check_references, workflow_of
 
@@ -58,7 +59,8 @@ def compile_sprint(
     try:
         if name and main and (settings.get("mode") != "ralph" or "phases" in main.data):
             plan["phases"] = hierarchy.phases(name)
-        if _is_too_large(plan):
+        # Statuses, pointer and figures come on top; the log has the last word.
+        if len(msgspec.json.encode(plan)) > DOCUMENT_BYTES_MAX:
             raise TooLargeError
         if main is not None:
             hierarchy.check_unused()
@@ -86,8 +88,3 @@ def _check_id(sprint: Definition, sprint_id: str, problems: Problems) -> None:
             error.message,
             hint="`sprint-id` in SPRINT.yaml, `--id` or the folder's name gives it",
         )
-
-
-def _is_too_large(plan: Data) -> bool:
-    # Statuses, pointer and figures come on top; the log has the last word.
-    return len(msgspec.json.encode(plan)) > DOCUMENT_BYTES_MAX

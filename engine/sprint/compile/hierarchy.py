@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 
 from ..gates.policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
+from ..state.given import text_of
 from ..state.tree import Data
 from .budget import Budget
 from .inline import PHASE_BYTES, Authored, Flat, InWorkflow, Outline
 from .items import Collection, Item, check_text_id, missing_items
-from .problems import Definition, Path, Problems, is_given, nearest, text_of
+from .problems import Definition, Path, Problems, is_given, nearest
 from .templates import Scope, Template, cut, filled
 from .workflows import workflow_of
 

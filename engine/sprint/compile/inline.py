@@ -7,9 +7,10 @@ not depend on items, so a workflow is laid out once and filled for each of them.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..state.given import list_of, text_of
 from ..state.tree import Data
 from .budget import Budget
-from .problems import Definition, Path, Problems, is_given, list_of, text_of
+from .problems import Definition, Path, Problems, is_given
 from .templates import Template, cut
 from .workflows import DEPTH_MAX, Workflows, workflow_of
 

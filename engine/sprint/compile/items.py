@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 from ...errors import RefusedError
 from ..plan.create import check_id
+from ..state.given import list_of, text_of
 from ..state.tree import Data
-from .problems import Definition, Path, Problems, is_given, list_of, nearest, text_of
+from .problems import Definition, Path, Problems, is_given, nearest
 
 FIRST_GENERATION = "step"
 """The collection that a `steps` list stands for."""

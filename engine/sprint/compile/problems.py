@@ -1,6 +1,6 @@
 """What can be wrong with a SPRINT.yaml or a workflow: stable codes, all gathered."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..state.tree import Data
 
@@ -111,24 +111,6 @@ class Problems:
     def found(self) -> list[Problem]:
         """Return the problems in the order they were found."""
         return list(self._found.values())
-
-
-def text_of(data: Any, key: str) -> str | None:
-    """Return a field that is text and not empty; the shape is checked elsewhere."""
-    value = data.get(key) if isinstance(data, dict) else None
-    return value if isinstance(value, str) and value else None
-
-
-def mapping_of(data: Any, key: str) -> Data:
-    """Return a field that is a mapping, else an empty one."""
-    value = data.get(key) if isinstance(data, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(data: Any, key: str) -> list[Any]:
-    """Return a field that is a list, else an empty one."""
-    value = data.get(key) if isinstance(data, dict) else None
-    return value if isinstance(value, list) else []
 
 
 def is_given(data: Data, key: str) -> bool:

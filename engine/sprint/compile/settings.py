@@ -3,16 +3,9 @@
 from typing import Any
 
 from ..goal.settings import IDLE_THRESHOLD, NOT_LEFT, RALPH
+from ..state.given import list_of, mapping_of, text_of
 from ..state.tree import Data
-from .problems import (
-    Definition,
-    Problems,
-    is_given,
-    list_of,
-    mapping_of,
-    nearest,
-    text_of,
-)
+from .problems import Definition, Problems, is_given, nearest
 
 KEPT = ("worktree", "orchestration", "prompts", "operator", "config", "parallel")
 """Fields for the tools around, kept as they are written."""

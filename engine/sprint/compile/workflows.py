@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..state.given import list_of, text_of
 from ..state.tree import Data
-from .problems import Definition, Path, Problems, list_of, nearest, text_of
+from .problems import Definition, Path, Problems, nearest
 
 DEPTH_MAX = 5
 """How many workflows may stand in each other, the sprint's own counted."""

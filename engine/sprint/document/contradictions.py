@@ -4,6 +4,7 @@ from copy import deepcopy
 
 from ...errors import InvalidInputError
 from ..gates.policy import gate_problems
+from ..state.given import list_of, mapping_of
 from ..state.sprint import Plan
 from ..state.times import parse
 from ..state.tree import Data, Node, Tree, derived_status
@@ -18,8 +19,6 @@ def contradictions(document: Data) -> list[str]:
     Such a document is taken as it is (DESIGN.md section 7): figures, pointer and parents
     are derived anew from the first event of our own on.
     """
-    figures = document.get("stats")
-    stats = figures if isinstance(figures, dict) else {}
     plan = Plan()
     plan.replace(deepcopy(document))
     plan.touched = True
@@ -27,7 +26,7 @@ def contradictions(document: Data) -> list[str]:
         *_in_nodes(plan.tree),
         *_in_hooks(document),
         *_in_times(document, "", _TIMES_OF_SPRINT),
-        *_in_times(stats, "stats.", _TIMES),
+        *_in_times(mapping_of(document, "stats"), "stats.", _TIMES),
         *_in_figures(document, plan.settle()),
         *_in_pointer(document, plan.settle()),
     ]
@@ -67,10 +66,9 @@ def _in_node(node: Node) -> list[str]:
 
 
 def _in_hooks(document: Data) -> list[str]:
-    hooks = document.get("per-iteration-hooks")
     return [
         f"hook {hook.get('id')} has a {key} with a NUL, which no program can be given"
-        for hook in (hooks if isinstance(hooks, list) else ())
+        for hook in list_of(document, "per-iteration-hooks")
         for key in ("command", "prompt")
         if isinstance(hook, dict) and _has_nul(hook.get(key))
     ]
@@ -101,8 +99,7 @@ def _leads_elsewhere(identity: str) -> bool:
 
 
 def _in_figures(document: Data, view: Data) -> list[str]:
-    stats = document.get("stats")
-    given = stats if isinstance(stats, dict) else {}
+    given = mapping_of(document, "stats")
     keys = ("total-phases", "completed-phases", "total-steps", "completed-steps")
     return [
         f"stats.{key} is {given[key]}, the tree says {view['stats'].get(key)}"

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from ..state.given import mapping_of
 from ..state.tree import CHILDREN, Data, Node, Tree
 from ..state.words import PENDING
 from .patch import escape, same
@@ -97,7 +98,7 @@ def _compare(found: EditChanges, old: Node, new: Node, now: Node) -> None:
     for field in fields:
         pair = old.data.get(field, _GONE), new.data.get(field, _GONE)
         if field == "stats" and not new.address and all(isinstance(x, dict) for x in pair):
-            _compare_stats(found, *pair, now.data.get("stats"))
+            _compare_stats(found, *pair, mapping_of(now.data, "stats"))
         elif not same(*pair):
             _sort(found, field, pair, new, now, moves=moves)
     _compare_order(found, old, new)
@@ -126,8 +127,7 @@ def _sort(
         found.fields.append(change)
 
 
-def _compare_stats(found: EditChanges, old: Data, new: Data, now: Any) -> None:
-    here = now if isinstance(now, dict) else {}
+def _compare_stats(found: EditChanges, old: Data, new: Data, here: Data) -> None:
     for field in {**old, **new}:
         pair = old.get(field, _GONE), new.get(field, _GONE)
         path = f"stats/{escape(field)}"

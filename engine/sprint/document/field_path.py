@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ...errors import InvalidInputError
-from ..state.missing import MISSING as MISSING
+from ..state.given import MISSING as MISSING
 from .patch import segments
 
 Step = str | int

@@ -16,6 +16,7 @@ from .. import events as f
 from ..phases.breakpoints import breakpoint_after
 from ..phases.budgets import was_checked
 from ..phases.done_work import done_work, keep_done
+from ..state.given import mapping_of
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
 from ..state.tree import Data, Node, gate_is_open, gate_status, put
@@ -271,7 +272,8 @@ def forget_gates(node: Node) -> None:
     while over.parent is not None:
         status = gate_status(over.data)
         # Most nodes have no gate, and every fold comes by here.
-        if status in (PASSED, BLOCKED) or (status is not None and _is_used_up(over)):
+        is_used_up = status is not None and attempts_of(over) >= gate_of(over).attempts_max
+        if status in (PASSED, BLOCKED) or is_used_up:
             _track(over, 0, PENDING)
         elif status == RUNNING:
             # Its result would be about work that is not there any more.
@@ -279,19 +281,11 @@ def forget_gates(node: Node) -> None:
         over = over.parent
 
 
-def _is_used_up(node: Node) -> bool:
-    return attempts_of(node) >= gate_of(node).attempts_max
-
-
 def _track(node: Node, attempts: int, status: str, **fields: Any) -> None:
     """Write a gate's state in the order its document has (R39-R43)."""
-    old = node.data.get("gate-tracking")
+    old = mapping_of(node.data, "gate-tracking")
     tracking: Data = {"attempts": attempts, "status": status}
-    tracking.update(
-        (k, v)
-        for k, v in (old.items() if isinstance(old, dict) else ())
-        if k not in tracking
-    )
+    tracking.update((k, v) for k, v in old.items() if k not in tracking)
     tracking.pop("error", None)
     tracking.update({name.replace("_", "-"): value for name, value in fields.items()})
     put(node.data, "gate-tracking", tracking)

@@ -9,6 +9,7 @@ import msgspec
 from ...errors import RefusedError
 from ..events import GateChecked
 from ..phases.budgets import is_renewed
+from ..state.given import count_of, mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import find_node
 from ..state.tree import Node, gate_is_open, gate_status, waits_for_gate
@@ -39,9 +40,7 @@ class GateResult(msgspec.Struct, frozen=True):
 
 def attempts_of(node: Node) -> int:
     """Return how many checks were made since the gate last began anew."""
-    tracking = node.data.get("gate-tracking")
-    attempts = tracking.get("attempts") if isinstance(tracking, dict) else None
-    return attempts if type(attempts) is int and attempts > 0 else 0
+    return count_of(mapping_of(node.data, "gate-tracking"), "attempts")
 
 
 def is_due(node: Node) -> bool:

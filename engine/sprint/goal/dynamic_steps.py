@@ -9,6 +9,7 @@ from ...log.event import Event
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
 from ..plan.create import check_id
+from ..state.given import list_of
 from ..state.sprint import Evolves, Knowledge, Plan, Sprint
 from ..state.transitions import check_goal
 from ..state.tree import Data
@@ -134,18 +135,16 @@ def take_steps(
 
 def steps_of(document: Data) -> dict[str, Data]:
     """Return the steps by their ids; what has no id of its own takes no part."""
-    given = document.get("dynamic-steps")
-    found: dict[str, Data] = {}
-    for step in given if isinstance(given, list) else ():
-        if isinstance(step, dict) and isinstance(step.get("id"), str):
-            found[step["id"]] = step
-    return found
+    return {
+        step["id"]: step
+        for step in list_of(document, "dynamic-steps")
+        if isinstance(step, dict) and isinstance(step.get("id"), str)
+    }
 
 
 def _step(document: Data, identity: str) -> Data | None:
     """Return a step by its id; mostly it is among the last."""
-    given = document.get("dynamic-steps")
-    for step in reversed(given) if isinstance(given, list) else ():
+    for step in reversed(list_of(document, "dynamic-steps")):
         if isinstance(step, dict) and step.get("id") == identity:
             return step
     return None

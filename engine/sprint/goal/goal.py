@@ -13,6 +13,7 @@ from ..phases.leaves import check_word
 from ..phases.lifecycle import check_finished
 from ..phases.retry import next_retry_at
 from ..queue.requests import listed, urgent
+from ..state.given import mapping_of
 from ..state.sprint import Evolves, Plan, Sprint
 from ..state.transitions import check_exists, check_goal, check_open, check_running
 from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED
@@ -143,8 +144,7 @@ def fail_iteration(sprint: Sprint, command: FailIteration, at: str) -> list[Even
 
 def _is_set(plan: Plan, event: GoalSet) -> bool:
     document, stats = plan.document, plan.given_stats
-    ralph = document.get("ralph")
-    settings = ralph if isinstance(ralph, dict) else {}
+    settings = mapping_of(document, "ralph")
     given = (
         (event.idle_threshold, settings.get("idle-threshold")),
         (event.min_iterations, settings.get("min-iterations")),

@@ -10,6 +10,7 @@ from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
 from ..iterations.loop import over
+from ..state.given import list_of
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Data
@@ -103,10 +104,9 @@ def hooks_due(plan: Plan) -> list[Hook]:
 
 def tasks_of(document: Data) -> dict[tuple[int, str], Data]:
     """Return what was run, by iteration and hook."""
-    given = document.get("hook-tasks")
     return {
         (task["iteration"], task["hook-id"]): task
-        for task in (given if isinstance(given, list) else ())
+        for task in list_of(document, "hook-tasks")
         if isinstance(task, dict)
         and type(task.get("iteration")) is int
         and isinstance(task.get("hook-id"), str)
@@ -160,8 +160,7 @@ def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Dat
 
 def _task(document: Data, number: int, hook_id: str) -> Data | None:
     """Return what was run of a hook in an iteration; mostly it is among the last."""
-    tasks = document.get("hook-tasks")
-    for task in reversed(tasks) if isinstance(tasks, list) else ():
+    for task in reversed(list_of(document, "hook-tasks")):
         if (
             isinstance(task, dict)
             and task.get("iteration") == number

@@ -1,7 +1,7 @@
 """What is to be done now for a goal: the part of `next` that only Ralph mode has."""
 
 from ..agent.actions import HOOKS, ITERATE, WAIT, Action, HookRun, is_over
-from ..agent.stops import decide_at_goal, used_up
+from ..agent.stops import decide_at_goal, text_said, used_up
 from ..iterations.loop import over
 from ..state.sprint import Plan, Sprint
 from .hook_tasks import hooks_due, transcript_of
@@ -42,13 +42,8 @@ def work_on_goal(sprint: Sprint, now: str) -> Action:
         ITERATE,
         iteration=number,
         prompt=prompt_of(sprint, number=number, reflects=reflects),
-        model=_model(plan),
+        model=text_said(plan.document.get("model")),
         attempt=turns.failures + 1,
         resumed=turns.number > 0,
         reflection=reflects,
     )
-
-
-def _model(plan: Plan) -> str | None:
-    model = plan.document.get("model")
-    return model if isinstance(model, str) and model.strip() else None

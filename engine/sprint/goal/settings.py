@@ -1,7 +1,8 @@
 """What a Ralph sprint's document says of how its loop is to go; pure readings of it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..state.given import count_of, list_of, mapping_of, text_of
 from ..state.tree import Data
 
 IDLE_THRESHOLD = 3
@@ -48,8 +49,7 @@ def ralph_fields(
 
 def max_iterations(document: Data) -> int | None:
     """Return how many iterations may begin; 0 in a document stands for no limit."""
-    stats = document.get("stats")
-    given = stats.get("max-iterations") if isinstance(stats, dict) else None
+    given = mapping_of(document, "stats").get("max-iterations")
     if type(given) is int and given >= 0:
         return given or None
     return ITERATIONS_MAX if document.get("mode") == RALPH else None
@@ -57,39 +57,26 @@ def max_iterations(document: Data) -> int | None:
 
 def idle_threshold(document: Data) -> int:
     """Return after how many idle iterations the loop reflects."""
-    given = _setting(document, "idle-threshold")
-    return given if type(given) is int and given > 0 else IDLE_THRESHOLD
+    return count_of(mapping_of(document, "ralph"), "idle-threshold") or IDLE_THRESHOLD
 
 
 def min_iterations(document: Data) -> int:
     """Return the first iteration in which the goal can be reached; 0 for any."""
-    given = _setting(document, "min-iterations")
-    return given if type(given) is int and given > 0 else 0
+    return count_of(mapping_of(document, "ralph"), "min-iterations")
 
 
 def hooks_of(document: Data) -> list[Hook]:
     """Return the hooks that are switched on, in their order."""
-    given = document.get(HOOKS)
     found: dict[str, Hook] = {}
-    for hook in given if isinstance(given, list) else ():
-        identity = _text(hook, "id")
+    for hook in list_of(document, HOOKS):
+        identity = text_of(hook, "id")
         if identity is None or hook.get("enabled") is False or identity in found:
             continue
         found[identity] = Hook(
             identity,
-            _text(hook, "workflow"),
-            _text(hook, "prompt"),
-            _text(hook, "command"),
+            text_of(hook, "workflow"),
+            text_of(hook, "prompt"),
+            text_of(hook, "command"),
             hook.get("parallel") is True,
         )
     return list(found.values())
-
-
-def _setting(document: Data, key: str) -> Any:
-    ralph = document.get("ralph")
-    return ralph.get(key) if isinstance(ralph, dict) else None
-
-
-def _text(data: Any, key: str) -> str | None:
-    value = data.get(key) if isinstance(data, dict) else None
-    return value if isinstance(value, str) and value else None

@@ -28,20 +28,13 @@ RESTORES_KEPT = 10
 """Of how many restores of files alone the snapshots are never let go."""
 
 
-def current_iteration(sprint: Sprint) -> int:
-    """Return the number of the iteration that the plan is in; 0 before the first."""
-    stats = sprint.plan.document.get("stats")
-    number = stats.get("current-iteration") if isinstance(stats, dict) else None
-    return number if type(number) is int and number > 0 else 0
-
-
 def purpose_now(sprint: Sprint, *, worktree: str) -> str:
     """Return what a snapshot that is taken now is for.
 
     The files in which an iteration ended are what was measured. One that is taken after
     that is of its own moment, unless none was taken before.
     """
-    number = current_iteration(sprint)
+    number = sprint.plan.iteration
     if not number or open_iteration(sprint.plan) is not None:
         return f.OF_ITERATION
     known = [h for h in sprint.knowledge.snapshots if h.worktree == worktree]

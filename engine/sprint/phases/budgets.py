@@ -4,13 +4,14 @@ The figures of a document go on for ever. A budget counts from where a person st
 last, since who resolves a matter wants it tried again.
 """
 
+from ..state.given import count_of
 from ..state.sprint import Plan
 from ..state.tree import Node, gate_is_open
 
 
 def retries_used(plan: Plan, leaf: Node) -> int:
     """Return how often a leaf was retried since a person stepped in."""
-    return max(_retries(leaf) - plan.retried.get(leaf.address, 0), 0)
+    return max(count_of(leaf.data, "retry-count") - plan.retried.get(leaf.address, 0), 0)
 
 
 def is_renewed(plan: Plan, node: Node) -> bool:
@@ -25,7 +26,7 @@ def was_checked(plan: Plan, node: Node) -> None:
 
 def renew(plan: Plan, node: Node) -> None:
     """Give a leaf all of its retries again, and its gate and those above their checks."""
-    if count := _retries(node):
+    if count := count_of(node.data, "retry-count"):
         plan.retried[node.address] = count
     for one in (node, *node.above()):
         _renew_gate(plan, one)
@@ -34,7 +35,7 @@ def renew(plan: Plan, node: Node) -> None:
 def renew_all(plan: Plan) -> None:
     """Do so with the whole plan: a person resolved what it was stuck at."""
     for node in plan.tree.root.walk():
-        if node.leaf >= 0 and (count := _retries(node)):
+        if node.leaf >= 0 and (count := count_of(node.data, "retry-count")):
             plan.retried[node.address] = count
         _renew_gate(plan, node)
     plan.turns.forgiven = plan.turns.failures
@@ -44,8 +45,3 @@ def _renew_gate(plan: Plan, node: Node) -> None:
     tracking = node.data.get("gate-tracking")
     if gate_is_open(node.data) and isinstance(tracking, dict):
         plan.renewed[node.address] = True
-
-
-def _retries(leaf: Node) -> int:
-    count = leaf.data.get("retry-count")
-    return count if type(count) is int and count > 0 else 0

@@ -6,6 +6,7 @@ from ...log.event import Event
 from .. import events as f
 from ..iterations.loop import EndIteration, end_iteration
 from ..queue.requests import listed, undecided_at_end, urgent
+from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.times import parse
 from ..state.transitions import check_exists, check_phase, check_sprint, find_leaf
@@ -146,7 +147,9 @@ def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]
         )
     if status == PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
         return [event] if undecided_at_end(sprint) else [event, f.SprintCompleted()]
-    return [event, *again, *_breakpoint_to_come(sprint.plan)]
+    # One that was reached while the sprint was blocked anyway.
+    breakpoint_to_come = sprint.plan.last.breakpoint
+    return [event, *again, *([breakpoint_to_come] if breakpoint_to_come else [])]
 
 
 def _stuck(plan: Plan) -> list[Node]:
@@ -221,8 +224,7 @@ def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
 
 def _has_left(plan: Plan) -> bool:
     """Tell whether a document that came in says that the goal was reached."""
-    exit_ = plan.document.get("ralph-exit")
-    return isinstance(exit_, dict) and exit_.get("detected-at") is not None
+    return mapping_of(plan.document, "ralph-exit").get("detected-at") is not None
 
 
 def check_finished(sprint: Sprint) -> None:
@@ -289,11 +291,6 @@ def _wish(sprint: Sprint, wish: str, event: Event, result: str) -> list[Event]:
         return []
     check_sprint(sprint, wish)
     return [event]
-
-
-def _breakpoint_to_come(plan: Plan) -> list[Event]:
-    """Return the breakpoint that was reached while the sprint was blocked anyway."""
-    return [plan.last.breakpoint] if plan.last.breakpoint is not None else []
 
 
 COMMANDS = commands_in(globals())

@@ -4,6 +4,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
+from ..state.given import mapping_of
 from ..state.times import later
 
 WAIT_MS_MAX = 24 * 60 * 60 * 1000
@@ -31,9 +32,7 @@ DEFAULT = RetryPolicy()
 
 def policy_of(document: dict[str, Any]) -> RetryPolicy:
     """Return the plan's `maxAttempts`, `backoffMs` and `retryOn` over the default."""
-    given = document.get("retry")
-    if not isinstance(given, dict):
-        return DEFAULT
+    given = mapping_of(document, "retry")
     attempts, on = given.get("maxAttempts"), given.get("retryOn")
     backoff = given.get("backoffMs")
     waits = [

@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ..document.patch import same
+from ..state.given import list_of, mapping_of
 from ..state.tree import CHILDREN, Data, escape, takes_part
 
 _OF_SPRINT = (
@@ -69,8 +70,7 @@ def changes(old: Data, new: Data) -> PlanChanges:
 
 
 def _limit(document: Data) -> Any:
-    stats = document.get("stats")
-    return stats.get("max-iterations") if isinstance(stats, dict) else None
+    return mapping_of(document, "stats").get("max-iterations")
 
 
 def _compare_children(
@@ -115,8 +115,7 @@ def _compare_children(
 
 
 def _children(node: Data, key: str) -> Iterator[Data]:
-    children = node.get(key)
-    for child in children if isinstance(children, list) else ():
+    for child in list_of(node, key):
         if isinstance(child, dict) and takes_part(child):
             yield child
 

@@ -11,6 +11,7 @@ from ..document.patch import Operation, apply, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..goal.settings import HOOKS, RALPH, ralph_fields
 from ..queue.view import QUEUE, says_queue, with_queue
+from ..state.given import count_of, mapping_of
 from ..state.last_events import LastEvents
 from ..state.sprint import Evolves, Plan, Sprint
 from ..state.tree import CHILDREN, Data, Tree
@@ -72,7 +73,7 @@ def import_document(sprint: Sprint, command: ImportDocument, at: str) -> list[Ev
     check_same_id(sprint, command.document)
     event = SprintImported(
         command.source,
-        iteration=_iteration_of(command.document),
+        iteration=count_of(mapping_of(command.document, "stats"), "current-iteration"),
         committed_at=command.committed_at,
     )
     if not sprint.exists:
@@ -143,8 +144,7 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
     if phases is not None:
         document["phases"] = prepare_nodes(phases, "phases", level=1)
     document["current"] = {"phase": 0, "step": None, "sub-phase": None}
-    stats = plan.get("stats")
-    given = stats if isinstance(stats, dict) else {}
+    given = mapping_of(plan, "stats")
     for key in ("started-at", "completed-at", "elapsed", "current-iteration"):
         if given.get(key):
             raise _begun(f"stats.{key}", given[key])
@@ -166,8 +166,8 @@ def _with_ralph_fields(plan: Data) -> Data:
     goal = plan.get("goal")
     if not isinstance(goal, str) or not goal.strip():
         raise RefusedError("goal: a plan in Ralph mode needs one", field="goal")
-    fields, ralph = ralph_fields(goal, hooks=plan.get(HOOKS)), plan.get("ralph")
-    settings = {**fields["ralph"], **(ralph if isinstance(ralph, dict) else {})}
+    fields = ralph_fields(goal, hooks=plan.get(HOOKS))
+    settings = {**fields["ralph"], **mapping_of(plan, "ralph")}
     # One that has them all keeps its order.
     first = {} if fields.keys() <= plan.keys() else fields
     return {**first, **plan, "ralph": settings}
@@ -266,12 +266,6 @@ def _begun(field: str, status: object) -> RefusedError:
         hint="`sprintlog import progress` takes in a sprint that has begun",
         field=field,
     )
-
-
-def _iteration_of(document: Data) -> int:
-    stats = document.get("stats")
-    number = stats.get("current-iteration") if isinstance(stats, dict) else None
-    return number if type(number) is int and number > 0 else 0
 
 
 def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:

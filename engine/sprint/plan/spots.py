@@ -51,7 +51,7 @@ def spot_of_phases(
         return spot
     if position.type == END_OF_WORKFLOW or leaf is None:
         return Spot((), "")
-    return _behind(sprint.plan, _ancestor(leaf, TOP) if is_for_each else leaf)
+    return _behind(sprint.plan, ancestor(leaf, TOP) if is_for_each else leaf)
 
 
 def spot_of_steps(sprint: Sprint, position: InjectionPosition) -> Spot:
@@ -61,7 +61,7 @@ def spot_of_steps(sprint: Sprint, position: InjectionPosition) -> Spot:
         return spot
     if position.type == END_OF_WORKFLOW:
         return _last_open(sprint.plan)
-    return _behind(sprint.plan, _ancestor(leaf, STEP)) if leaf else Spot((), "")
+    return _behind(sprint.plan, ancestor(leaf, STEP)) if leaf else Spot((), "")
 
 
 def _last_open(plan: Plan) -> Spot:
@@ -100,7 +100,7 @@ def _named_spot(
     if position.ref:
         node = find_node(sprint, position.ref)
     elif leaf is not None:
-        node = _ancestor(leaf, TOP)
+        node = ancestor(leaf, TOP)
     else:
         return None
     into, holder = node.address.rpartition("/")[0], node.place[:-1]
@@ -135,7 +135,8 @@ def _waits(plan: Plan, node: Node) -> bool:
     return isinstance(last, Injection) and last.position.type == AFTER_CURRENT
 
 
-def _ancestor(node: Node, level: int) -> Node:
+def ancestor(node: Node, level: int) -> Node:
+    """Return the node of a level that a node stands in, or is."""
     while node.level > level and node.parent is not None:
         node = node.parent
     return node

@@ -9,9 +9,9 @@ from .. import events as f
 from ..phases.endings import has_ended
 from ..phases.leaves import check_word
 from ..plan.injection import InjectPhases, inject_phases
-from ..plan.spots import AFTER_CURRENT
+from ..plan.spots import AFTER_CURRENT, TOP, ancestor
 from ..state.sprint import Sprint
-from ..state.tree import Data, Node
+from ..state.tree import Data
 from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING
 from .requests import find_request
 from .view import REOPENED
@@ -131,7 +131,7 @@ def defer_request(sprint: Sprint, command: DeferRequest, at: str) -> list[Event]
     leaf = sprint.plan.tree.open_leaf()
     if until != END_OF_PHASE or leaf is None:
         return [event]
-    return [structs.replace(event, phase=_top(leaf).address)]
+    return [structs.replace(event, phase=ancestor(leaf, TOP).address)]
 
 
 class BacklogRequest(Command, frozen=True):
@@ -194,12 +194,6 @@ def _decides(event: f.RequestDecided) -> Command:
             return DeferRequest(**to, until=event.deferred_until or END_OF_PHASE)
         case _:
             return BacklogRequest(**to)
-
-
-def _top(node: Node) -> Node:
-    while node.parent is not None and node.level > 1:
-        node = node.parent
-    return node
 
 
 def _prompt_of(entry: Data) -> str:

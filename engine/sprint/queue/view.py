@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ..events import RequestDecided, RequestInjection, RequestQueued
+from ..state.given import list_of
 from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_STATUSES
 
 Data = dict[str, Any]
@@ -48,10 +49,9 @@ def queue_of(
 
     Of the `requests` those count that were queued after the version `since`.
     """
-    given = document.get(QUEUE)
+    entries = list_of(document, QUEUE)
     if not requests and not decisions:
-        return given if isinstance(given, list) else []
-    entries = given if isinstance(given, list) else []
+        return entries
     bases = _bases(entries, requests, since)
     return [_shown(base, decisions.get(identity)) for identity, base in bases]
 
@@ -60,8 +60,7 @@ def find(
     document: Data, decisions: Decisions, requests: Requests, identity: str, *, since: int
 ) -> Data | None:
     """Return one request of the queue as it is shown."""
-    given = document.get(QUEUE)
-    for name, base in _bases(given if isinstance(given, list) else [], requests, since):
+    for name, base in _bases(list_of(document, QUEUE), requests, since):
         if name == identity:
             shown: Data = _shown(base, decisions.get(identity))
             return shown
@@ -92,8 +91,7 @@ def deferrals(document: Data, decisions: Decisions) -> dict[str, RequestDecided]
     """Return what is put off, by request: by us, or in a document that came in."""
     found: dict[str, RequestDecided] = {}
     seen: set[str] = set()
-    given = document.get(QUEUE)
-    for entry in filter(takes_part, given if isinstance(given, list) else ()):
+    for entry in filter(takes_part, list_of(document, QUEUE)):
         identity = entry["id"]
         if entry["status"] == DEFERRED and identity not in {*seen, *decisions}:
             until = entry.get("deferred-until")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .missing import MISSING
+from .given import MISSING
 from .times import elapsed
 from .tree import Data, Tree
 from .words import COMPLETED

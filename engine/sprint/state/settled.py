@@ -7,7 +7,7 @@ from typing import Any
 
 from ..queue.view import QUEUE
 from .figures import figure
-from .missing import MISSING
+from .given import MISSING
 from .sprint import Plan, Sprint
 
 

@@ -14,6 +14,7 @@ from ...saved import sealed, shape_of, unsealed
 from ..events import Place
 from ..queue.view import Decided, queue_of, with_queue
 from .figures import figures
+from .given import count_of, mapping_of
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
 from .last_events import LastEvents, Stored, read, without_indices
@@ -90,8 +91,7 @@ class Plan:
     @property
     def iteration(self) -> int:
         """Return the number of the latest iteration, 0 without one."""
-        number = self.given_stats.get("current-iteration")
-        return number if type(number) is int and number > 0 else 0
+        return count_of(self.given_stats, "current-iteration")
 
     @property
     def completed_at(self) -> str | None:
@@ -102,8 +102,7 @@ class Plan:
     @property
     def given_stats(self) -> Data:
         """Return the document's figures as they stand there; reading makes none."""
-        stats = self.document.get("stats")
-        return stats if isinstance(stats, dict) else {}
+        return mapping_of(self.document, "stats")
 
     @property
     def stats(self) -> Data:

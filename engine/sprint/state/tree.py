@@ -279,16 +279,12 @@ def derived_status(node: Node) -> str:
     if tally[FAILED]:
         return FAILED
     if tally[COMPLETED] + tally[SKIPPED] == total:
-        if _is_all_skipped(node):
+        if tally[SKIPPED] == total:
             return SKIPPED
         if not gate_is_open(node.data):
             return COMPLETED
         return BLOCKED if gate_status(node.data) == BLOCKED else IN_PROGRESS
     return PENDING if tally[PENDING] == total else IN_PROGRESS
-
-
-def _is_all_skipped(node: Node) -> bool:
-    return node.tally[SKIPPED] == len(node.children)
 
 
 def waits_for_gate(node: Node) -> bool:
