@@ -10,8 +10,6 @@ OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
 EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
 """Edits are kept and replaced; made events where they can be; or nothing is recorded."""
 
-ITERATION = Subject("iteration", ("number",))
-
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was measured, as it was reported; what is missing is missing, never zero."""
@@ -135,15 +133,20 @@ class BaselineCaptured(Event, frozen=True):
     """What we read or ran ourselves; the other metrics were told."""
 
 
-class IterationMeasured(Event, frozen=True):
+class AboutIteration(Event, frozen=True):
+    """An event about the worth of one iteration."""
+
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = Subject("iteration", ("number",))
+    reach: ClassVar[Reach] = Reach.NOTHING
+    number: int
+
+
+class IterationMeasured(AboutIteration, frozen=True):
     """What a loop iteration led to was measured."""
 
     type: ClassVar[str] = "iteration-measured"
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = ITERATION
-    reach: ClassVar[Reach] = Reach.NOTHING
     ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
-    number: int
     metrics: Metrics
     previous: int | None = None
     """The iteration that it was built on; 0 for the baseline."""
@@ -157,15 +160,11 @@ class IterationMeasured(Event, frozen=True):
     """The digest of the work tree then, where its files were kept in the same append."""
 
 
-class MeasurementFailed(Event, frozen=True):
+class MeasurementFailed(AboutIteration, frozen=True):
     """What an iteration led to could not be measured."""
 
     type: ClassVar[str] = "measurement-failed"
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = ITERATION
-    reach: ClassVar[Reach] = Reach.NOTHING
     as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
-    number: int
     error: str
     """Why not."""
     command: str | None = None
@@ -180,13 +179,10 @@ class MeasurementFailed(Event, frozen=True):
     """sha256 of all that it printed, in hexadecimal."""
 
 
-class RecommendationGiven(Event, frozen=True):
+class RecommendationGiven(AboutIteration, frozen=True):
     """Somebody asked what to do after an iteration, and this was the answer."""
 
     type: ClassVar[str] = "recommendation-given"
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = ITERATION
-    reach: ClassVar[Reach] = Reach.NOTHING
     only_caused: ClassVar[str] = "`sprintlog decide` records what it answers"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "recommendation",
@@ -195,7 +191,6 @@ class RecommendationGiven(Event, frozen=True):
         judges="number",
     )
     as_evidence: ClassVar[tuple[str, ...] | None] = ("action", "reason")
-    number: int
     action: str
     """`continue`, `stop`, `rollback` or `escalate`."""
     reason: str
@@ -207,13 +202,10 @@ class RecommendationGiven(Event, frozen=True):
     """Every reason of the action."""
 
 
-class BestSelected(Event, frozen=True):
+class BestSelected(AboutIteration, frozen=True):
     """The output of one iteration was selected as the loop's result."""
 
     type: ClassVar[str] = "best-selected"
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = ITERATION
-    reach: ClassVar[Reach] = Reach.NOTHING
     only_caused: ClassVar[str] = "`sprintlog iteration select` records what it selects"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "selection",
@@ -221,7 +213,6 @@ class BestSelected(Event, frozen=True):
         ("score", "final_score"),
         judges="number",
     )
-    number: int
     final: int
     """The last iteration on the path."""
     is_verified: bool

@@ -1,5 +1,6 @@
 """Every event of the journal; none of them is ever voided by a rollback."""
 
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import msgspec
@@ -16,12 +17,21 @@ class JournalEvent(Event, frozen=True):
     """An event of the journal."""
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    moment: ClassVar[str] = ""
+    """The field that says when it happened, where one does."""
+
+    def own_time(self) -> str | None:
+        """Return when it happened, as the log takes it."""
+        if not self.moment:
+            return None
+        return event_time(attrgetter(self.moment)(self), field=self.moment)
 
 
 class JournalOpened(JournalEvent, frozen=True):
     """The journal began."""
 
     type: ClassVar[str] = "journal-opened"
+    moment: ClassVar[str] = "created_at"
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.TOP
     created_at: str
@@ -35,10 +45,6 @@ class JournalOpened(JournalEvent, frozen=True):
     """Fields of a later version of the schema, kept as they came."""
     place: str = PLACE
     """Where its file is, below the work tree's root."""
-
-    def own_time(self) -> str | None:
-        """Return when it happened, as the log takes it."""
-        return event_time(self.created_at, field="created_at")
 
 
 class JournalMoved(JournalEvent, frozen=True):
@@ -90,30 +96,24 @@ class EntryRecorded(JournalEvent, frozen=True):
     """An iteration's work on a PRD ended."""
 
     type: ClassVar[str] = "entry-recorded"
+    moment: ClassVar[str] = "entry.timestamp"
     subject: ClassVar[Subject] = Subject("entry", ("entry.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE
     entry: Entry
     """What it came to."""
-
-    def own_time(self) -> str | None:
-        """Return when it happened, as the log takes it."""
-        return event_time(self.entry.timestamp, field="entry.timestamp")
 
 
 class LearningAdded(JournalEvent, frozen=True):
     """Something was learned."""
 
     type: ClassVar[str] = "learning-added"
+    moment: ClassVar[str] = "learning.created_at"
     subject: ClassVar[Subject] = Subject("learning", ("learning.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE
     learning: Learning
     """What was learned."""
     observation: int = 0
     """The observation of its entry, from 1, that it came from and that names it."""
-
-    def own_time(self) -> str | None:
-        """Return when it happened, as the log takes it."""
-        return event_time(self.learning.created_at, field="learning.created_at")
 
 
 class LearningReferenced(JournalEvent, frozen=True):
@@ -148,14 +148,11 @@ class PatternDiscovered(JournalEvent, frozen=True):
     """A pattern of the codebase was discovered."""
 
     type: ClassVar[str] = "pattern-discovered"
+    moment: ClassVar[str] = "pattern.discovered_at"
     subject: ClassVar[Subject] = Subject("pattern", ("pattern.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE
     pattern: Pattern
     """What was discovered."""
-
-    def own_time(self) -> str | None:
-        """Return when it happened, as the log takes it."""
-        return event_time(self.pattern.discovered_at, field="pattern.discovered_at")
 
 
 JOURNAL_EVENTS = events_in(globals())

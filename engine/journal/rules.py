@@ -3,10 +3,10 @@
 from msgspec.structs import replace
 
 from ..command import Events, JournalCommand, commands_in
-from ..errors import NotFoundError, RefusedError
+from ..errors import NotFoundError
 from ..log.event import Event
 from . import events as f
-from .state.checks import check_entry, check_learning, check_pattern
+from .state.checks import check_entry, check_learning, check_pattern, refuse
 from .state.ids import NUMBER_MAX, entry_id
 from .state.journal import Journal
 from .state.shapes import Entry, Learning, Pattern
@@ -32,11 +32,8 @@ def open_journal(journal: Journal, command: OpenJournal, at: str) -> list[Event]
         if name in ("", journal.project_name):
             is_there = (place, worktree) == (journal.place, journal.worktree)
             return [f.JournalMoved(place, worktree)] if place and not is_there else []
-        raise RefusedError(
-            f"project_name: the journal is open, and its project is "
-            f"{journal.project_name or 'not named'}",
-            field="project_name",
-        )
+        named = journal.project_name or "not named"
+        raise refuse("project_name", f"the journal is open, and its project is {named}")
     began = command.created_at or at
     return [f.JournalOpened(began, name, worktree=worktree, place=place or f.PLACE)]
 
@@ -62,17 +59,12 @@ def record_entry(journal: Journal, command: RecordEntry, at: str) -> list[Event]
     )
     check_entry(entry)
     if entry.id != entry_id(entry.prd_id, entry.iteration):
-        raise RefusedError(
-            f"entry.id: {entry.id[:60]} does not follow from the PRD and the iteration; "
-            "leave it out",
-            field="entry.id",
-        )
+        why = "does not follow from the PRD and the iteration; leave it out"
+        raise refuse("entry.id", f"{entry.id[:60]} {why}")
     if entry.id in journal.entries:
-        raise RefusedError(
-            f"entry.id: {entry.id} is recorded already, and an entry is never replaced",
-            hint="give the iteration it is of; --key makes a command safe to repeat",
-            field="entry.id",
-        )
+        why = "is recorded already, and an entry is never replaced"
+        hint = "give the iteration it is of; --key makes a command safe to repeat"
+        raise refuse("entry.id", f"{entry.id} {why}", hint)
     for index, observation in enumerate(entry.observations):
         if observation.related_learning_id:
             field = f"entry.observations[{index}].related_learning_id"
@@ -96,10 +88,7 @@ def add_learning(journal: Journal, command: AddLearning, at: str) -> list[Event]
     )
     check_learning(learning)
     if learning.id != new_id:
-        raise RefusedError(
-            f"learning.id: {learning.id[:60]} is not the next one; leave it out",
-            field="learning.id",
-        )
+        raise refuse("learning.id", f"{learning.id[:60]} is not the next one; leave it out")
     source = learning.source_entry_id
     if source and source not in journal.entries:
         raise NotFoundError(
@@ -126,12 +115,9 @@ def reference_learning(
     """Decide on `ReferenceLearning`."""
     journal.check_learning(command.learning_id)
     if not journal.learnings[command.learning_id]:
-        raise RefusedError(
-            f"learning: {command.learning_id} was retired, it no longer holds",
-            field="learning",
-        )
+        raise refuse("learning", f"{command.learning_id} was retired, it no longer holds")
     if command.times < 1:
-        raise RefusedError("times: must be >= 1", field="times")
+        raise refuse("times", "must be >= 1")
     return [f.LearningReferenced(command.learning_id, command.prd_id, command.times)]
 
 
@@ -183,20 +169,15 @@ def discover_pattern(journal: Journal, command: DiscoverPattern, at: str) -> lis
     )
     check_pattern(pattern)
     if pattern.id != new_id:
-        raise RefusedError(
-            f"pattern.id: {pattern.id[:60]} is not the next one; leave it out",
-            field="pattern.id",
-        )
+        raise refuse("pattern.id", f"{pattern.id[:60]} is not the next one; leave it out")
     return [f.PatternDiscovered(pattern)]
 
 
 def _given(word: str, next_id: str | None) -> str:
     """Return the id for a new one; raise `RefusedError` where there is none any more."""
     if next_id is None:
-        raise RefusedError(
-            f"{word}.id: {word}-{NUMBER_MAX} was the last, an id has four digits",
-            field=f"{word}.id",
-        )
+        last = f"{word}-{NUMBER_MAX}"
+        raise refuse(f"{word}.id", f"{last} was the last, an id has four digits")
     return next_id
 
 
@@ -204,25 +185,17 @@ def _check_link(journal: Journal, source: str, observation: int) -> None:
     """Refuse an observation that is not there or names another learning already."""
     count = journal.entries.get(source, 0)
     if not 1 <= observation <= count:
-        raise RefusedError(
-            f"observation: {source or 'no entry'} has no observation {observation}; "
-            f"it has {count}",
-            hint="they are counted from 1; `sprintlog entry show ENTRY` numbers them",
-            field="observation",
-        )
+        why = f"{source or 'no entry'} has no observation {observation}; it has {count}"
+        hint = "they are counted from 1; `sprintlog entry show ENTRY` numbers them"
+        raise refuse("observation", why, hint)
     if observation in journal.linked.get(source, ()):
-        raise RefusedError(
-            f"observation: {observation} of {source} names a learning already",
-            field="observation",
-        )
+        why = f"{observation} of {source} names a learning already"
+        raise refuse("observation", why)
 
 
 def _opens(event: f.JournalOpened) -> OpenJournal:
     if event != f.JournalOpened(event.created_at, event.project_name):
-        raise RefusedError(
-            "data: give created_at and project_name alone, the rest follows",
-            field="data",
-        )
+        raise refuse("data", "give created_at and project_name alone, the rest follows")
     return OpenJournal(event.project_name, created_at=event.created_at)
 
 

@@ -8,6 +8,7 @@ from ..log.event import Event, event_of
 from . import events as f
 from .intake.foreign import shape_of
 from .rules import CAUSED
+from .state.checks import refuse
 from .state.journal import Journal
 from .state.shapes import ClosedObject, Entry, Learning, Pattern
 
@@ -47,9 +48,7 @@ def part_of(kind: type[Part], data: object, *, field: str) -> Part:
     for one in inner:
         for name in one.extra:
             known = ", ".join(n for n in type(one).__struct_fields__ if n != "extra")
-            raise RefusedError(
-                f"{field}: there is no field {name[:40]!r}; allowed: {known}", field=field
-            )
+            raise refuse(field, f"there is no field {name[:40]!r}; allowed: {known}")
     return part
 
 

@@ -4,30 +4,24 @@ from typing import Annotated
 
 import msgspec
 
-from .json_values import decode
-from .report import COUNT_MAX, Coverage, Found, Report
+from .json_values import Count, Counted, decode
+from .report import Coverage, Found, Report
 from .sources import name_of
-
-_Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 
 
 class _Meta(msgspec.Struct):
     version: str
 
 
-class _Nothing(msgspec.Struct):
-    """What is only counted."""
-
-
 class _Totals(msgspec.Struct):
-    covered_lines: _Count
-    num_statements: _Count
+    covered_lines: Count
+    num_statements: Count
     percent_covered: Annotated[float, msgspec.Meta(ge=0, le=100)]
 
 
 class _CoverageJson(msgspec.Struct):
     meta: _Meta
-    files: dict[str, _Nothing]
+    files: dict[str, Counted]
     totals: _Totals
 
 

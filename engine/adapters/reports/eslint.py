@@ -1,24 +1,16 @@
 """ESLint's JSON (`--format json`): a list of files with what was found in each."""
 
-from typing import Annotated
-
 import msgspec
 
-from .json_values import decode
-from .report import COUNT_MAX, Found, Report
-
-_Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
-
-
-class _EslintMessage(msgspec.Struct):
-    """What was found; it is only counted."""
+from .json_values import Count, Counted, decode
+from .report import Found, Report
 
 
 class _File(msgspec.Struct, rename="camel"):
     file_path: str
-    messages: list[_EslintMessage]
-    error_count: _Count
-    warning_count: _Count
+    messages: list[Counted]
+    error_count: Count
+    warning_count: Count
 
 
 def read(report: Report) -> Found:

@@ -2,11 +2,11 @@
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from .report import DEPTH_MAX, VALUES_MAX, Report
+from .report import COUNT_MAX, DEPTH_MAX, VALUES_MAX, Report
 
 T = TypeVar("T")
 
@@ -19,9 +19,16 @@ _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
 _PATH = re.compile(r"(.*?) - at `\$?(.*)`", re.DOTALL)
 
 
-def decode(report: Report, shape: type[T], *, line: int | None = None) -> T:
-    """Return what a report holds, or one line of it, in the shape it should have."""
-    return decode_text(report, report.content, shape, line=line)
+Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
+
+
+class Counted(msgspec.Struct):
+    """An object of which only is counted how many there are."""
+
+
+def decode(report: Report, shape: type[T]) -> T:
+    """Return what a report holds, in the shape it should have."""
+    return decode_text(report, report.content, shape)
 
 
 def decode_text(

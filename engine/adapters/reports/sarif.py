@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from .json_values import decode
+from .json_values import Counted, decode
 from .report import Found, Report
 
 _Level = Literal["error", "warning", "note", "none"]
@@ -34,12 +34,8 @@ class _Suppression(msgspec.Struct):
     status: Literal["accepted", "underReview", "rejected"] = "accepted"
 
 
-class _SarifMessage(msgspec.Struct):
-    """What was found; it is only counted."""
-
-
 class _Result(msgspec.Struct, rename="camel"):
-    message: _SarifMessage
+    message: Counted
     level: _Level | None = None
     kind: str = "fail"
     rule_id: str | None = None

@@ -17,7 +17,7 @@ from ...log.append import APPEND_EVENTS_MAX
 from ...log.event import Event, converted
 from .. import events as f
 from ..document import JournalDocument
-from ..state.checks import check_entry, check_learning, check_pattern, event_time
+from ..state.checks import check_entry, check_learning, check_pattern, event_time, refuse
 from ..state.ids import entry_id
 from ..state.journal import Journal
 from ..state.shapes import ClosedObject, Context, Entry, Learning, Observation, Pattern
@@ -51,12 +51,10 @@ def schema_version(text: str) -> tuple[int, int]:
     match = _SCHEMA.fullmatch(text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version >= (2, 0):
-        raise RefusedError(
-            f"version: progress.json version {text} is too new", field="version"
-        )
+        raise refuse("version", f"progress.json version {text} is too new")
     if version < FIRST_SCHEMA:
         problem = "1.0 is the first" if match else "must be two numbers, like 1.0"
-        raise RefusedError(f"version: {text[:40]!r}: {problem}", field="version")
+        raise refuse("version", f"{text[:40]!r}: {problem}")
     return version
 
 
@@ -192,8 +190,7 @@ def _matched(
         except RefusedError as error:
             problem = error.message.partition(": ")[2]
             path = str(error.fields["field"]).partition(".")[2]
-            field = f"{name}[{index}].{path}"
-            raise RefusedError(f"{field}: {problem}", field=field) from error
+            raise refuse(f"{name}[{index}].{path}", problem) from error
         same = known[part.id]
         number = seen[part.id]
         seen[part.id] += 1

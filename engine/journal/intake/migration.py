@@ -6,19 +6,12 @@ one that has grown what it has more.
 
 from msgspec.structs import replace
 
-from ...command import Commands, JournalCommand
+from ...command import Commands, JournalCommand, rule_of
 from ...log.event import Event
 from .. import events as f
 from ..document import JournalDocument
 from ..fold import fold
-from ..rules import (
-    AddLearning,
-    DiscoverPattern,
-    RecordEntry,
-    add_learning,
-    discover_pattern,
-    record_entry,
-)
+from ..rules import AddLearning, DiscoverPattern, RecordEntry
 from ..state.ids import entry_id
 from ..state.journal import Journal, pack, unpack
 from ..state.shapes import Entry, Learning, Pattern
@@ -70,13 +63,13 @@ def take_text(
     for source, told in zip(entry_ids, parsed.entries, strict=True):
         for noted in dict.fromkeys(told.noted):
             if (source, noted.content) not in known:
-                taking.add(_learning(noted, told, source))
+                taking.decide(AddLearning(_learning(noted, told, source)))
     habits = {(x.name, x.description) for x in document.patterns}
     since = parsed.entries[0].timestamp if parsed.entries else at
     for habit in dict.fromkeys(parsed.patterns):
         pattern = _pattern(habit, since)
         if (pattern.name, pattern.description) not in habits:
-            taking.discover(pattern)
+            taking.decide(DiscoverPattern(pattern))
     return taking.events
 
 
@@ -99,26 +92,21 @@ class _Taking:
             fold(self.journal, [(self.journal.version + 1, self._at, event)])
             self.events.append(event)
 
+    def decide(self, command: JournalCommand) -> list[Event]:
+        """Take over what is decided on a command."""
+        events = rule_of(command)(self.journal, command, self._at)
+        self.take(*events)
+        return events
+
     def record(self, entry: Entry) -> str:
         """Take over an entry, which is the next of its PRD; return its id."""
         number = self.journal.next_iteration(entry.prd_id)
         # PRDs of other names may share their ids: no text is refused for that.
         while entry_id(entry.prd_id, number) in self.journal.entries:
             number += 1
-        entry = replace(entry, iteration=number)
-        events = record_entry(self.journal, RecordEntry(entry=entry), self._at)
-        self.take(*events)
-        (recorded,) = events
+        (recorded,) = self.decide(RecordEntry(replace(entry, iteration=number)))
         assert isinstance(recorded, f.EntryRecorded)
         return recorded.entry.id
-
-    def add(self, learning: Learning) -> None:
-        """Take over a learning."""
-        self.take(*add_learning(self.journal, AddLearning(learning=learning), self._at))
-
-    def discover(self, pattern: Pattern) -> None:
-        """Take over a pattern."""
-        self.take(*discover_pattern(self.journal, DiscoverPattern(pattern), self._at))
 
 
 def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:

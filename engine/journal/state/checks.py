@@ -17,9 +17,9 @@ _MOMENT = re.compile(
 )
 
 
-def refuse(field: str, problem: str) -> RefusedError:
+def refuse(field: str, problem: str, hint: str | None = None) -> RefusedError:
     """Return the refusal of a field."""
-    return RefusedError(f"{field}: {problem}", field=field)
+    return RefusedError(f"{field}: {problem}", hint=hint, field=field)
 
 
 def event_time(text: str, *, field: str) -> str:

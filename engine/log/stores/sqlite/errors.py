@@ -32,7 +32,10 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
         # SQLite names the file it failed on; what is wrong is the disk it is on.
         code = _code_of_disk(path) or code
     if code in (_BUSY, _LOCKED, _PROTOCOL):
-        return no_locks(path) or _held(path)
+        # Looked up only now, when the wait is over.
+        from ..locks import held
+
+        return no_locks(path) or held(path, "nothing recorded: ")
     if code == _FULL:
         return RefusedError(
             f"nothing recorded: the disk of {path} is full",
@@ -91,13 +94,6 @@ def no_locks(path: Path) -> SprintlogError | None:
             path=str(path),
         )
     return None
-
-
-def _held(path: Path) -> SprintlogError:
-    # Looked up only now, when the wait is over.
-    from ..locks import held
-
-    return held(path, "nothing recorded: ")
 
 
 class Patience:
