@@ -179,8 +179,8 @@ FAULTS = (
     ),
     Fault(
         "more tests lost than were there is no alert",
-        "if lost <= -(change.test_count or 0):",
-        "if lost < -(change.test_count or 0):",
+        "if tests <= passed < 0:",
+        "if tests < passed < 0:",
         ("test_alerts.py",),
     ),
     Fault(
