@@ -54,7 +54,7 @@ def best(at: str | None, sprint_id: str | None, as_json: bool) -> None:
     """Print all that is known of the iterations: measured, judged, advised, selected."""
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.iterations.tracker import tracker_data
-    from sprintlog.projections.state_files.tracker_yaml import render
+    from sprintlog.projections.state_files.loop_files import tracker_yaml
 
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
@@ -62,7 +62,7 @@ def best(at: str | None, sprint_id: str | None, as_json: bool) -> None:
         if as_json:
             print_json(tracker_data(judged))
         else:
-            print_bytes(render(judged))
+            print_bytes(tracker_yaml(judged))
 
 
 @command.command(epilog="Example: sprintlog show event 7")

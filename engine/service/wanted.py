@@ -18,7 +18,7 @@ from ..sprint.plan.injection import addresses
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.times import parse
 from .streams.catalogue import CODEC, sprint_of
-from .streams.points import Point, parse_point, version_at
+from .streams.points import Point, last_version, parse_point, version_at
 from .workspace import ServiceWorkspace
 
 EVENTS_A_STEP = 512
@@ -134,18 +134,8 @@ def _place(
         iteration_end(head.knowledge, point.number, version=head.version)
         return dict(head.knowledge.iterations).get(point.number, 1)
     if point.form == "position":
-        before = point._replace(number=point.number - 1)
-        return _versions_until(workspace.log, stream, before.number) + 1
+        return last_version(workspace.log, stream, position=point.number - 1) + 1
     return version_at(workspace.log, stream, head, point)
-
-
-def _versions_until(log: Log, stream: str, position: int) -> int:
-    version = 0
-    for event in log.read_stream(stream):
-        if event.position > position:
-            break
-        version = event.version
-    return version
 
 
 def select(

@@ -161,16 +161,17 @@ class ServiceWorkspace:
     @cached_property
     def journals(self) -> "Reader[Journal]":
         """Return the reader of the journal's ids and counts."""
-        from .streams.journal import read_journals
+        from .streams.journal import JOURNALS
 
-        return read_journals(self.log)
+        return Reader(self.log, JOURNALS, self.log.checkpoints)
 
     @cached_property
     def documents(self) -> "Reader[JournalDocument]":
-        """Return the reader of the journal's texts."""
-        from .streams.journal import read_documents
+        """Return the reader of the journal's texts, which are never saved."""
+        from ..log.stores.memory import MemoryCheckpoints
+        from .streams.journal import DOCUMENTS
 
-        return read_documents(self.log)
+        return Reader(self.log, DOCUMENTS, MemoryCheckpoints())
 
     @overload
     def handle(

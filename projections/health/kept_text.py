@@ -5,7 +5,7 @@ the copies beside the log and the state files. What a person had made elsewhere 
 an export, files brought back into another folder) is theirs; the log does not know where.
 """
 
-from sprintlog.engine.adapters.snapshots.store import ASIDE
+from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.service.place.location import DATABASE
 from sprintlog.engine.service.work_tree.restore import KEPT
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
@@ -30,28 +30,33 @@ from .text_places import (
 _SNAPSHOTS_LOCK = f"{SNAPSHOTS}/lock"
 
 KEPT_TEXT: tuple[KeptText, ...] = (
-    Events(),
-    Rows("saved states", ("checkpoints", "statuses")),
-    Rows("digests written", ("written", "_sqlite_migrations"), Why.KNOWS_OURS),
-    Files("database pages", (f"{DATABASE}-*", DATABASE), why=Why.NOT_VACUUMED),
-    Copy("read model", read_model.NAME, read_model.LOCK),
-    Copy("search index", search.SEARCH, search.LOCK),
-    Files("kept edits", (f"{EDITS}/*",), FILES_LOCK),
-    Files("files of finished sprints", (f"{FINISHED}/*",), FILES_LOCK),
-    Files("lost events", (LOST,), why=Why.NOT_ALONE),
-    Snapshots(),
-    Files("displaced files", (f"{SNAPSHOTS}/{KEPT}/*",), _SNAPSHOTS_LOCK),
+    Events("events", why=Why.CHAINED, tables=("events",)),
+    Rows("saved states", tables=("checkpoints", "statuses")),
+    Rows("digests written", why=Why.KNOWS_OURS, tables=("written", "_sqlite_migrations")),
+    Files("database pages", (f"{DATABASE}-*", DATABASE), Why.NOT_VACUUMED),
+    Copy("read model", (f"{read_model.NAME}*",), lock=read_model.LOCK),
+    Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
+    Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
+    Files("files of finished sprints", (f"{FINISHED}/*",), lock=FILES_LOCK),
+    Files("lost events", (LOST,), Why.NOT_ALONE),
+    Snapshots(
+        "snapshots", (f"{SNAPSHOTS}/{STORE}/*", f"{SNAPSHOTS}/store.new/*"), Why.NAMED
+    ),
+    Files("displaced files", (f"{SNAPSHOTS}/{KEPT}/*",), lock=_SNAPSHOTS_LOCK),
     Files(
-        "damaged packs", (f"{SNAPSHOTS}/{ASIDE}/*",), _SNAPSHOTS_LOCK, is_compressed=True
+        "damaged packs",
+        (f"{SNAPSHOTS}/{ASIDE}/*",),
+        lock=_SNAPSHOTS_LOCK,
+        is_compressed=True,
     ),
     Files(
         "names of known files",
         (f"{SNAPSHOTS}/known-*", f"{SNAPSHOTS}/tmp*"),
-        _SNAPSHOTS_LOCK,
+        lock=_SNAPSHOTS_LOCK,
     ),
-    TreeFiles("state files", Why.FOLLOWS),
-    TreeFiles("output", Why.TREES_OWN),
-    Transcripts(),
+    TreeFiles("state files", why=Why.FOLLOWS),
+    TreeFiles("output", why=Why.TREES_OWN),
+    Transcripts("transcripts"),
     Files(
         "locks",
         (

@@ -1,22 +1,20 @@
 """The kinds of places that keep text: how it is found there, and what can be let go."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.snapshots.object_search import inflated, objects_holding
-from sprintlog.engine.adapters.snapshots.store import STORE
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.place.location import HIDDEN
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT, kept_out, transcripts
-from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 
 from ..sql import proof
@@ -46,72 +44,56 @@ class Erased(NamedTuple):
     """Why something is left; None where nothing is."""
 
 
-def _left(found: Sequence[str], why: Why | None) -> Erased:
-    """Return that nothing became of these places."""
-    return Erased((), tuple(found), why if found else None)
-
-
-class KeptText(Protocol):
+class KeptText(msgspec.Struct, frozen=True):
     """One kind of place that keeps text."""
 
-    @property
-    def name(self) -> str:
-        """Return what it is called."""
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Return the patterns of its files below the log's folder."""
+    name: str
+    files: tuple[str, ...] = ()
+    """The patterns of its files below the log's folder."""
+    why: Why | None = None
+    """Why text stays in it, where that is so."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return where the text stands."""
+        raise NotImplementedError
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Take the text away where that can be done; caches come back without it."""
+        found = tuple(self.scan(workspace, needle))
+        return Erased((), found, self.why if found else None)
 
 
-class Files(NamedTuple):
+class Files(KeptText, frozen=True):
     """Files below the log's folder, of which those that hold the text can be removed."""
 
-    name: str
-    files: tuple[str, ...]
     lock: str | None = None
-    """The lock under which they come and go."""
-    why: Why | None = None
-    """Why they cannot be removed, where that is so."""
+    """The lock under which they come and go; without one they cannot be removed."""
     is_compressed: bool = False
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that hold the text."""
-        return [name for name, _ in self._found(workspace, needle)]
-
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
-        """Remove the files that hold the text."""
-        found = self._found(workspace, needle)
-        names = tuple(name for name, _ in found)
-        if not found or self.lock is None:
-            return _left(names, self.why)
-        with workspace.log.locks.hold(self.lock):
-            for _, path in found:
-                path.unlink(missing_ok=True)
-        return Erased(names)
-
-    def _found(self, workspace: Workspace, needle: Needle) -> list[tuple[str, Path]]:
         return [
-            (name, path)
+            name
             for name, path in files_in(workspace.location.folder)
             if matches(name, self.files)
             and (needle.is_in_file(path) or (self.is_compressed and _packs(path, needle)))
         ]
 
+    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
+        """Remove the files that hold the text."""
+        if self.lock is None:
+            return KeptText.erase(self, workspace, needle)
+        if found := self.scan(workspace, needle):
+            with workspace.log.locks.hold(self.lock):
+                for name in found:
+                    (workspace.location.folder / name).unlink(missing_ok=True)
+        return Erased(tuple(found))
 
-class Rows(NamedTuple):
-    """What the store keeps beside the events."""
 
-    name: str
+class Rows(KeptText, frozen=True, kw_only=True):
+    """What the store keeps beside the events; without a reason to stay it is made anew."""
+
     tables: tuple[str, ...]
-    why: Why | None = None
-    """Why rows stay; None for those that are made anew when they are missed."""
-    files: tuple[str, ...] = ()
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the rows that hold the text."""
@@ -119,20 +101,18 @@ class Rows(NamedTuple):
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Throw away what can be made anew."""
-        found = self.scan(workspace, needle)
         if self.why is not None:
-            return _left(found, self.why)
+            return KeptText.erase(self, workspace, needle)
+        found = tuple(self.scan(workspace, needle))
         for stream in workspace.log.streams() if found else ():
             workspace.reader.checkpoints.forget(stream)
-        return Erased(tuple(found))
+        return Erased(found)
 
 
-class Events(NamedTuple):
+class Events(KeptText, frozen=True, kw_only=True):
     """The events themselves: payloads, and what stands around them."""
 
-    name: str = "events"
-    files: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ("events",)
+    tables: tuple[str, ...]
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the events that hold the text in any field."""
@@ -142,45 +122,32 @@ class Events(NamedTuple):
             if any(map(needle.is_in, _parts(event)))
         ]
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
-        """Leave them: what is in the chain cannot be taken out yet."""
-        return _left(self.scan(workspace, needle), Why.CHAINED)
 
-
-class Copy(NamedTuple):
+class Copy(Files, frozen=True, kw_only=True):
     """A database beside the log that is made anew when somebody asks it."""
 
-    name: str
-    database: str
     lock: str
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Return the patterns of its files."""
-        return (f"{self.database}*",)
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files, and the rows, that hold the text."""
-        folder = workspace.location.folder
-        found = Files(self.name, self.files).scan(workspace, needle)
-        found += proof.rows_with(folder / self.database, needle.forms)
-        return found
+        found = Files.scan(self, workspace, needle)
+        return [*found, *proof.rows_with(self._database(workspace), needle.forms)]
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Throw the copy away."""
         found = tuple(self.scan(workspace, needle))
-        folder = workspace.location.folder
         if found:
             with workspace.log.locks.hold(self.lock):
-                proof.remove(folder / self.database)
+                proof.remove(self._database(workspace))
         return Erased(found)
 
+    def _database(self, workspace: Workspace) -> Path:
+        """Return the file after which those beside it are called."""
+        return workspace.location.folder / self.files[0].removesuffix("*")
 
-class Snapshots(NamedTuple):
+
+class Snapshots(KeptText, frozen=True):
     """The files of the work tree as they were at the ends of iterations."""
-
-    name: str = "snapshots"
-    files: tuple[str, ...] = (f"{SNAPSHOTS}/{STORE}/*", f"{SNAPSHOTS}/store.new/*")
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files of snapshots that hold the text, and what is of none."""
@@ -198,38 +165,27 @@ class Snapshots(NamedTuple):
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Let go of what no snapshot holds any more; the others are named by events."""
-        store = store_of(workspace, workspace.environment)
         if not (found := self.scan(workspace, needle)):
             return Erased()
+        store = store_of(workspace, workspace.environment)
         with store.lock():
             store.tidy()
         left = self.scan(workspace, needle)
         gone = tuple(place for place in found if place not in left)
-        return Erased(gone, tuple(left), Why.NAMED if left else None)
+        return Erased(gone, tuple(left), self.why if left else None)
 
 
-class TreeFiles(NamedTuple):
+class TreeFiles(KeptText, frozen=True):
     """Files of ours in the work tree, which stay: they follow, or are of the tree."""
-
-    name: str
-    why: Why
-    files: tuple[str, ...] = ()
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that hold the text."""
         paths = {OUTPUT} if self.why is Why.TREES_OWN else _state_paths(workspace)
         return _found_below(workspace, paths, needle)
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
-        """Leave them, and say why."""
-        return _left(self.scan(workspace, needle), self.why)
 
-
-class Transcripts(NamedTuple):
+class Transcripts(KeptText, frozen=True):
     """What hooks printed, in the folders of their sprints."""
-
-    name: str = "transcripts"
-    files: tuple[str, ...] = ()
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the transcripts that hold the text."""

@@ -25,26 +25,22 @@ from .evidence import Evidence
 Data = dict[str, Any]
 
 TEXT_CHARS_MAX = 300
-GATE, ROLLBACK, EDIT, HUMAN, BREAKPOINT = "gate", "rollback", "edit", "human", "breakpoint"
-SKIP, BLOCK, INJECTION, REQUEST, SELECTION = (
-    *("skip", "block", "injection", "request", "selection"),
-)
-RECOMMENDATION, GOAL, PLAN, RULES = "recommendation", "goal", "plan", "rules"
+BREAKPOINT = "breakpoint"
 KINDS = {
-    GATE: "a gate passed, failed or blocked",
-    ROLLBACK: "a rollback, an undo or a redo",
-    EDIT: "somebody changed a state file, or such a change was adopted",
-    HUMAN: "a person was needed, stopped the sprint, went on or opened something again",
+    "gate": "a gate passed, failed or blocked",
+    "rollback": "a rollback, an undo or a redo",
+    "edit": "somebody changed a state file, or such a change was adopted",
+    "human": "a person was needed, stopped the sprint, went on or opened something again",
     BREAKPOINT: "the sprint stopped for a review, or went on after one",
-    SKIP: "something is left out on purpose",
-    BLOCK: "something cannot go on",
-    INJECTION: "work came into the plan while it was carried out",
-    REQUEST: "a request of the operators' queue was decided, or came back",
-    SELECTION: "the best iteration was selected, or its files were applied",
-    RECOMMENDATION: "what to do next was recommended",
-    GOAL: "the goal was set, claimed or reached",
-    PLAN: "a plan or a document came in, or a fork began",
-    RULES: "the rules in force were set",
+    "skip": "something is left out on purpose",
+    "block": "something cannot go on",
+    "injection": "work came into the plan while it was carried out",
+    "request": "a request of the operators' queue was decided, or came back",
+    "selection": "the best iteration was selected, or its files were applied",
+    "recommendation": "what to do next was recommended",
+    "goal": "the goal was set, claimed or reached",
+    "plan": "a plan or a document came in, or a fork began",
+    "rules": "the rules in force were set",
 }
 """The kinds of decisions, and what each of them means."""
 

@@ -5,10 +5,10 @@ from typing import Any
 from sprintlog.engine.service.streams.judged import Judged
 
 from ..markdown import bare, code, table
+from .iteration_report import MISSING
 from .tracker import selection_data
 
 Data = dict[str, Any]
-NOT_KNOWN = "missing"
 
 
 def selection_report_data(judged: Judged, path: str) -> Data | None:
@@ -97,7 +97,7 @@ _RATES = {"pass_rate", "coverage_percentage", "improvement_percentage"}
 def _said(name: str, value: Any) -> str:
     """Return a value as it is shown: scores with two decimals, rates with one."""
     if value is None:
-        return NOT_KNOWN
+        return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name in ("timestamp", "build_status"):

@@ -57,25 +57,17 @@ def iteration_data(judged: Judged, one: Judgement) -> Data:
         "classification": one.classification,
         **metrics_data(one),
     }
-    if one.from_previous is not None or one.from_baseline is not None:
-        data["deltas"] = {}
-        if one.from_previous is not None:
-            data["deltas"]["from_previous"] = _deltas(one.from_previous)
-        if one.from_baseline is not None:
-            data["deltas"]["from_baseline"] = _deltas(one.from_baseline)
+    found = {"from_previous": one.from_previous, "from_baseline": one.from_baseline}
+    deltas = {name: _deltas(change) for name, change in found.items() if change is not None}
+    if deltas:
+        data["deltas"] = deltas
     data |= _score(one.score)
     if one.is_incomplete:
         data["is_incomplete"] = True
     data["is_best_iteration"] = best is not None and best.number == one.number
     if one.number:
         data["alerts"] = [
-            {
-                "severity": alert.severity,
-                "type": alert.type,
-                "message": alert.message,
-                "action": alert.action,
-                "triggered_at": _name(alert.triggered_at),
-            }
+            {**asdict(alert), "triggered_at": _name(alert.triggered_at)}
             for alert in one.alerts
         ]
     return data
@@ -83,16 +75,15 @@ def iteration_data(judged: Judged, one: Judgement) -> Data:
 
 def metrics_data(one: Judgement) -> Data:
     """Return what was measured and what follows from it, by its groups."""
-    known: Data = asdict(one.metrics)
     now = one.figures
-    known["test_count"] = now.test_count
-    known["tests_failed"] = now.tests_failed
-    known["error_count"] = now.error_count
-    for name, value in (
-        ("pass_rate", now.pass_rate),
-        ("coverage_percentage", now.coverage),
-    ):
-        known[name] = _number(value, RATE_PLACES)
+    known: Data = {
+        **asdict(one.metrics),
+        "test_count": now.test_count,
+        "tests_failed": now.tests_failed,
+        "error_count": now.error_count,
+        "pass_rate": _number(now.pass_rate, RATE_PLACES),
+        "coverage_percentage": _number(now.coverage, RATE_PLACES),
+    }
     groups = {
         group: {name: known[name] for name in names if known[name] is not None}
         for group, names in GROUPS.items()

@@ -154,15 +154,9 @@ def _restrict(connection: sqlite3.Connection, budget: _Budget) -> None:
     connection.set_authorizer(_may)
 
 
-def _may(
-    action: int,
-    first: str | None,
-    second: str | None,
-    database: str | None,
-    source: str | None,
-) -> int:
+def _may(action: int, _: str | None, name: str | None, *places: str | None) -> int:
     is_function = action == sqlite3.SQLITE_FUNCTION
-    if action in _ALLOWED and not (is_function and second in _FORBIDDEN_FUNCTIONS):
+    if action in _ALLOWED and not (is_function and name in _FORBIDDEN_FUNCTIONS):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
 

@@ -153,16 +153,7 @@ class SearchIndex:
 
 
 def _make(database: "Database") -> None:
-    database.table("texts").create(
-        {
-            "kind": str,
-            "id": str,
-            "number": int,
-            "prd_id": str,
-            "title": str,
-            "text": str,
-        }
-    )
+    database.table("texts").create(Hit.__annotations__)
     database.table("texts").enable_fts(["title", "text"], create_triggers=True)
     database.table("known").create({"format": int, "version": int, "hash": bytes})
 

@@ -104,15 +104,12 @@ class WrittenFiles:
 
     def look(self, path: str) -> Seen:
         """Return what stands at a path, and whether we wrote it."""
-        try:
-            with self._spot(path) as spot:
-                content = read_file(spot)
-        except FileNotFoundError:
-            return Seen(None, b"", None)
-        except OSError as error:
-            raise RefusedError(
-                f"{path}: cannot be read: {error.strerror}", hint=way_out(error), file=path
-            ) from error
+        with naming(path, "cannot be read"):
+            try:
+                with self._spot(path) as spot:
+                    content = read_file(spot)
+            except FileNotFoundError:
+                return Seen(None, b"", None)
         return self._seen(path, content)
 
     def _seen(self, path: str, content: bytes) -> Seen:
@@ -142,21 +139,14 @@ class WrittenFiles:
         stays aside until `settle`. The digest is known first: a crash in between leaves a
         stale file, not an edit.
         """
-        try:
-            with self._spot(path, make=True) as spot:
-                self.digests.know(path, sha256(content).digest(), version=version)
-                displaced = swap_file(spot, content)
-                seen = None if displaced is None else self._seen(path, displaced)
-                if seen is None or not seen.is_foreign:
-                    seen = None
-                    forget_left_behind(spot)
-                _write_checksum(spot, content)
-        except OSError as error:
-            raise RefusedError(
-                f"{path}: cannot be written: {error.strerror}",
-                hint=way_out(error),
-                file=path,
-            ) from error
+        with naming(path, "cannot be written"), self._spot(path, make=True) as spot:
+            self.digests.know(path, sha256(content).digest(), version=version)
+            displaced = swap_file(spot, content)
+            seen = None if displaced is None else self._seen(path, displaced)
+            if seen is None or not seen.is_foreign:
+                seen = None
+                forget_left_behind(spot)
+            _write_checksum(spot, content)
         return seen
 
     def recover(self, path: str) -> Seen | None:
@@ -239,14 +229,18 @@ class FilesService(Service, Protocol):
     files: WrittenFiles
 
 
-def way_out(error: OSError) -> str:
-    """Return the hint about a state file that could not be read or written."""
-    in_the_way = isinstance(error, NotPlainError) or error.errno in (
-        errno.ENOTDIR,
-        errno.ELOOP,
-        errno.EFBIG,
-    )
-    return IN_THE_WAY if in_the_way else SAFE
+@contextmanager
+def naming(path: str, problem: str) -> Iterator[None]:
+    """Turn an error of the system into one that names the state file, and a way out."""
+    try:
+        yield
+    except OSError as error:
+        stands_there = error.errno in (errno.ENOTDIR, errno.ELOOP, errno.EFBIG)
+        raise RefusedError(
+            f"{path}: {problem}: {error.strerror}",
+            hint=IN_THE_WAY if isinstance(error, NotPlainError) or stands_there else SAFE,
+            file=path,
+        ) from error
 
 
 def _name_of_copy(path: str, digest: bytes) -> str:

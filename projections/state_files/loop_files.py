@@ -4,11 +4,9 @@ They follow from the log. Where the loop was named, or has its folder, they are 
 like all others; else they are written when somebody asks for them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
-
-import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
@@ -31,10 +29,17 @@ from ..iterations.iteration_report import (
     iteration_report,
 )
 from ..iterations.selection_report import selection_markdown, selection_report_data
-from ..iterations.tracker import iteration_data
+from ..iterations.tracker import iteration_data, tracker_data
 from .files import FilesService
+from .progress_json import as_json
+from .progress_json import load as load_json
 from .refresh import ProjectedFile, Refreshed
-from .tracker_yaml import render
+from .yaml.writer import dump
+
+SAFE = (
+    "the events are safe in the log; `sprintlog report --write` writes the files "
+    "once it can"
+)
 
 Then = Callable[[int], Judged]
 """Answers what was known when an iteration was measured."""
@@ -97,17 +102,22 @@ def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, 
         if number != BASELINE_NUMBER:
             files |= _of_iteration(folder, then, number)
     if files or judged.tracker.highest:
-        files[f"{folder}/{TRACKER}"] = render
+        files[f"{folder}/{TRACKER}"] = tracker_yaml
     path = selection_path(judged.loop_id)
     if selection_report_data(judged, path) is not None:
         files[path] = lambda now: _selection(now, path)
     return files
 
 
+def tracker_yaml(judged: Judged) -> bytes:
+    """Return best-iteration.yaml: what the tracker of a loop knows."""
+    return dump(tracker_data(judged)).encode()
+
+
 def _of_iteration(folder: str, then: Then, number: int) -> dict[str, Make]:
     def metrics(_: Judged) -> bytes:
         at_end = then(number)
-        return _json({"iteration_metrics": iteration_data(at_end, at_end.one(number))})
+        return as_json({"iteration_metrics": iteration_data(at_end, at_end.one(number))})
 
     def report(_: Judged) -> bytes:
         return iteration_markdown(iteration_report(then(number), number)).encode()
@@ -121,7 +131,7 @@ def _of_iteration(folder: str, then: Then, number: int) -> dict[str, Make]:
 def _baseline(at_start: Judged) -> bytes:
     base = at_start.baseline()
     assert base is not None
-    return _json(
+    return as_json(
         {
             "iteration_metrics": iteration_data(at_start, base),
             "baseline_stored": True,
@@ -156,8 +166,6 @@ class LoopFile(ProjectedFile[Sprint]):
         if file.endswith(".md"):
             raise InvalidInputError("is a text: the copy of it has what changed", file=file)
         if file.endswith(".json"):
-            from .progress_json import load as load_json
-
             return load_json(content, file=file)
         from .yaml.reader import load
 
@@ -170,7 +178,9 @@ def state_files_of(
     """Return a loop's files as state files, with those of these iterations or of all."""
     judged = evaluate(workspace.log, sprint)
     wanted = judged.tracker.numbers() if numbers is None else numbers
-    files = loop_files(judged, _remembering(then_of(workspace, judged)), wanted)
+    # One iteration has several files.
+    then = lru_cache(maxsize=1)(then_of(workspace, judged))
+    files = loop_files(judged, then, wanted)
     return [LoopFile(workspace, path, make) for path, make in files.items()]
 
 
@@ -208,38 +218,9 @@ def write_loop_files(
             sprint=sprint.id,
         )
     files = state_files_of(workspace, sprint, numbers)
-    with _saying_how():
+    try:
         for file in files:
             file.look(sprint)
         return [file.refresh(sprint.id) for file in files]
-
-
-def _remembering(then: Then) -> Then:
-    """Return the same, with the last answer at hand: one iteration has several files."""
-    last: dict[int, Judged] = {}
-
-    def remembered(number: int) -> Judged:
-        if number not in last:
-            found = then(number)
-            last.clear()
-            last[number] = found
-        return last[number]
-
-    return remembered
-
-
-@contextmanager
-def _saying_how() -> Iterator[None]:
-    """Let what keeps a file from being written say how to go on."""
-    try:
-        yield
     except RefusedError as error:
-        hint = (
-            "the events are safe in the log; `sprintlog report --write` writes the files "
-            "once it can"
-        )
-        raise RefusedError(error.message, hint=hint, **error.fields) from error
-
-
-def _json(data: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n"
+        raise RefusedError(error.message, hint=SAFE, **error.fields) from error

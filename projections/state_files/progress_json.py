@@ -15,8 +15,12 @@ from sprintlog.engine.journal.state.shapes import ClosedObject, Entry
 
 def render(document: JournalDocument) -> bytes:
     """Return the file's bytes: the same journal gives the same bytes everywhere."""
-    text = msgspec.json.encode(as_data(document))
-    return msgspec.json.format(text, indent=2) + b"\n"
+    return as_json(as_data(document))
+
+
+def as_json(data: Any) -> bytes:
+    """Return data as a file of JSON that people read."""
+    return msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n"
 
 
 def as_data(document: JournalDocument) -> dict[str, Any]:

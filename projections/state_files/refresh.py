@@ -1,14 +1,12 @@
 """Bring state files up to date with the log, and notice what others did to them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, Generic
 
 from msgspec.structs import replace
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.state_files import Refreshed as Refreshed
@@ -17,25 +15,13 @@ from sprintlog.engine.service.streams.repository import Reader
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditObserved
 
-from .files import FilesService, Seen, way_out
+from .files import FilesService, Seen, naming
 
+BEHIND = "cannot be brought up to date"
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "
     "`sprintlog rebuild` mends that"
 )
-
-
-@contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Turn an error of the system into one that names the state file."""
-    try:
-        yield
-    except OSError as error:
-        raise RefusedError(
-            f"{path}: cannot be brought up to date: {error.strerror}",
-            hint=way_out(error),
-            file=path,
-        ) from error
 
 
 class ProjectedFile(ABC, Generic[State]):
@@ -84,7 +70,7 @@ class ProjectedFile(ABC, Generic[State]):
         path = self.path(state)
         if path is None:
             return Refreshed(None, "elsewhere")
-        with _naming(path), self.files.lock():
+        with naming(path, BEHIND), self.files.lock():
             kept = self._recover(name, path)
             seen = self.files.look(path)
             if seen.is_foreign and not self.know_same(state):
@@ -149,7 +135,7 @@ class ProjectedFile(ABC, Generic[State]):
         Comments and layout are not in the document, so they would be lost.
         """
         digest = sha256(content).digest()
-        with _naming(path), self.files.lock():
+        with naming(path, BEHIND), self.files.lock():
             seen = self.files.look(path)
             if seen.content != content:
                 return None

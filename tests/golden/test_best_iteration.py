@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
-from sprintlog.projections.state_files.tracker_yaml import render
+from sprintlog.projections.state_files.loop_files import tracker_yaml
 
 from .test_streams import FIXTURES, lines, recorded_of
 
@@ -35,8 +35,8 @@ def test_every_stream_gives_its_tracker(expected: Path) -> None:
     log.append("sprint/fixture", new_events, expect=Expect.NONE)
     back = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
     sprint = fold(Sprint("fixture"), events, path(back, len(events)))
-    assert render(evaluate(log, sprint)) == expected.read_bytes()
-    assert render(evaluate(log, unpack(pack(sprint)))) == expected.read_bytes()
+    assert tracker_yaml(evaluate(log, sprint)) == expected.read_bytes()
+    assert tracker_yaml(evaluate(log, unpack(pack(sprint)))) == expected.read_bytes()
 
 
 def test_a_tracker_is_stored() -> None:

@@ -8,24 +8,19 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from ...adapters.processes import process
 from ...errors import SprintlogError
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
-from ...log.port import Expected
 from ...sprint.events import GateStarted
-from ...sprint.gates.checks import (
-    CheckGate,
-    InterruptGate,
-    StartGate,
-)
+from ...sprint.gates.checks import CheckGate, InterruptGate, StartGate
 from ...sprint.gates.gate import GateResult
 from ...sprint.gates.policy import gate_of
 from ...sprint.state.sprint import Sprint
 from ..gate_runs import OWN_RUNS
-from ..port import Outcome
+from ..port import Envelope, Outcome
 from ..state_files import Refreshed
 from ..streams.catalogue import CODEC
 from ..workspace import ServiceWorkspace
@@ -50,15 +45,8 @@ def run_gate(
     phase: str | None = None,
     timeout_seconds: float | None = None,
     pass_on: Iterable[str] = (),
-    actor: str = "runtime",
-    at: str | None = None,
-    key: str | None = None,
-    key_digest: bytes | None = None,
-    expect: Expected | None = None,
-    correlation_id: str | None = None,
-    causation_id: str | None = None,
-    masks: bool = True,
     interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
+    **envelope: Unpack[Envelope],
 ) -> GateRun:
     """Run the script of a gate in the work tree and record how it ended.
 
@@ -67,17 +55,11 @@ def run_gate(
     is cut short it is recorded as interrupted, and what cut it short goes on; signals are
     to be let in by `interruptible` alone, so that a verdict that was reached is recorded.
     """
-    act = partial(
-        workspace.act,
-        sprint_id,
-        actor=actor,
-        at=at,
-        correlation_id=correlation_id,
-        causation_id=causation_id,
-        masks=masks,
-    )
+    key, digest = envelope.pop("key", None), envelope.pop("key_digest", None)
+    expect = envelope.pop("expect", None)
+    act = partial(workspace.act, sprint_id, **envelope)
     if key is not None and workspace.log.find_key(key):
-        return GateRun(act(_nothing, key=key, key_digest=key_digest), [])
+        return GateRun(act(_nothing, key=key, key_digest=digest), [])
     run = os.urandom(8).hex()
     OWN_RUNS.add(run)
     try:
@@ -88,18 +70,15 @@ def run_gate(
         assert isinstance(started, GateStarted)
         act = partial(
             act,
-            correlation_id=correlation_id or began.events[-1].correlation_id,
+            correlation_id=began.events[-1].correlation_id,
             causation_id=began.events[-1].id,
         )
         try:
             refreshed = workspace.refresh(sprint_id)
             with interruptible():
                 result = _run(workspace, began.sprint, started, environment, pass_on)
-            ended = act(
-                CheckGate(started.phase, started.run, result),
-                key=key,
-                key_digest=key_digest,
-            )
+            checked = CheckGate(started.phase, started.run, result)
+            ended = act(checked, key=key, key_digest=digest)
         except BaseException as error:
             _interrupt(act, started, error)
             with suppress(SprintlogError):

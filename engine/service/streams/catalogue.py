@@ -1,7 +1,7 @@
 """Which events live in which stream, and what is read out of them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -16,6 +16,10 @@ from ...sprint.iterations.rollback import Interval
 from ...sprint.state import sprint as sprints
 from ...sprint.state.sprint import STATE_FORMAT, Sprint
 from ...sprint.state.times import normalise
+
+if TYPE_CHECKING:
+    from ...journal.document import JournalDocument
+    from ...journal.state.journal import Journal
 
 
 def _of_the_journal() -> tuple[type[Event], ...]:
@@ -40,17 +44,7 @@ def sprint_of(stream: str) -> str | None:
     return stream.removeprefix(_SPRINT) if stream.startswith(_SPRINT) else None
 
 
-class Folded(Protocol):
-    """What a fold makes of a stream."""
-
-    version: int
-
-    @property
-    def id(self) -> str:
-        """Return what the stream is about: a sprint's id, or the journal."""
-
-
-State = TypeVar("State", bound=Folded)
+State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
 
 
 class Reading(NamedTuple, Generic[State]):

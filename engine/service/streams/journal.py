@@ -4,10 +4,7 @@ from ...journal.document import JournalDocument, fold_document
 from ...journal.fold import fold
 from ...journal.state import journal
 from ...journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
-from ...log.port import Log
-from ...log.stores.memory import MemoryCheckpoints
 from .catalogue import Reading
-from .repository import Reader
 
 JOURNALS: Reading[Journal] = Reading(
     name=lambda _: "the journal",
@@ -35,13 +32,3 @@ DOCUMENTS: Reading[JournalDocument] = Reading(
     unpack=_never_saved,
     format=0,
 )
-
-
-def read_journals(log: Log) -> Reader[Journal]:
-    """Return the reader of what the rules must know; it is saved now and then."""
-    return Reader(log, JOURNALS, log.checkpoints)
-
-
-def read_documents(log: Log) -> Reader[JournalDocument]:
-    """Return the reader of all texts, which are read from the log."""
-    return Reader(log, DOCUMENTS, MemoryCheckpoints())

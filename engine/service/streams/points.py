@@ -57,43 +57,21 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
     By time: the last version that happened no later, in the order of the stream. Raise
     `NotFoundError` when the stream had nothing then.
     """
-    if not isinstance(head, Sprint):
-        return _version_of_journal(log, stream, head, point)
-    match point.form:
-        case "best":
-            best = target_of(log, head)
-            version = iteration_end(head.knowledge, best, version=head.version)
-        case "version":
-            version = point.number if point.number <= head.version else 0
-        case "iter":
-            version = iteration_end(head.knowledge, point.number, version=head.version)
-        case "position":
-            version = _last(log, stream, position=point.number)
-        case _:
-            version = _last(log, stream, moment=point.time)
-    if version < 1:
-        said = point.time or f"{point.form} {point.number}"
-        raise NotFoundError(
-            f"sprint {head.id} has nothing at {said}; it has versions 1 to {head.version}",
-            sprint=head.id,
-        )
-    return version
-
-
-def _version_of_journal(log: Log, stream: str, head: "Journal", point: Point) -> int:
-    match point.form:
-        case "best" | "iter":
+    if point.form in ("best", "iter"):
+        if not isinstance(head, Sprint):
             raise InvalidInputError("a journal has no loop iterations: another point")
-        case "version":
-            version = point.number if point.number <= head.version else 0
-        case "position":
-            version = _last(log, stream, position=point.number)
-        case _:
-            version = _last(log, stream, moment=point.time)
+        number = target_of(log, head) if point.form == "best" else point.number
+        version = iteration_end(head.knowledge, number, version=head.version)
+    elif point.form == "version":
+        version = point.number if point.number <= head.version else 0
+    else:
+        version = last_version(log, stream, position=point.number, moment=point.time)
     if version < 1:
+        fields = {"sprint": head.id} if isinstance(head, Sprint) else {}
+        whose = f"sprint {head.id}" if fields else "the journal"
         said = point.time or f"{point.form} {point.number}"
         raise NotFoundError(
-            f"the journal has nothing at {said}; it has versions 1 to {head.version}"
+            f"{whose} has nothing at {said}; it has versions 1 to {head.version}", **fields
         )
     return version
 
@@ -116,13 +94,11 @@ def target_of(log: Log, sprint: Sprint) -> int:
     return target
 
 
-def _last(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:
+def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:
+    """Return the last version up to a position, or that happened no later than a moment."""
     version = 0
     limit = parse(moment) if moment else None
     for event in log.read_stream(stream):
-        if limit is not None:
-            if parse(event.at) <= limit:
-                version = event.version
-        elif event.position <= position:
+        if parse(event.at) <= limit if limit else event.position <= position:
             version = event.version
     return version

@@ -20,7 +20,8 @@ def follow(
     nobody. `pause` waits for a moment, and raises when nobody wants any more.
     """
     while True:
-        for page in _pages(log, after):
+        for rows in log.pages(after=after):
+            page = [recorded(row) for row in rows]
             after = page[-1].position
             yield page
         for _ in range(PAUSES_PER_LOOK):
@@ -30,8 +31,3 @@ def follow(
                 break
         else:
             log.check_acknowledged()
-
-
-def _pages(log: Log, after: int) -> Iterator[list[RecordedEvent]]:
-    for rows in log.pages(after=after):
-        yield [recorded(row) for row in rows]

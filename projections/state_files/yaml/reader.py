@@ -69,7 +69,10 @@ class Frame:
 
 def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = None) -> Any:
     """Return what the YAML holds; refuse, by line and field, what is not plain data."""
-    _check_size(data, file)
+    if len(data) > BYTES_MAX:
+        raise InvalidInputError(
+            f"is too long; at most {BYTES_MAX} bytes are allowed", file=file
+        )
     builder, line = builder or Builder(), 1
     if is_json(data):
         data, builder.is_json = as_yaml(data), True
@@ -289,14 +292,6 @@ def _refuse_tag(tag: str) -> NoReturn:
     )
 
 
-def _check_size(data: bytes, file: str | None) -> None:
-    """Refuse too much."""
-    if len(data) > BYTES_MAX:
-        raise InvalidInputError(
-            f"is too long; at most {BYTES_MAX} bytes are allowed", file=file
-        )
-
-
 def _check_characters(data: bytes, file: str | None) -> None:
     """Refuse what no parser should see: no UTF-8, control characters."""
     try:
@@ -333,8 +328,10 @@ def _syntax_error(error: Exception, file: str | None) -> InvalidInputError:
     context = getattr(error, "context", None)
     mark = getattr(error, "problem_mark", None)
     said = f"{problem} ({context})" if context else str(problem)
+    if not said.isprintable():
+        said = _shown(said)[1:-1]
     return InvalidInputError(
-        f"is not YAML: {_bare(said)}", file=file, line=mark.line + 1 if mark else None
+        f"is not YAML: {said}", file=file, line=mark.line + 1 if mark else None
     )
 
 
@@ -342,7 +339,3 @@ def _shown(text: str) -> str:
     """Return a piece of the source, short and safe to print."""
     cut = text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…"
     return json.dumps(cut, ensure_ascii=not cut.isprintable())
-
-
-def _bare(text: str) -> str:
-    return _shown(text)[1:-1] if not text.isprintable() else text
