@@ -7,7 +7,7 @@ import click
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.service.loop.driver import Means
+from sprintlog.engine.service.loop.driver import Driver, Means
 from sprintlog.engine.service.loop.lock import hold
 from sprintlog.engine.service.loop.runner import Runner
 from sprintlog.engine.service.work_tree.snapshot import store_of
@@ -129,7 +129,14 @@ def command(
                     f"process {before.process.pid}, which ran it before, is gone: going on"
                 )
             runner = Runner(
-                workspace, chosen, means=means, signals=signals, lock=lock, tell=progress
+                Driver(
+                    workspace,
+                    chosen,
+                    means=means,
+                    signals=signals,
+                    lock=lock,
+                    tell=progress,
+                )
             )
             try:
                 last = runner.run()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.loop.driver import Means
+from sprintlog.engine.service.loop.driver import Driver, Means
 from sprintlog.engine.service.loop.runner import Runner
 from sprintlog.projections.workspace import Workspace
 
@@ -152,7 +152,9 @@ def test_rests_after_an_iteration_without_change(
     means = Means([sys.executable, "agent.py"], os.environ, 60, sleep=slept.append)
     with Workspace.open(folder) as workspace, Signals() as signals:
         Runner(
-            workspace, "win", means=means, signals=signals, lock=2, tell=lambda _: None
+            Driver(
+                workspace, "win", means=means, signals=signals, lock=2, tell=lambda _: None
+            )
         ).run()
     assert slept == [1.0, 1.0]
 

@@ -11,7 +11,7 @@ import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.service.loop.driver import Means
+from sprintlog.engine.service.loop.driver import Driver, Means
 from sprintlog.engine.service.loop.gate import run_gate
 from sprintlog.engine.service.loop.lock import hold
 from sprintlog.engine.service.loop.runner import Runner
@@ -108,7 +108,9 @@ class Loop:
             hold(workspace.location.folder, sprint, now=workspace.now()) as (lock, _),
         ):
             Runner(
-                workspace, sprint, means=means, signals=signals, lock=lock, tell=_heard
+                Driver(
+                    workspace, sprint, means=means, signals=signals, lock=lock, tell=_heard
+                )
             ).run()
 
 

@@ -11,6 +11,7 @@ from ...adapters.processes.signals import Signals
 from ...sprint.agent.answers import Verdict, judge
 from ...sprint.events import AgentRan
 from ...sprint.phases import lifecycle
+from ...sprint.state.sprint import Sprint
 from ..port import Decide, Outcome
 from ..state_files import Refreshed
 from ..workspace import ServiceWorkspace
@@ -66,16 +67,20 @@ class Driver:
         lock: int,
         tell: Tell,
     ) -> None:
-        self._workspace = workspace
-        self._id = sprint_id
-        self._means = means
-        self._signals = signals
-        self._lock = lock
+        self.workspace = workspace
+        self.sprint_id = sprint_id
+        self.means = means
+        self.signals = signals
+        self.lock = lock
         """Held by every process that is started, so that none outlives its loop unseen."""
-        self._tell = tell
+        self.tell = tell
         self._beaten = time.monotonic()
 
-    def _ask(
+    def sprint(self) -> Sprint:
+        """Return the sprint as it is."""
+        return self.workspace.sprint(self.sprint_id)
+
+    def ask(
         self,
         prompt: str,
         own: Mapping[str, str],
@@ -85,20 +90,20 @@ class Driver:
     ) -> tuple[AgentRun, Verdict]:
         """Hand a prompt to the agent; return how that ended and what it means."""
         names = {
-            "SPRINT_ID": self._id,
-            "SPRINTLOG_SPRINT": self._id,
-            "SPRINTLOG_ACTOR": agent_of(self._means),
+            "SPRINT_ID": self.sprint_id,
+            "SPRINTLOG_SPRINT": self.sprint_id,
+            "SPRINTLOG_ACTOR": agent_of(self.means),
         }
         self._beaten = time.monotonic()
         hearing = Hearing(told=told)
-        with self._signals.interruptible():
+        with self.signals.interruptible():
             run = run_agent(
-                self._means.command,
+                self.means.command,
                 prompt=prompt,
-                folder=self._workspace.location.root,
-                environment={**self._means.environment, **names, **own},
-                timeout_seconds=self._means.timeout_seconds,
-                held=[self._lock],
+                folder=self.workspace.location.root,
+                environment={**self.means.environment, **names, **own},
+                timeout_seconds=self.means.timeout_seconds,
+                held=[self.lock],
                 listen=hearing.feed,
                 tick=self._beat,
             )
@@ -111,7 +116,7 @@ class Driver:
             timed_out=run.timed_out,
             read=read,
         )
-        self._tell(f"       {_said(run, verdict)}")
+        self.tell(f"       {_said(run, verdict)}")
         return run, verdict
 
     def _beat(self) -> None:
@@ -119,22 +124,25 @@ class Driver:
         if time.monotonic() - self._beaten < BEAT_SECONDS:
             return
         self._beaten = time.monotonic()
-        self._act(lifecycle.RecordHeartbeat())
-        self._refresh()
+        self.act(lifecycle.RecordHeartbeat())
+        self.refresh()
 
-    def _sleep(self, seconds: float) -> None:
-        with self._signals.interruptible():
-            self._means.sleep(max(seconds, 0.0))
+    def sleep(self, seconds: float) -> None:
+        """Wait, unless a signal comes."""
+        with self.signals.interruptible():
+            self.means.sleep(max(seconds, 0.0))
 
-    def _act(self, decide: Decide) -> Outcome:
-        return self._workspace.act(
-            self._id, decide, actor=self._means.actor, masks=self._means.masks
+    def act(self, decide: Decide) -> Outcome:
+        """Let the sprint decide, and append that."""
+        return self.workspace.act(
+            self.sprint_id, decide, actor=self.means.actor, masks=self.means.masks
         )
 
-    def _refresh(self) -> Refreshed:
-        refreshed = self._workspace.refresh(self._id)
+    def refresh(self) -> Refreshed:
+        """Bring the state files up to date, and tell what is wrong with them."""
+        refreshed = self.workspace.refresh(self.sprint_id)
         if refreshed.problem:
-            self._tell(f"warning: {refreshed.problem}")
+            self.tell(f"warning: {refreshed.problem}")
         return refreshed
 
 

@@ -25,65 +25,75 @@ from .driver import Driver, ran_as
 from .hooks import Hooks, Surroundings
 
 
-class GoalRunner(Driver):
+class GoalWork:
     """Performs what is next for a goal."""
 
-    _hooks: Hooks | None = None
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self.hooks: Hooks | None = None
+        """None until the first of them is begun."""
 
-    def _iterate(self, action: Action) -> None:
+    def iterate(self, action: Action) -> None:
+        """Hand the goal to the agent once more."""
         assert action.prompt is not None
         # What a loop that was killed did not come to; before the first the baseline.
         self._keep_files()
-        self._act(StartTurn())
-        self._refresh()
-        plan = self._workspace.sprint(self._id).plan
+        self._driver.act(StartTurn())
+        self._driver.refresh()
+        plan = self._driver.sprint().plan
         number = plan.turns.number
         told = said_in(plan, action.prompt)
         attempt = f", attempt {action.attempt}" if action.attempt != 1 else ""
         how = ", reflects" if action.reflection else ""
-        self._tell(f"work   iteration {number}{attempt}{how}")
+        self._driver.tell(f"work   iteration {number}{attempt}{how}")
         own = {
             "ITERATION_NUMBER": str(number),
             "ATTEMPT_NUMBER": str(action.attempt),
             **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
         }
         read = partial(self._read, told=told)
-        run, verdict = self._ask(action.prompt, own, read=read, told=told)
+        run, verdict = self._driver.ask(action.prompt, own, read=read, told=told)
         ran = ran_as("", run, verdict, iteration=number)
-        self._act(EndTurn(ran, verdict))
+        self._driver.act(EndTurn(ran, verdict))
         self._keep_files()
         self._rest(number)
 
     def _rest(self, number: int) -> None:
         """Rest after an iteration that changed nothing: what answers at once costs, too."""
-        plan = self._workspace.sprint(self._id).plan
+        plan = self._driver.sprint().plan
         ended = plan.is_at_goal and plan.turns.ended == number
         if ended and plan.turns.idle and plan.status == IN_PROGRESS:
-            self._refresh()
-            self._sleep(self._means.rest_seconds)
+            self._driver.refresh()
+            self._driver.sleep(self._driver.means.rest_seconds)
 
     def _keep_files(self) -> None:
         """Keep the files as the last iteration left them, unless that was done.
 
         A loop does not end because they cannot be kept.
         """
-        sprint = self._workspace.sprint(self._id)
-        if not self._means.keeps_files or open_iteration(sprint.plan) is not None:
+        sprint = self._driver.sprint()
+        if not self._driver.means.keeps_files or open_iteration(sprint.plan) is not None:
             return
         number = sprint.plan.iteration
         if has_snapshot(sprint, number):
             return
-        store = store_of(self._workspace, self._means.environment)
-        envelope: Envelope = {"actor": self._means.actor}
+        store = store_of(self._driver.workspace, self._driver.means.environment)
+        envelope: Envelope = {"actor": self._driver.means.actor}
         try:
             _, taken = take_and_record(
-                self._workspace, self._id, store, limits=Limits(), envelope=envelope
+                self._driver.workspace,
+                self._driver.sprint_id,
+                store,
+                limits=Limits(),
+                envelope=envelope,
             )
         except (SprintlogError, OSError) as error:
-            self._tell(f"warning: the files of iteration {number} are not kept: {error}")
+            self._driver.tell(
+                f"warning: the files of iteration {number} are not kept: {error}"
+            )
         else:
             left = f", {len(taken.left_out)} left out" if taken.left_out else ""
-            self._tell(f"files  {taken.files} kept, {taken.read} read{left}")
+            self._driver.tell(f"files  {taken.files} kept, {taken.read} read{left}")
 
     def _read(self, text: str, *, told: str) -> Verdict:
         """Return the verdict on an answer, its prompts as they will be recorded.
@@ -91,29 +101,30 @@ class GoalRunner(Driver):
         So a step that is named again is known again.
         """
         verdict = read_turn(text, told=told)
-        if not isinstance(verdict, Turn) or not self._means.masks:
+        if not isinstance(verdict, Turn) or not self._driver.means.masks:
             return verdict
         pending = (w._replace(prompt=w.prompt and mask(w.prompt)) for w in verdict.pending)
         return structs.replace(verdict, pending=tuple(pending))
 
-    def _run_hooks(self, action: Action) -> None:
+    def run_hooks(self, action: Action) -> None:
+        """Begin the hooks that are due after an iteration."""
         assert action.iteration is not None
         for hook in action.hooks:
             self._begin_hook(action.iteration, hook)
 
     def _begin_hook(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
         chosen = self._with_command(hook)
-        if self._hooks is None:
-            self._hooks = self._make_hooks()
-        self._hooks.begin(iteration, chosen, again=again)
+        if self.hooks is None:
+            self.hooks = self._make_hooks()
+        self.hooks.begin(iteration, chosen, again=again)
 
-    def _take_up_hooks(self) -> None:
+    def take_up_hooks(self) -> None:
         """See that every hook can be run; run again what a loop that was killed ran.
 
         It held the lock that is ours now, and so did all that it started: nothing of it
         is left.
         """
-        plan = self._workspace.sprint(self._id).plan
+        plan = self._driver.sprint().plan
         hooks = {hook.id: hook for hook in hooks_of(plan.document)}
         for hook in hooks.values() if plan.status != COMPLETED else ():
             self._with_command(run_of(hook, 1))
@@ -125,7 +136,7 @@ class GoalRunner(Driver):
 
     def _with_command(self, hook: HookRun) -> HookRun:
         """Return a hook with the command it is run by; raise `RefusedError` without any."""
-        command = hook.command or self._means.hook_command
+        command = hook.command or self._driver.means.hook_command
         if not command:
             raise RefusedError(
                 f"hook {hook.id} says no command to run",
@@ -135,21 +146,26 @@ class GoalRunner(Driver):
         return structs.replace(hook, command=command)
 
     def _make_hooks(self) -> Hooks:
-        location = self._workspace.location
-        place = self._workspace.sprint(self._id).plan.place
+        location = self._driver.workspace.location
+        place = self._driver.sprint().plan.place
         directory: Path | None = None
         if place is not None and place.worktree == location.worktree:
             directory = (location.root / place.path).parent
         names = {
-            "SPRINT_ID": self._id,
-            "SPRINTLOG_SPRINT": self._id,
+            "SPRINT_ID": self._driver.sprint_id,
+            "SPRINTLOG_SPRINT": self._driver.sprint_id,
             "SPRINTLOG_ACTOR": "agent:hook",
         }
         around = Surroundings(
             location.root,
             directory,
-            {**self._means.environment, **names},
-            self._means.timeout_seconds,
-            self._lock,
+            {**self._driver.means.environment, **names},
+            self._driver.means.timeout_seconds,
+            self._driver.lock,
         )
-        return Hooks(around, signals=self._signals, act=self._act, tell=self._tell)
+        return Hooks(
+            around,
+            signals=self._driver.signals,
+            act=self._driver.act,
+            tell=self._driver.tell,
+        )

@@ -24,13 +24,17 @@ from ...sprint.state.times import parse
 from ...sprint.state.words import FAILED, NEEDS_HUMAN, PASSED
 from ..middlewares import Handling, refuse_edits
 from ..streams.catalogue import CODEC
-from .driver import ran_as
+from .driver import Driver, ran_as
 from .gate import run_gate
-from .goal import GoalRunner
+from .goal import GoalWork
 
 
-class Runner(GoalRunner):
+class Runner:
     """Runs one sprint until it is done or a person is needed."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._goal = GoalWork(driver)
 
     def run(self) -> actions.Action:
         """Perform what is next, again and again; return the answer that ended it.
@@ -38,35 +42,35 @@ class Runner(GoalRunner):
         A signal ends what is being run and is recorded as `sprint-interrupted`; it is
         raised again as `InterruptedBySignal`.
         """
-        workspace = self._workspace
-        workspace.finish_restores(workspace.sprint(self._id))
+        workspace = self._driver.workspace
+        workspace.finish_restores(self._driver.sprint())
         # What is refused is not written over either.
-        sprint = workspace.sprint(self._id)
+        sprint = self._driver.sprint()
         refuse_edits(Handling(workspace, sprint, workspace.now(), {}))
         # Who was killed before may have left the state file behind the log.
-        self._refresh()
+        self._driver.refresh()
         try:
-            self._take_up_hooks()
+            self._goal.take_up_hooks()
             return self._go_on()
         except InterruptedBySignal as signal:
             why = f"the loop was ended by {signal}"
-            self._act(lambda sprint, at: _interrupted(sprint, why, at))
-            self._refresh()
+            self._driver.act(lambda sprint, at: _interrupted(sprint, why, at))
+            self._driver.refresh()
             raise
         finally:
-            if self._hooks is not None:
-                self._hooks.stop()
+            if self._goal.hooks is not None:
+                self._goal.hooks.stop()
 
     def _go_on(self) -> actions.Action:
         performs = self._performs()
         while True:
-            with self._signals.interruptible():
+            with self._driver.signals.interruptible():
                 action = self._next()
-            ends = action.do == actions.WAIT and not self._means.waits
+            ends = action.do == actions.WAIT and not self._driver.means.waits
             if ends or action.do not in performs:
-                if self._hooks is not None:
-                    self._hooks.wait()
-                    self._refresh()
+                if self._goal.hooks is not None:
+                    self._goal.hooks.wait()
+                    self._driver.refresh()
                 return action
             try:
                 performs[action.do](action)
@@ -74,9 +78,9 @@ class Runner(GoalRunner):
                 # Somebody else recorded meanwhile: what is to be done now is another thing.
                 if self._next() == action:
                     raise
-            if self._hooks is not None:
-                self._hooks.collect()
-            self._refresh()
+            if self._goal.hooks is not None:
+                self._goal.hooks.collect()
+            self._driver.refresh()
 
     def _performs(self) -> dict[str, Callable[[actions.Action], None]]:
         """Return what this loop does itself; anything else ends it."""
@@ -84,8 +88,8 @@ class Runner(GoalRunner):
             actions.START: self._start,
             actions.RESUME: self._resume,
             actions.WORK: self._work,
-            actions.ITERATE: self._iterate,
-            actions.HOOKS: self._run_hooks,
+            actions.ITERATE: self._goal.iterate,
+            actions.HOOKS: self._goal.run_hooks,
             actions.GATE: self._gate,
             actions.END: self._end,
             actions.RETRY: self._retry,
@@ -94,31 +98,31 @@ class Runner(GoalRunner):
         }
 
     def _next(self) -> actions.Action:
-        sprint = self._workspace.sprint(self._id)
-        action = next_action(sprint, now=self._workspace.now())
-        priority = self._means.stops_on_request
+        sprint = self._driver.sprint()
+        action = next_action(sprint, now=self._driver.workspace.now())
+        priority = self._driver.means.stops_on_request
         if priority is None or action.do in (actions.STOP, actions.DONE):
             return action
         return on_request(sprint, priority=priority) or action
 
     def _start(self, action: actions.Action) -> None:
-        self._act(lifecycle.StartSprint())
+        self._driver.act(lifecycle.StartSprint())
 
     def _resume(self, action: actions.Action) -> None:
-        self._act(lifecycle.ResumeSprint())
+        self._driver.act(lifecycle.ResumeSprint())
 
     def _complete(self, action: actions.Action) -> None:
-        self._act(lifecycle.CompleteSprint())
+        self._driver.act(lifecycle.CompleteSprint())
 
     def _retry(self, action: actions.Action) -> None:
-        self._act(leaves.RetryPhase(action.phase))
+        self._driver.act(leaves.RetryPhase(action.phase))
 
     def _wait(self, action: actions.Action) -> None:
         assert action.until is not None
         where = action.phase or f"iteration {action.iteration}"
-        self._tell(f"wait   {where} until {action.until}: {action.why}")
-        left = parse(action.until) - parse(self._workspace.now())
-        self._sleep(left.total_seconds())
+        self._driver.tell(f"wait   {where} until {action.until}: {action.why}")
+        left = parse(action.until) - parse(self._driver.workspace.now())
+        self._driver.sleep(left.total_seconds())
 
     def _end(self, action: actions.Action) -> None:
         assert action.phase is not None
@@ -131,52 +135,52 @@ class Runner(GoalRunner):
                 sprint, leaves.CompletePhase(phase=phase, summary=summary), at
             )
 
-        self._act(decide)
+        self._driver.act(decide)
 
     def _work(self, action: actions.Action) -> None:
         assert action.phase is not None
         phase = action.phase
-        self._act(StartRun(phase))
-        self._refresh()
+        self._driver.act(StartRun(phase))
+        self._driver.refresh()
         again = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
-        self._tell(f"work   {phase} ({again})")
+        self._driver.tell(f"work   {phase} ({again})")
         ran, verdict = self._agent(action, is_repair=False)
-        self._act(EndRun(ran, verdict))
+        self._driver.act(EndRun(ran, verdict))
 
     def _gate(self, action: actions.Action) -> None:
         if action.prompt is not None and not self._repair(action):
             return
-        self._tell(f"gate   {action.phase} (attempt {action.attempt})")
+        self._driver.tell(f"gate   {action.phase} (attempt {action.attempt})")
         ran = run_gate(
-            self._workspace,
-            self._id,
-            environment=self._means.environment,
+            self._driver.workspace,
+            self._driver.sprint_id,
+            environment=self._driver.means.environment,
             phase=action.phase,
-            actor=self._means.actor,
-            masks=self._means.masks,
-            interruptible=self._signals.interruptible,
+            actor=self._driver.means.actor,
+            masks=self._driver.means.masks,
+            interruptible=self._driver.signals.interruptible,
         )
         for event in map(CODEC.decode, ran.outcome.events):
             if isinstance(event, GateChecked):
                 passed = verdict_of(event) == PASSED
                 why = "time limit" if event.timed_out else f"exit code {event.exit_code}"
                 how = "" if passed else f": {why}"
-                self._tell(f"       {'passed' if passed else 'failed'}{how}")
+                self._driver.tell(f"       {'passed' if passed else 'failed'}{how}")
 
     def _repair(self, action: actions.Action) -> bool:
         """Let the agent repair what a gate found; tell whether the gate is to be run.
 
         A failure that is worth another attempt waits as the policy has it.
         """
-        policy = policy_of(self._workspace.sprint(self._id).document)
+        policy = policy_of(self._driver.sprint().document)
         for tried in range(policy.attempts_max + 1):
-            self._tell(f"repair {action.phase} (before attempt {action.attempt})")
+            self._driver.tell(f"repair {action.phase} (before attempt {action.attempt})")
             ran, verdict = self._agent(action, is_repair=True)
             needs_human = verdict.status == NEEDS_HUMAN
-            self._act(EndRepair(ran, verdict))
+            self._driver.act(EndRepair(ran, verdict))
             if verdict.status != FAILED or verdict.category not in policy.retry_on:
                 return not needs_human
-            self._sleep(policy.wait_ms(tried) / 1000)
+            self._driver.sleep(policy.wait_ms(tried) / 1000)
         return True
 
     def _agent(
@@ -190,7 +194,7 @@ class Runner(GoalRunner):
             "ATTEMPT_NUMBER": str(action.attempt),
             **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
         }
-        run, verdict = self._ask(action.prompt, own)
+        run, verdict = self._driver.ask(action.prompt, own)
         return ran_as(action.phase, run, verdict, is_repair=is_repair), verdict
 
 
