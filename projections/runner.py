@@ -25,7 +25,7 @@ class Mark(NamedTuple):
     hash: bytes
 
 
-class Kept(Protocol):
+class StoredProjection(Protocol):
     """What every projection says of itself, and how it keeps its mark."""
 
     @property
@@ -56,7 +56,7 @@ class Kept(Protocol):
         ...
 
 
-class Projection(Kept, Protocol):
+class Projection(StoredProjection, Protocol):
     """A reading of the log that is kept."""
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
@@ -64,7 +64,7 @@ class Projection(Kept, Protocol):
         ...
 
 
-class SprintProjection(Kept, Protocol):
+class SprintProjection(StoredProjection, Protocol):
     """A reading of one sprint that learns what a rollback voided."""
 
     def evolve(self, one: Happened) -> None:
@@ -96,7 +96,7 @@ def catch_up_sprint(workspace: Workspace, projection: SprintProjection) -> bool:
     return is_new or after < seen
 
 
-def _start(log: Log, projection: Kept) -> tuple[int, bool]:
+def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
     """Return after which place a projection goes on, and whether it begins anew."""
     mark = projection.mark()
     if (
