@@ -5,13 +5,13 @@ read from its event again. Events change it in the order of the stream, whatever
 rolled back since.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ..log.event import Event
+from ..log.event import takers_in
 from .events import (
     ArtifactsApplied,
     BaselineCaptured,
@@ -221,13 +221,5 @@ def _take_applied(tracker: Tracker, event: ArtifactsApplied, version: int) -> No
     tracker.applied.append(event)
 
 
-TAKE: dict[type[Event], Callable[[Tracker, Any, int], None]] = {
-    BaselineCaptured: _take_baseline,
-    IterationMeasured: _take_measured,
-    MeasurementFailed: _take_failed,
-    RulesSet: _take_rules,
-    RecommendationGiven: _take_recommended,
-    BestSelected: _take_selected,
-    ArtifactsApplied: _take_applied,
-}
+TAKE = takers_in(globals(), Tracker)
 """How each event changes the tracker."""

@@ -4,11 +4,11 @@ It is what they changed since the version they had, so what happened here meanwh
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from ..command import Commands, JournalCommand
+from ..command import JournalCommand, commands_in
 from ..log.event import Event
 from ..sprint.events import EditAdopted, EditObserved
 from . import events as f
@@ -18,16 +18,6 @@ from .state.journal import Journal
 from .state.shapes import Entry, Learning, Pattern
 
 Part = TypeVar("Part", Entry, Learning, Pattern)
-
-
-class Correction(NamedTuple):
-    """What an edit comes to."""
-
-    events: list[Event]
-    adopted: tuple[str, ...]
-    """The parts that are as they were edited now."""
-    left: tuple[str, ...]
-    """What is not, each with the reason."""
 
 
 class AdoptJournalEdit(JournalCommand, frozen=True):
@@ -44,19 +34,7 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
 
 def adopt_journal_edit(journal: Journal, command: AdoptJournalEdit, at: str) -> list[Event]:
     """Decide on `AdoptJournalEdit`."""
-    found = correct(command.ours or JournalDocument(), command.base, command.theirs)
-    path, digest = command.observed.path, command.observed.digest
-    adopted = EditAdopted(path, command.edit, digest, found.adopted, found.left)
-    return [*found.events, adopted]
-
-
-COMMANDS: Commands = {AdoptJournalEdit: adopt_journal_edit}
-
-
-def correct(
-    ours: JournalDocument, base: JournalDocument, theirs: dict[str, Any]
-) -> Correction:
-    """Return what an edited and checked file makes true; `base` is what was edited."""
+    ours, base, theirs = command.ours or JournalDocument(), command.base, command.theirs
     left: list[str] = []
     # Its words on parts that differ are of an import, which changes none.
     new = take_document(ours, theirs).events
@@ -76,17 +54,18 @@ def correct(
     event = f.JournalCorrected(
         tuple(x for x in entries if x not in moved), tuple(learnings), tuple(patterns)
     )
-    corrected: list[Entry | Learning | Pattern] = [
-        *event.entries,
-        *event.learnings,
-        *event.patterns,
-    ]
+    corrected: list[Any] = [*event.entries, *event.learnings, *event.patterns]
     # What is put right says all of a learning: its uses, and whether it holds.
     counted = {x.id for x in event.learnings}
     about = [getattr(x, "learning_id", None) for x in new]
     new = [x for x, id_ in zip(new, about, strict=True) if id_ not in counted]
     adopted = (*(x.id for x in corrected), *(x.type for x in new))
-    return Correction([*new, *([event] if corrected else [])], adopted, tuple(left))
+    path, digest = command.observed.path, command.observed.digest
+    told = EditAdopted(path, command.edit, digest, adopted, tuple(left))
+    return [*new, *([event] if corrected else []), told]
+
+
+COMMANDS = commands_in(globals())
 
 
 def _changed(

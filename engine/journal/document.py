@@ -1,11 +1,11 @@
 """The journal with all of its texts: what progress.json shows and the queries ask."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from ..log.event import Event
+from ..log.event import takers_in
 from . import events as f
 from .fold import Versioned
 from .state.journal import JOURNAL
@@ -83,9 +83,9 @@ class JournalDocument:
     def link(self, entry_id: str, observation: int, learning_id: str) -> None:
         """Let an observation, counted from 1, name the learning that came from it."""
         index = self._entries.get(entry_id)
-        entry = self.entry(entry_id)
-        if index is None or entry is None or observation > len(entry.observations):
+        if index is None or observation > len(self.entries[index].observations):
             return
+        entry = self.entries[index]
         observations = list(entry.observations)
         linked = replace(observations[observation - 1], related_learning_id=learning_id)
         observations[observation - 1] = linked
@@ -116,6 +116,10 @@ def _raised(document: JournalDocument, event: f.JournalRaised) -> None:
     document.schema, document.extra = event.version, event.extra
 
 
+def _corrected(document: JournalDocument, event: f.JournalCorrected) -> None:
+    document.correct(event)
+
+
 def _recorded(document: JournalDocument, event: f.EntryRecorded) -> None:
     document.add_entry(event.entry)
 
@@ -142,14 +146,5 @@ def _discovered(document: JournalDocument, event: f.PatternDiscovered) -> None:
     document.patterns.append(event.pattern)
 
 
-EVOLVE: dict[type[Event], Callable[[JournalDocument, Any], None]] = {
-    f.JournalOpened: _opened,
-    f.JournalRaised: _raised,
-    f.JournalCorrected: JournalDocument.correct,
-    f.EntryRecorded: _recorded,
-    f.LearningAdded: _added,
-    f.LearningReferenced: _referenced,
-    f.LearningRetired: _retired,
-    f.PatternDiscovered: _discovered,
-}
+EVOLVE = takers_in(globals(), JournalDocument)
 """How each event changes the document."""

@@ -3,10 +3,9 @@
 It never raises for what an event says: the event has happened.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from ..log.event import Event
+from ..log.event import Event, takers_in
 from . import events as f
 from .state.ids import iteration_reached, number_of
 from .state.journal import Journal
@@ -87,14 +86,5 @@ def _discovered(journal: Journal, event: f.PatternDiscovered) -> None:
     journal.pattern_max = max(journal.pattern_max, number_of(event.pattern.id))
 
 
-EVOLVE: dict[type[Event], Callable[[Journal, Any], None]] = {
-    f.JournalOpened: _opened,
-    f.JournalMoved: _moved,
-    f.JournalCorrected: _corrected,
-    f.JournalRaised: _raised,
-    f.EntryRecorded: _recorded,
-    f.LearningAdded: _added,
-    f.LearningRetired: _retired,
-    f.PatternDiscovered: _discovered,
-}
+EVOLVE = takers_in(globals(), Journal)
 """How each event changes the journal; a reference changes no rule."""

@@ -4,8 +4,10 @@ Each class says where it is defined what it is about, how far it reaches, what a
 does to it, and whether it is a decision. No table elsewhere lists events for that.
 """
 
+from collections.abc import Callable
 from enum import Enum
 from operator import attrgetter
+from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
@@ -119,6 +121,20 @@ def events_in(names: dict[str, Any]) -> tuple[type[Event], ...]:
     own = (x for x in names.values() if getattr(x, "__module__", "") == names["__name__"])
     kinds = (x for x in own if isinstance(x, type) and issubclass(x, Event))
     return tuple(kind for kind in kinds if "type" in vars(kind))
+
+
+def takers_in(names: dict[str, Any], state: type) -> dict[type[Event], Callable[..., None]]:
+    """Return by event the function of a module by which a state takes it in.
+
+    Its first two parameters say of which state and which event it is.
+    """
+    found: dict[type[Event], Callable[..., None]] = {}
+    for take in names.values():
+        if isinstance(take, FunctionType) and take.__module__ == names["__name__"]:
+            first, second, *_ = (*take.__annotations__.values(), None, None)
+            if first is state and isinstance(second, type) and issubclass(second, Event):
+                found[second] = take
+    return found
 
 
 def event_of(kind: type[Event], data: object) -> Event:

@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.journal import events as f
-from sprintlog.engine.journal.intake.migration import CONTEXT, LEGACY, came_from, take_text
+from sprintlog.engine.journal.intake.migration import (
+    CONTEXT,
+    LEGACY,
+    TakeText,
+    came_from,
+    take_text,
+)
 from sprintlog.engine.journal.intake.progress_text import parse_text
 
 from .journaled import AT, Diary
@@ -40,7 +46,7 @@ Thread: https://example.org/1
 
 def taken(diary: Diary, text: str) -> list[Any]:
     """Take a text over; return what happened."""
-    decided = take_text(diary.journal, diary.document, text=text, at=AT)
+    decided = take_text(diary.journal, TakeText(text, diary.document), AT)
     diary.happen(*decided)
     return decided
 

@@ -6,7 +6,7 @@ one that has grown what it has more.
 
 from msgspec.structs import replace
 
-from ...command import Commands, JournalCommand, rule_of
+from ...command import JournalCommand, commands_in, rule_of
 from ...log.event import Event
 from .. import events as f
 from ..document import JournalDocument
@@ -26,30 +26,21 @@ SOURCE = "migration"
 
 
 class TakeText(JournalCommand, frozen=True):
-    """Take a text over that another tool kept; `ours` is what the journal has."""
+    """Take a text over that another tool kept; `ours` is what the journal has.
+
+    The whole text is kept as one learning, with its entries, learnings and patterns. A
+    journal begins with that; a text that says nothing becomes no learning. Where its
+    parts stand by themselves the whole is kept as one that no longer holds, so that
+    nobody is handed both.
+    """
 
     text: str
     ours: JournalDocument | None = None
 
 
-def take_text_over(journal: Journal, command: TakeText, at: str) -> list[Event]:
+def take_text(journal: Journal, command: TakeText, at: str) -> list[Event]:
     """Decide on `TakeText`."""
-    ours = command.ours or JournalDocument()
-    return take_text(journal, ours, text=command.text, at=at)
-
-
-COMMANDS: Commands = {TakeText: take_text_over}
-
-
-def take_text(
-    journal: Journal, document: JournalDocument, *, text: str, at: str
-) -> list[Event]:
-    """Keep the whole text as one learning, and its entries, learnings and patterns.
-
-    A journal begins with that; a text that says nothing becomes no learning. Where its
-    parts stand by themselves the whole is kept as one that no longer holds, so that
-    nobody is handed both.
-    """
+    text, document = command.text, command.ours or JournalDocument()
     taking = _Taking(journal, at)
     if not journal.exists:
         taking.take(f.JournalOpened(at))
@@ -71,6 +62,9 @@ def take_text(
         if (pattern.name, pattern.description) not in habits:
             taking.decide(DiscoverPattern(pattern))
     return taking.events
+
+
+COMMANDS = commands_in(globals())
 
 
 def came_from(document: JournalDocument, text: str) -> bool:
