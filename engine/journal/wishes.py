@@ -2,14 +2,13 @@
 
 from typing import TypeVar
 
-from ..command import Command, made_of, rule_of
+from ..command import Command, made_of
 from ..errors import RefusedError
 from ..log.event import Event, event_of
 from . import events as f
 from .intake.foreign import shape_of
 from .rules import CAUSED
 from .state.checks import refuse
-from .state.journal import Journal
 from .state.shapes import ClosedObject, Entry, Learning, Pattern
 
 Part = TypeVar("Part", bound=ClosedObject)
@@ -50,12 +49,6 @@ def part_of(kind: type[Part], data: object, *, field: str) -> Part:
             known = ", ".join(n for n in type(one).__struct_fields__ if n != "extra")
             raise refuse(field, f"there is no field {name[:40]!r}; allowed: {known}")
     return part
-
-
-def fulfil(journal: Journal, event: Event, at: str) -> list[Event]:
-    """Return what the command behind an event decides."""
-    command = command_of(event)
-    return rule_of(command)(journal, command, at)
 
 
 def command_of(event: Event) -> Command:

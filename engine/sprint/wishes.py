@@ -5,9 +5,7 @@ So `append` obeys the same rules as every other way of recording.
 
 from typing import Any
 
-from msgspec import structs
-
-from ..command import Command, Commands, made_of, rule_of
+from ..command import Command, Commands, made_of
 from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
 from ..log.event import Event, event_of
@@ -16,7 +14,6 @@ from .commands import caused
 from .events import goal as r
 from .events import queue as q
 from .iterations.measurement import observed_measurement
-from .iterations.rollback import RollBack
 from .state.sprint import Sprint
 from .state.transitions import check_exists
 
@@ -69,8 +66,11 @@ class ObserveEvent(Command, frozen=True):
 
 
 def observe_event(sprint: Sprint, command: ObserveEvent, at: str) -> list[Event]:
-    """Decide on `ObserveEvent`."""
-    return observe(sprint, command.event, at, is_inside_append=False)
+    """Decide on `ObserveEvent`: what everything else is read by obeys its rules."""
+    check_exists(sprint)
+    if isinstance(command.event, i.IterationMeasured):
+        return [observed_measurement(sprint, command.event)]
+    return [command.event]
 
 
 def wish_for(event: Event, *, is_observed: bool) -> Command:
@@ -78,32 +78,6 @@ def wish_for(event: Event, *, is_observed: bool) -> Command:
     if is_observed and not event.is_structural:
         return ObserveEvent(event)
     return command_of(event)
-
-
-def observe(
-    sprint: Sprint, event: Event, at: str, *, is_inside_append: bool
-) -> list[Event]:
-    """Return an event that another tool says happened, whatever our rules say of it.
-
-    What everything else is read by obeys them all the same.
-    """
-    if event.is_structural:
-        return fulfil(sprint, event, at, is_inside_append=is_inside_append)
-    check_exists(sprint)
-    if isinstance(event, i.IterationMeasured):
-        return [observed_measurement(sprint, event)]
-    return [event]
-
-
-def fulfil(sprint: Sprint, event: Event, at: str, *, is_inside_append: bool) -> list[Event]:
-    """Return what the command behind an event decides.
-
-    `is_inside_append` is asked of the log for the target of a rollback.
-    """
-    command = command_of(event)
-    if isinstance(command, RollBack):
-        command = structs.replace(command, is_inside_append=is_inside_append)
-    return rule_of(command)(sprint, command, at)
 
 
 def command_of(event: Event) -> Command:

@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sprintlog.engine.command import decided as decided_on
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.events import JournalOpened
@@ -16,7 +17,7 @@ from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.intake.foreign import remarks, take_document
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.journal import Journal, pack, unpack
-from sprintlog.engine.journal.wishes import fulfil, to_event
+from sprintlog.engine.journal.wishes import command_of, to_event
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
@@ -123,7 +124,7 @@ def decided(journal: Journal, tag: str, data: Any) -> list[Event]:
     refused = None
     events: list[Event] = []
     try:
-        events = fulfil(journal, to_event(tag, data), AT)
+        events = decided_on(command_of(to_event(tag, data)), journal, AT)
     except RefusedError as error:
         refused = error
     if refused is not None:

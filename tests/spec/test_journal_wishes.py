@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal import rules
-from sprintlog.engine.journal.wishes import fulfil, to_event
+from sprintlog.engine.journal.wishes import command_of, to_event
 from sprintlog.engine.log.event import Event
 
 from .journaled import AT, Diary, entry, learned, pattern
@@ -41,7 +42,7 @@ def test_decides_what_the_command_decides(
     diary = Diary().happen(*HISTORY)
     expected = diary.decide(rule(**arguments))
     assert expected
-    assert fulfil(diary.journal, to_event(tag, data), AT) == expected
+    assert decided(command_of(to_event(tag, data)), diary.journal, AT) == expected
 
 
 def test_opens_the_journal() -> None:
@@ -52,15 +53,15 @@ def test_opens_the_journal() -> None:
             **({"created_at": created_at} if created_at else {}),
         }
         event = to_event("journal-opened", data)
-        decided = fulfil(Diary().journal, event, AT)
-        assert decided == [f.JournalOpened(created_at or AT, "shop")]
+        found = decided(command_of(event), Diary().journal, AT)
+        assert found == [f.JournalOpened(created_at or AT, "shop")]
 
 
 def test_opens_by_the_first_schema_alone() -> None:
     """A later version of the schema comes with a file that has it, not by a wish."""
     event = to_event("journal-opened", {"version": "1.7"})
     with pytest.raises(RefusedError, match="the rest follows"):
-        fulfil(Diary().journal, event, AT)
+        decided(command_of(event), Diary().journal, AT)
 
 
 def test_covers_every_event() -> None:
@@ -70,7 +71,7 @@ def test_covers_every_event() -> None:
         event.type for event in f.JOURNAL_EVENTS
     }
     with pytest.raises(RefusedError, match="import journal"):
-        fulfil(Diary().journal, f.JournalRaised("1.1"), AT)
+        decided(command_of(f.JournalRaised("1.1")), Diary().journal, AT)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from sprintlog.engine.sprint.iterations.rollback import (
     RollBack,
     UndoRollback,
 )
-from sprintlog.engine.sprint.wishes import fulfil, observe, to_event
+from sprintlog.engine.sprint.wishes import command_of, to_event, wish_for
 
 from .conftest import Decision, Scenario, simple
 
@@ -225,11 +225,12 @@ def last_measured_of(scenario: Scenario) -> int | None:
         ("best-selected", {"number": 1, "final": 1, "is_verified": True}),
     ],
 )
-def test_refuses_answers_as_wishes(loop: Scenario, tag: str, data: dict[str, Any]) -> None:
+def test_refuses_answers_as_wishes(tag: str, data: dict[str, Any]) -> None:
     """What is advised or selected follows from what was measured: nobody wishes for it."""
     event = to_event(tag, data)
-    loop.when(lambda sprint, at: fulfil(sprint, event, at, is_inside_append=False))
-    loop.then_refused(containing=f"{tag} cannot be wished for", wish=tag)
+    with pytest.raises(RefusedError, match=f"{tag} cannot be wished for") as refused:
+        command_of(event)
+    assert refused.value.fields["wish"] == tag
 
 
 def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
@@ -237,7 +238,7 @@ def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
 
     def seen(number: int) -> Decision:
         event = i.IterationMeasured(number, STORED)
-        return lambda sprint, at: observe(sprint, event, at, is_inside_append=False)
+        return wish_for(event, is_observed=True)
 
     loop.when(seen(7))
     loop.then(i.IterationMeasured(7, STORED, 1))

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import InjectionPosition, RequestDecided, RequestQueued
 from sprintlog.engine.sprint.queue import decisions, requests
-from sprintlog.engine.sprint.wishes import observe, to_event
+from sprintlog.engine.sprint.wishes import to_event, wish_for
 
 from .conftest import Data, Make, Scenario, simple
 from .test_wishes import AT, wish
@@ -92,6 +93,6 @@ def test_observed_requests_obey_the_rules(given: Any) -> None:
     def command(sprint: Any, at: str) -> Any:
         data = {"title": "x", "priority": "urgent", "request_type": "bug"}
         event = to_event("request-queued", data)
-        return observe(sprint, event, AT, is_inside_append=False)
+        return decided(wish_for(event, is_observed=True), sprint, AT)
 
     given(simple("a")).when(command).then_refused(containing="'urgent' is unknown")

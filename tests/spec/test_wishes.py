@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.command import decided
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.event import Event, events_in
 from sprintlog.engine.sprint import events as f
@@ -19,7 +20,7 @@ from sprintlog.engine.sprint.plan.create import (
     CreateSprint,
     ImportDocument,
 )
-from sprintlog.engine.sprint.wishes import fulfil, observe, to_event
+from sprintlog.engine.sprint.wishes import command_of, to_event, wish_for
 
 from .conftest import Data, Make, Scenario, simple
 from .measuring_wishes import MEASURING
@@ -188,7 +189,7 @@ def wish(scenario: Scenario, tag: str, data: object) -> Scenario:
     """Wish for an event by its tag and data, as `append` does."""
 
     def command(sprint: Any, at: str) -> list[Event]:
-        return fulfil(sprint, to_event(tag, data), at, is_inside_append=False)
+        return decided(command_of(to_event(tag, data)), sprint, at)
 
     return scenario.when(command, at=AT)
 
@@ -280,7 +281,7 @@ def test_observed_injections_obey_the_rules(running: Any) -> None:
     def command(sprint: Any, at: str) -> list[Event]:
         nodes = [{"id": "a", "prompt": "x"}]
         wished = to_event("phase-injected", {"nodes": nodes, "position": {"type": "after"}})
-        return observe(sprint, wished, AT, is_inside_append=False)
+        return decided(wish_for(wished, is_observed=True), sprint, AT)
 
     running(simple("a")).when(command).then_refused(field="position")
 
