@@ -4,12 +4,13 @@ A projection keeps itself up to where it goes, and by which version of its rules
 that is no place of this log, or the rules are newer, it begins anew.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.service.streams.catalogue import sprint_of
+from sprintlog.engine.service.wanted import between
 
 from .history.happened import Happened, happened
 from .workspace import Workspace
@@ -31,29 +32,23 @@ class StoredProjection(Protocol):
     @property
     def name(self) -> str:
         """Return what it is called."""
-        ...
 
     @property
     def version(self) -> int:
         """Return the version of its rules: other ones make something else of events."""
-        ...
 
     @property
     def stream(self) -> str | None:
         """Return what it reads; None for the whole log."""
-        ...
 
     def mark(self) -> Mark | None:
         """Return what was kept last; None where there is nothing."""
-        ...
 
     def begin(self) -> None:
         """Forget everything: it is read anew."""
-        ...
 
     def keep(self, mark: Mark) -> None:
         """Keep what was taken in, with its mark."""
-        ...
 
 
 class Projection(StoredProjection, Protocol):
@@ -61,7 +56,6 @@ class Projection(StoredProjection, Protocol):
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
         """Take in the events that come next."""
-        ...
 
 
 class SprintProjection(StoredProjection, Protocol):
@@ -69,7 +63,6 @@ class SprintProjection(StoredProjection, Protocol):
 
     def evolve(self, one: Happened) -> None:
         """Take in what happened next."""
-        ...
 
 
 def catch_up(log: Log, projection: Projection) -> bool:
@@ -78,7 +71,7 @@ def catch_up(log: Log, projection: Projection) -> bool:
     after, is_new = _start(log, projection)
     end = log.head().position if stream is None else log.version(stream)
     if after < end:
-        projection.evolve(_events(log, stream, after, end))
+        projection.evolve(between(log, stream, after + 1, end))
         projection.keep(Mark(projection.version, end, _hash_at(log, stream, end)))
     return is_new or after < end
 
@@ -109,15 +102,7 @@ def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
     return 0, True
 
 
-def _events(
-    log: Log, stream: str | None, after: int, until: int
-) -> Iterator[RecordedEvent]:
-    if stream is None:
-        return log.read(after=after, until=until)
-    return log.read_stream(stream, after=after, until=until)
-
-
 def _hash_at(log: Log, stream: str | None, place: int) -> bytes:
     """Return the hash of the event at a place; nothing where there is none."""
-    found = next(_events(log, stream, place - 1, place), None) if place else None
+    found = next(between(log, stream, place, place), None) if place else None
     return found.hash if found is not None else b""

@@ -25,7 +25,7 @@ from sprintlog.projections.views import files as views
 from sprintlog.projections.views.files import LeftPath
 from sprintlog.projections.workspace import Workspace
 
-from ..context import environment, here
+from ..context import here
 from ..output import counted, print_json, print_text, warn
 from ..record import Options, envelope_of, refresh
 
@@ -45,7 +45,7 @@ def bring_back(
     roll_back: Back | None = None,
 ) -> None:
     """Bring files back in place after showing what that means, and answer."""
-    store = store_of(workspace, environment())
+    store = store_of(workspace)
     restored = in_place(
         workspace,
         sprint_id,
@@ -70,7 +70,7 @@ def bring_back(
 
 def put_back(workspace: Workspace, sprint_id: str, options: Options) -> None:
     """Give up restores that were cut short, and answer."""
-    store = store_of(workspace, environment())
+    store = store_of(workspace)
     done = give_up(workspace, sprint_id, store, actor=options.actor)
     events = [event for given_up in done for event in given_up.outcome.events]
     placed = [given_up.placed for given_up in done]

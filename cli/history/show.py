@@ -8,7 +8,7 @@ from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.progress_yaml import render
 from sprintlog.projections.views.events import envelope
 
-from ..context import environment, open_workspace, with_json, with_point, with_sprint
+from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_bytes, print_json, print_text, table, visible
 
 
@@ -104,7 +104,7 @@ def iteration(
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
         held = find_snapshot(workspace, sprint, f"iter:{number}")
-        snapshot = store_of(workspace, environment()).read(held.snapshot)
+        snapshot = store_of(workspace).read(held.snapshot)
     answer = files.kept(held, number, snapshot, listed=with_files)
     if as_json:
         print_json(answer)

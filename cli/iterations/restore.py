@@ -17,7 +17,7 @@ from sprintlog.projections.views.files import FilesCopied, left_out
 from sprintlog.projections.workspace import Workspace
 
 from ..back.files import bring_back, inside, into_output, left_lines, put_back
-from ..context import environment, here, open_workspace, with_recording
+from ..context import here, open_workspace, with_recording
 from ..output import counted, print_json, print_text
 from ..record import Options
 
@@ -98,7 +98,7 @@ def command(
             _branch(workspace, held, meant, branch, as_json=options.as_json)
         else:
             target = _target(workspace, held, into)
-            store = store_of(workspace, environment())
+            store = store_of(workspace)
             files, left = into_folder(workspace, store, held.snapshot, target, meant)
             _tell(held, files, left, {"folder": str(target)}, as_json=options.as_json)
 
@@ -122,7 +122,7 @@ def _branch(
         raise RefusedError(
             "a branch holds all files of a snapshot", hint="leave the paths out"
         )
-    store = store_of(workspace, environment())
+    store = store_of(workspace)
     commit, files, left = into_branch(workspace, store, held, name)
     _tell(held, files, left, {"branch": name, "commit": commit}, as_json=as_json)
 

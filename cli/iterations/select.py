@@ -7,7 +7,7 @@ import click
 from sprintlog.engine.sprint.iterations.decisions import SelectBest
 from sprintlog.projections.workspace import Workspace
 
-from ..context import environment, open_workspace, with_recording
+from ..context import open_workspace, with_recording
 from ..output import counted, print_json, print_text, progress
 from ..record import Options, act, answer_of, envelope_of, refresh
 from .report_files import tell_written, with_writing, write_files
@@ -86,7 +86,7 @@ def _apply(
 
     held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
     wish = into_output(workspace, sprint_id, Wish(held.snapshot, held.iteration))
-    store = store_of(workspace, environment())
+    store = store_of(workspace)
     # The key and the expected version are those of the selection itself.
     own = options.with_values(key=None, expect=None)
     restored = in_place(

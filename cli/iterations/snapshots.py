@@ -16,7 +16,6 @@ from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from ..context import (
     Function,
-    environment,
     open_workspace,
     with_json,
     with_point,
@@ -78,7 +77,7 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
         outcome, taken = take_and_record(
             workspace,
             sprint_id,
-            store_of(workspace, environment()),
+            store_of(workspace),
             limits=Limits(file_bytes_max=file_max * MEBIBYTE),
             patterns=patterns,
             envelope=envelope_of("iteration snapshot", options, arguments),
@@ -114,7 +113,7 @@ def keeping_files(
     limits = Limits(file_bytes_max=file_max * MEBIBYTE)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
-        store = store_of(workspace, environment())
+        store = store_of(workspace)
         with kept_files(
             workspace, sprint_id, store, limits=limits, patterns=patterns, at=options.at
         ) as (taken, event_for):
@@ -182,7 +181,7 @@ def diff(
 
     with open_workspace() as workspace:
         sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
-        store = store_of(workspace, environment())
+        store = store_of(workspace)
         meant = inside(workspace, paths)
         ends = [find_snapshot(workspace, sprint, point).snapshot for point in (one, other)]
         own = own_paths(workspace)
@@ -211,7 +210,7 @@ def files_between(
         return None
     try:
         held = [find_snapshot(workspace, sprint, f"iter:{n}") for n in (one, other)]
-        store = store_of(workspace, environment())
+        store = store_of(workspace)
         found = compare(
             *(store.read(each.snapshot) for each in held), own=own_paths(workspace)
         )
@@ -244,7 +243,7 @@ def prune_command(keep: int, **given: Any) -> None:
         outcome, bytes_freed = prune(
             workspace,
             sprint_id,
-            store_of(workspace, environment()),
+            store_of(workspace),
             keep=keep,
             envelope=envelope_of("iteration prune", options, {"keep": keep}),
         )

@@ -121,7 +121,7 @@ def command(
         chosen = workspace.choose(sprint_id)
         if keeps_files:
             # Without git it ends here and not in the night.
-            _ = store_of(workspace, means.environment).git.program
+            _ = store_of(workspace).git.program
         folder = workspace.location.folder
         with hold(folder, chosen, now=workspace.now()) as (lock, before):
             if before is not None:

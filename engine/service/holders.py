@@ -1,9 +1,7 @@
 """Whose place is where: which sprint has the one of its file, and who chooses by that."""
 
 from ..errors import NotFoundError, RefusedError
-from ..log.event import Event, Kind
 from ..sprint.events import Place
-from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
 from .port import Service
 from .streams.catalogue import sprint_stream
@@ -23,42 +21,22 @@ def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
     return max(there)[2] if there else None
 
 
-def check_place(service: Service, sprint_id: str, place: Place) -> None:
-    """Raise `RefusedError` when an unfinished sprint writes its file at this place."""
-    other = holder(service, place, besides=sprint_id)
-    if other is None or service.sprint(other).plan.status == COMPLETED:
-        return
-    own = "give this sprint a folder of its own with --sprint-dir"
-    # One that was here before has its place: there is nothing to choose.
-    free = f"`sprintlog sprint complete --sprint {other}` gives its place free"
-    raise RefusedError(
-        f"{place.path} is the file of sprint {other}, which is not finished",
-        hint=free if sprint_id in service.sprints() else own,
-        file=place.path,
-        sprint=other,
-    )
-
-
-def take_place(service: Service, sprint: Sprint, events: list[Event]) -> None:
-    """See that no other sprint's file is where this one's will be written.
-
-    A finished sprint that goes on takes its place back. Raise `RefusedError` where an
-    unfinished one has it.
-    """
-    place = next((p for event in events if (p := getattr(event, "place", None))), None)
-    goes_on = any(event.kind is not Kind.KNOWLEDGE for event in events)
-    if place is None and goes_on and sprint.plan.status == COMPLETED:
-        place = sprint.plan.place
-    if place is not None:
-        free_place(service, sprint.id, place)
-
-
 def free_place(service: Service, sprint_id: str, place: Place) -> None:
-    """Make a place free for a sprint; raise `RefusedError` where it is not.
+    """Make a place free for a sprint; raise `RefusedError` where an unfinished one has it.
 
     The last file of a finished sprint that was there is kept in the log's folder.
     """
-    check_place(service, sprint_id, place)
+    other = holder(service, place, besides=sprint_id)
+    if other is not None and service.sprint(other).plan.status != COMPLETED:
+        own = "give this sprint a folder of its own with --sprint-dir"
+        # One that was here before has its place: there is nothing to choose.
+        free = f"`sprintlog sprint complete --sprint {other}` gives its place free"
+        raise RefusedError(
+            f"{place.path} is the file of sprint {other}, which is not finished",
+            hint=free if sprint_id in service.sprints() else own,
+            file=place.path,
+            sprint=other,
+        )
     before = holder(service, place)
     if before in (None, sprint_id) or place.worktree != service.location.worktree:
         return

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 
 from ..errors import RefusedError
 from ..iterations.events import REFUSE
-from ..log.event import Event
+from ..log.event import Event, Kind
 from ..sprint.events import GateStarted, SprintStarted
 from ..sprint.queue.returns import with_returns
 from ..sprint.state import moments
 from ..sprint.state.sprint import Sprint
+from ..sprint.state.words import COMPLETED
 from .after_commit import edit_policy
-from .holders import take_place
+from .holders import free_place
 from .port import Envelope, MovedOnError, Service, Skippable
 from .streams.catalogue import State, masked
 
@@ -128,8 +129,18 @@ def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """See that no other sprint's file is where this one's will be written."""
-    take_place(action.service, action.state, events)
+    """See that no other sprint's file is where this one's will be written.
+
+    A finished sprint that goes on takes its place back. Raise `RefusedError` where an
+    unfinished one has it.
+    """
+    sprint = action.state
+    place = next((p for event in events if (p := getattr(event, "place", None))), None)
+    goes_on = any(event.kind is not Kind.KNOWLEDGE for event in events)
+    if place is None and goes_on and sprint.plan.status == COMPLETED:
+        place = sprint.plan.place
+    if place is not None:
+        free_place(action.service, sprint.id, place)
     return events
 
 

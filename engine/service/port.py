@@ -123,8 +123,5 @@ class Service(Protocol):
     def finish_restores(self, sprint: Sprint) -> int:
         """Finish restores that were cut short; return how many events that recorded."""
 
-    def observe(self, sprint_id: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit of a sprint's file, once under this key."""
-
-    def observe_journal(self, event: EditObserved, *, key: str) -> None:
-        """Record an edit of the journal's file, once under this key."""
+    def observe(self, stream: str, event: EditObserved, *, key: str) -> None:
+        """Record an edit of a stream's file by somebody else, once under this key."""

@@ -152,17 +152,16 @@ def _read(
     end = log.head().position if stream is None else log.version(stream)
     last = end if range_.last is None else min(range_.last, end)
     if not reverse:
-        yield from _between(log, stream, range_.first, last)
+        yield from between(log, stream, range_.first, last)
         return
     while last >= range_.first:
         first = max(range_.first, last - EVENTS_A_STEP + 1)
-        yield from reversed(list(_between(log, stream, first, last)))
+        yield from reversed(list(between(log, stream, first, last)))
         last = first - 1
 
 
-def _between(
-    log: Log, stream: str | None, first: int, last: int
-) -> Iterator[RecordedEvent]:
+def between(log: Log, stream: str | None, first: int, last: int) -> Iterator[RecordedEvent]:
+    """Yield the events of a stream, or of the whole log, between two places included."""
     if stream is None:
         return log.read(after=first - 1, until=last)
     return log.read_stream(stream, after=first - 1, until=last)

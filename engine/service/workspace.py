@@ -248,26 +248,20 @@ class ServiceWorkspace:
 
         if not is_unfinished(self, sprint):
             return 0
-        events, problem = finish_restores(self, sprint.id, self.environment)
+        events, problem = finish_restores(self, sprint.id)
         if problem is not None:
             self.tell(problem)
         return events
 
-    def observe(self, sprint_id: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit that somebody else made, once under this key."""
-        self.act(
-            sprint_id,
-            lambda sprint, at: [event],
-            key=key,
-            key_digest=bytes.fromhex(event.digest),
-            # The lock of state files is held here, which who restores files takes last.
-            without={"finish_restores", "refuse_edits"},
-        )
-
-    def observe_journal(self, event: EditObserved, *, key: str) -> None:
-        """Record an edit of the journal's file, once under this key."""
-        digest = bytes.fromhex(event.digest)
-        self.act_on_journal(lambda journal, at: [event], key=key, key_digest=digest)
+    def observe(self, stream: str, event: EditObserved, *, key: str) -> None:
+        """Record an edit of a stream's file by somebody else, once under this key."""
+        known: Envelope = {"key": key, "key_digest": bytes.fromhex(event.digest)}
+        if (sprint_id := sprint_of(stream)) is None:
+            self.act_on_journal(lambda journal, at: [event], **known)
+            return
+        # The lock of state files is held here, which who restores files takes last.
+        without: set[Skippable] = {"finish_restores", "refuse_edits"}
+        self.act(sprint_id, lambda sprint, at: [event], without=without, **known)
 
     def refresh(self, sprint_id: str) -> Refreshed:
         """Bring a sprint's state files up to date, and keep what somebody else put there.

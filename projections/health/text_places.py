@@ -151,7 +151,7 @@ class Snapshots(KeptText, frozen=True):
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files of snapshots that hold the text, and what is of none."""
-        store = store_of(workspace, workspace.environment)
+        store = store_of(workspace)
         if not store.exists:
             return []
         oids = {*objects_holding(store.git, needle.forms)}
@@ -167,7 +167,7 @@ class Snapshots(KeptText, frozen=True):
         """Let go of what no snapshot holds any more; the others are named by events."""
         if not (found := self.scan(workspace, needle)):
             return Erased()
-        store = store_of(workspace, workspace.environment)
+        store = store_of(workspace)
         with store.lock():
             store.tidy()
         left = self.scan(workspace, needle)

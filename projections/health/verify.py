@@ -110,7 +110,7 @@ def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Find
     # Imported here: without --full nothing is asked of git.
     from sprintlog.engine.service.work_tree.snapshot import lost_paths, store_of
 
-    store = store_of(workspace, workspace.environment)
+    store = store_of(workspace)
     for path, what in store.unsound():
         yield Finding("damage", f"snapshots/{path.relative_to(store.folder)}", what)
     for name in sprints:

@@ -24,7 +24,6 @@ OF_ITERATIONS = {event.type: take for event, take in TAKE.items()}
 class Trouble(NamedTuple):
     """Something that went wrong, or stopped the sprint."""
 
-    version: int
     type: str
     address: str
     words: str
@@ -90,7 +89,7 @@ class Evidence:
         number = data.get("number") if event.type == i.MeasurementFailed.type else None
         began = None
         if words is not None:
-            began = Trouble(event.version, event.type, address, words, number)
+            began = Trouble(event.type, address, words, number)
         number = data.get("number") if event.type == i.IterationMeasured.type else number
         step = _Step(event.version, began, event.type, address, number)
         if event.type == f.RolledBack.type:

@@ -90,7 +90,11 @@ def ask(
     Raise `InvalidInputError` for what is no SQL, `RefusedError` for what does more than
     read, and for a question that takes longer than it may.
     """
-    connection = _open(workspace, fresh=fresh, progress=progress)
+    try:
+        connection = opened(workspace, fresh=fresh, progress=progress)
+    except RefusedError:
+        # A log in a folder that cannot be written is read all the same.
+        connection = in_memory(workspace, progress=progress)
     budget = _Budget(seconds_max)
     try:
         _restrict(connection, budget)
@@ -125,16 +129,6 @@ def _page(cursor: sqlite3.Cursor) -> list[Row]:
             raise MemoryError
         page.append(row)
     return page
-
-
-def _open(
-    workspace: Workspace, *, fresh: bool, progress: Callable[[int], None]
-) -> sqlite3.Connection:
-    try:
-        return opened(workspace, fresh=fresh, progress=progress)
-    except RefusedError:
-        # A log in a folder that cannot be written is read all the same.
-        return in_memory(workspace, progress=progress)
 
 
 def _restrict(connection: sqlite3.Connection, budget: _Budget) -> None:

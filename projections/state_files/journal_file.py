@@ -5,7 +5,6 @@ from typing import Any
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.service.place.state_places import wrong_journal
-from sprintlog.engine.sprint.events import EditObserved
 
 from . import progress_json
 from .files import FilesService
@@ -38,7 +37,3 @@ class JournalFile(ProjectedFile[Journal]):
     def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
         return progress_json.load(content, file=file)
-
-    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit that somebody else made, once under this key."""
-        self.workspace.observe_journal(event, key=key)

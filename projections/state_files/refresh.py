@@ -59,10 +59,6 @@ class ProjectedFile(ABC, Generic[State]):
         """
         return False
 
-    def observe(self, name: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit that somebody else made, once under this key."""
-        self.workspace.observe(name, event, key=key)
-
     def refresh(self, name: str) -> Refreshed:
         """Write a state file where it is not what the log says."""
         state = self.reader.current(name)
@@ -220,7 +216,7 @@ class ProjectedFile(ABC, Generic[State]):
             event = replace(event, changes=None, problem=problem)
         # A crash before our file stands there must not record the same edit twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
-        self.observe(name, event, key=key)
+        self.workspace.observe(self.reader.reading.stream(name), event, key=key)
         return kept
 
     def _changes(

@@ -36,7 +36,7 @@ def asked(workspace: Workspace) -> object:
 
 def taken(workspace: Workspace) -> object:
     """Hold the lock of the snapshots."""
-    with store_of(workspace, {}).lock():
+    with store_of(workspace).lock():
         return None
 
 

@@ -77,7 +77,7 @@ class GoalWork:
         number = sprint.plan.iteration
         if has_snapshot(sprint, number):
             return
-        store = store_of(self._driver.workspace, self._driver.means.environment)
+        store = store_of(self._driver.workspace)
         envelope: Envelope = {"actor": self._driver.means.actor}
         try:
             _, taken = take_and_record(

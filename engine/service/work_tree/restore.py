@@ -5,7 +5,7 @@ touched, with the snapshots it goes from and to; whoever comes after a killed on
 same again, and what is done already changes nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -191,14 +191,12 @@ def _check_bytes(made: PlacementPlan, damaged: set[str]) -> None:
         )
 
 
-def finish_restores(
-    workspace: Service, sprint_id: str, environment: Mapping[str, str]
-) -> tuple[int, str | None]:
+def finish_restores(workspace: Service, sprint_id: str) -> tuple[int, str | None]:
     """Finish what killed restores of a sprint left undone.
 
     Return how many events that recorded, and a problem, if any.
     """
-    store = store_of(workspace, environment)
+    store = store_of(workspace)
     try:
         with store.lock():
             done = _finish(workspace, sprint_id, store, "runtime")

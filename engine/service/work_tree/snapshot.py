@@ -5,7 +5,7 @@ because somebody was killed in between, is let go at the next pruning.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -48,9 +48,10 @@ class PathDifference(NamedTuple):
     """`added`, `removed`, `changed`, or `mode`."""
 
 
-def store_of(workspace: Service, environment: Mapping[str, str]) -> Store:
+def store_of(workspace: Service) -> Store:
     """Return the store of a workspace's snapshots."""
-    return Store(workspace.location.folder / FOLDER, environment, workspace.log.locks.wait)
+    folder, wait = workspace.location.folder / FOLDER, workspace.log.locks.wait
+    return Store(folder, workspace.environment, wait)
 
 
 def take_and_record(
