@@ -7,7 +7,6 @@ The door for programs too: `compile_files(Path("SPRINT.yaml"))` gives the plan t
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -247,8 +246,8 @@ class _Files:
 
     def available(self) -> list[str]:
         """Return the names of the workflows there are."""
-        names = {file.stem for file in self._listed() if file.suffix in ENDINGS}
-        return sorted(names)
+        files = self._folder.iterdir() if self._folder is not None else ()
+        return sorted({file.stem for file in files if file.suffix in ENDINGS})
 
     def located(self, problems: list[Problem]) -> list[Problem]:
         """Return all problems with their lines, by file and line."""
@@ -286,9 +285,6 @@ class _Files:
         except OSError:
             # No file has such a name.
             return None
-
-    def _listed(self) -> Iterator[Path]:
-        return self._folder.iterdir() if self._folder is not None else iter(())
 
     def _with_line(self, problem: Problem) -> Problem:
         placed = self._placed.get(problem.file)

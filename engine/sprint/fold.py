@@ -90,11 +90,7 @@ def _says_all(event: Event) -> bool:
 def _record_imported(knowledge: Knowledge, event: f.SprintImported, version: int) -> None:
     knowledge.iteration_max = max(knowledge.iteration_max, event.iteration)
     knowledge.imported_at = version
-    requests.record_ids(knowledge, event)
-
-
-def _record_compiled(knowledge: Knowledge, event: f.SprintCompiled, version: int) -> None:
-    requests.record_ids(knowledge, event)
+    requests.record_ids(knowledge, event, version)
 
 
 def _tracked(
@@ -111,7 +107,7 @@ LEARN: Learns = {
     f.AgentRan: spent.record_spent,
     f.PhaseInjected: injection.record_injected,
     f.StepInjected: injection.record_injected,
-    f.SprintCompiled: _record_compiled,
+    f.SprintCompiled: requests.record_ids,
     f.SprintImported: _record_imported,
     **snapshots.LEARN,
     **requests.LEARN,

@@ -36,20 +36,11 @@ def to_event(tag: str, data: object) -> Event:
     if isinstance(data, dict):
         data = {**_LEFT_OUT.get(kind, {}), **data}
     event = event_of(kind, data)
-    if isinstance(event, f.Injection):
-        for name in ("into", "after", "before"):
+    for about, source, names in _DERIVED:
+        for name in names if isinstance(event, about) else ():
             if getattr(event, name) is not None:
-                raise RefusedError(
-                    f"data.{name}: follows from the position; leave it out",
-                    field=f"data.{name}",
-                )
-    if isinstance(event, q.RequestDecided) and event.phase is not None:
-        problem = "follows from the decision; leave it out"
-        raise RefusedError(f"data.phase: {problem}", field="data.phase")
-    if isinstance(event, i.IterationMeasured) and event.previous is not None:
-        raise RefusedError(
-            "data.previous: follows from the log; leave it out", field="data.previous"
-        )
+                problem = f"data.{name}: follows from the {source}; leave it out"
+                raise RefusedError(problem, field=f"data.{name}")
     # A patch that does not fit would make the stream unreadable; ours always fit.
     if isinstance(event, f.SprintImported) and (event.document is None or event.patch):
         raise RefusedError(
@@ -99,6 +90,13 @@ def _follows(event: Event) -> bool:
         isinstance(event, f.SprintImported) and event.document is None
     )
 
+
+_DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (
+    (f.Injection, "position", ("into", "after", "before")),
+    (q.RequestDecided, "decision", ("phase",)),
+    (i.IterationMeasured, "log", ("previous",)),
+)
+"""What nobody may say in a wish, and what it follows from."""
 
 _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     f.GateChecked: {"attempt": 0},

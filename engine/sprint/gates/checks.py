@@ -14,8 +14,7 @@ from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
 from ..phases.breakpoints import breakpoint_after
-from ..phases.budgets import was_checked
-from ..phases.done_work import done_work, keep_done
+from ..phases.done_work import done_work
 from ..state.given import mapping_of
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
@@ -293,7 +292,7 @@ def _track(node: Node, attempts: int, status: str, **fields: Any) -> None:
 
 def _take_up(plan: Plan, node: Node, at: str) -> None:
     """Take up again a leaf that its gate had blocked, since that is checked again."""
-    was_checked(plan, node)
+    plan.renewed.pop(node.address, None)
     if node.leaf >= 0 and node.status == BLOCKED and _is_blocked(node):
         node.data.pop("error", None)
         plan.tree.set_status(node, IN_PROGRESS, at)
@@ -342,7 +341,7 @@ def _evolves(
             plan.last.gates[node.address] = event
             if node.leaf >= 0 and done_work(plan, node.address) is None:
                 # Whoever has a leaf's gate checked has done its work.
-                keep_done(plan, f.WorkDone(node.address))
+                plan.last.work[node.address] = f.WorkDone(node.address)
 
     return evolve
 

@@ -8,7 +8,6 @@ import msgspec
 
 from ...errors import RefusedError
 from ..events import GateChecked
-from ..phases.budgets import is_renewed
 from ..state.given import count_of, mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import find_node
@@ -108,7 +107,7 @@ _WAYS = {PENDING: "start", IN_PROGRESS: "complete", FAILED: "retry", BLOCKED: "r
 
 def next_attempt(plan: Plan, node: Node) -> int:
     """Return the number of the next check; after a person stepped in it is the first."""
-    begins_anew = gate_status(node.data) == BLOCKED or is_renewed(plan, node)
+    begins_anew = gate_status(node.data) == BLOCKED or node.address in plan.renewed
     return 1 if begins_anew else attempts_of(node) + 1
 
 

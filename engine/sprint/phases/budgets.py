@@ -14,16 +14,6 @@ def retries_used(plan: Plan, leaf: Node) -> int:
     return max(count_of(leaf.data, "retry-count") - plan.retried.get(leaf.address, 0), 0)
 
 
-def is_renewed(plan: Plan, node: Node) -> bool:
-    """Tell whether a person stepped in since a gate was checked last."""
-    return node.address in plan.renewed
-
-
-def was_checked(plan: Plan, node: Node) -> None:
-    """Take notice that a gate is checked, or about to be."""
-    plan.renewed.pop(node.address, None)
-
-
 def renew(plan: Plan, node: Node) -> None:
     """Give a leaf all of its retries again, and its gate and those above their checks."""
     if count := count_of(node.data, "retry-count"):

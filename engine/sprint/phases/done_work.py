@@ -15,13 +15,3 @@ def waits_to_go_on(plan: Plan) -> bool:
     begun = (leaf for leaf in plan.tree.leaves if leaf.status == IN_PROGRESS)
     done = (done_work(plan, leaf.address) for leaf in begun)
     return plan.status in STOPPED and any(done)
-
-
-def keep_done(plan: Plan, event: WorkDone) -> None:
-    """Keep that the work on a leaf is done."""
-    plan.last.work[event.phase] = event
-
-
-def forget_done(plan: Plan, address: str) -> None:
-    """Forget it, since the work begins."""
-    plan.last.work.pop(address, None)

@@ -18,7 +18,6 @@ from ..state.words import (
     SKIPPED,
 )
 from .budgets import renew
-from .done_work import forget_done, keep_done
 
 
 def _drop(node: Node, *keys: str) -> None:
@@ -33,7 +32,7 @@ def _end(node: Node, at: str) -> None:
 
 
 def _started(plan: Plan, node: Node, event: f.PhaseStarted, at: str) -> str:
-    forget_done(plan, node.address)
+    plan.last.work.pop(node.address, None)
     put(node.data, "started-at", at)
     if event.model is not None:
         put(node.data, "model", event.model)
@@ -53,7 +52,7 @@ def _summed_up(node: Node, event: f.PhaseCompleted) -> None:
 
 
 def _work_done(plan: Plan, node: Node, event: f.WorkDone, at: str) -> str:
-    keep_done(plan, event)
+    plan.last.work[event.phase] = event
     return node.status
 
 

@@ -3,8 +3,6 @@
 What is skipped, retried or reopened may be a parent, too: that is all such leaves below it.
 """
 
-from collections.abc import Callable
-
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
@@ -142,14 +140,9 @@ class SkipPhase(Command, frozen=True):
 
 def skip_phase(sprint: Sprint, command: SkipPhase, at: str) -> list[Event]:
     """Decide on `SkipPhase`."""
-
-    def event(leaf: Node) -> Event:
-        return f.PhaseSkipped(leaf.address, command.reason)
-
     node = find_node(sprint, command.phase)
-    leaves = _leaves_for(sprint, node, "skip", event, SKIPPED)
-    ends = breakpoint_after_skipping(node) if leaves else []
-    return [*map(event, leaves), *ends]
+    skipped = _for_leaves(sprint, node, "skip", f.PhaseSkipped, command.reason, SKIPPED)
+    return [*skipped, *(breakpoint_after_skipping(node) if skipped else [])]
 
 
 class FailPhase(Command, frozen=True):
@@ -204,12 +197,8 @@ class RetryPhase(Command, frozen=True):
 
 def retry_phase(sprint: Sprint, command: RetryPhase, at: str) -> list[Event]:
     """Decide on `RetryPhase`."""
-
-    def event(leaf: Node) -> Event:
-        return f.PhaseRetried(leaf.address, command.reason)
-
     node = find_node(sprint, command.phase)
-    return [*map(event, _leaves_for(sprint, node, "retry", event, PENDING))]
+    return _for_leaves(sprint, node, "retry", f.PhaseRetried, command.reason, PENDING)
 
 
 class ReopenPhase(Command, frozen=True):
@@ -221,24 +210,27 @@ class ReopenPhase(Command, frozen=True):
 
 def reopen_phase(sprint: Sprint, command: ReopenPhase, at: str) -> list[Event]:
     """Decide on `ReopenPhase`."""
-
-    def event(leaf: Node) -> Event:
-        return f.PhaseReopened(leaf.address, command.reason)
-
     node = find_node(sprint, command.phase)
-    return [*map(event, _leaves_for(sprint, node, "reopen", event, PENDING))]
+    return _for_leaves(sprint, node, "reopen", f.PhaseReopened, command.reason, PENDING)
 
 
-def _leaves_for(
-    sprint: Sprint, node: Node, wish: str, event: Callable[[Node], Event], becomes: str
-) -> list[Node]:
-    """Return the leaves from a node on that a wish is for; none when it came before.
+def _for_leaves(
+    sprint: Sprint,
+    node: Node,
+    wish: str,
+    kind: type[f.PhaseSkipped | f.PhaseRetried | f.PhaseReopened],
+    reason: str | None,
+    becomes: str,
+) -> list[Event]:
+    """Return a wish's event for each leaf from a node on; none when it came before.
 
     Raise `RefusedError` when it is for none.
     """
     leaves = list(node.leaves())
     fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[wish]]
-    again = (_is_again(sprint, leaf, event(leaf), becomes) for leaf in leaves)
+    again = (
+        _is_again(sprint, leaf, kind(leaf.address, reason), becomes) for leaf in leaves
+    )
     if any(again) and (node.leaf >= 0 or not fitting):
         return []
     check_running(sprint, f"{wish} phase {node.address}")
@@ -252,7 +244,7 @@ def _leaves_for(
             state=node.status,
             wish=wish,
         )
-    return fitting
+    return [kind(leaf.address, reason) for leaf in fitting]
 
 
 def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:

@@ -179,10 +179,8 @@ class CompleteSprint(Command, frozen=True):
 
 def complete_sprint(sprint: Sprint, command: CompleteSprint, at: str) -> list[Event]:
     """Decide on `CompleteSprint`."""
-    plan, event = (
-        sprint.plan,
-        f.SprintCompleted(command.summary, command.abandons_goal, command.reason),
-    )
+    plan = sprint.plan
+    event = f.SprintCompleted(command.summary, command.abandons_goal, command.reason)
     if plan.status == COMPLETED and plan.last.sprint == event:
         return []
     check_finished(sprint)

@@ -43,15 +43,7 @@ def inject_phases(sprint: Sprint, command: InjectPhases, at: str) -> list[Event]
     spot = spot_of_phases(
         sprint, command.position, is_for_each=any("steps" in n for n in command.nodes)
     )
-    return _inject(
-        sprint,
-        spot,
-        command.nodes,
-        command.position,
-        command.id_prefix,
-        command.sources,
-        is_new=command.is_new,
-    )
+    return _inject(sprint, spot, command, is_new=command.is_new)
 
 
 class InjectSteps(Command, frozen=True):
@@ -75,9 +67,7 @@ def inject_steps(sprint: Sprint, command: InjectSteps, at: str) -> list[Event]:
             "(end-of-phase:PHASE), or inject a phase",
             wish="inject",
         )
-    return _inject(
-        sprint, spot, command.nodes, command.position, command.id_prefix, command.sources
-    )
+    return _inject(sprint, spot, command)
 
 
 def injection_of(
@@ -103,19 +93,12 @@ def _address(into: str, identity: str) -> str:
 
 
 def _inject(
-    sprint: Sprint,
-    spot: Spot,
-    nodes: list[Data],
-    position: InjectionPosition,
-    id_prefix: str | None,
-    sources: tuple[Source, ...],
-    *,
-    is_new: bool = False,
+    sprint: Sprint, spot: Spot, wished: InjectPhases | InjectSteps, *, is_new: bool = False
 ) -> list[Event]:
-    if not nodes:
+    if not wished.nodes:
         raise RefusedError("nodes: there is nothing to inject", field="nodes")
-    for named in _named(sprint, nodes, id_prefix):
-        wish = _wish(spot, named, position, id_prefix)
+    for named in _named(sprint, wished.nodes, wished.id_prefix):
+        wish = _wish(spot, named, wished.position, wished.id_prefix)
         # Saying the same thing twice changes nothing: agents retry (P33).
         last = sprint.plan.last.nodes
         said_before = (last.of(a) == x for a, x in _said(wish, spot.into))
@@ -123,9 +106,8 @@ def _inject(
             return []
     check_growing(sprint)
     _check_free(sprint.plan, wish, spot)
-    into, after, before = spot.into, spot.after, spot.before
-    resolved = structs.replace(wish, into=into, after=after, before=before, sources=sources)
-    return [resolved]
+    where = {"into": spot.into, "after": spot.after, "before": spot.before}
+    return [structs.replace(wish, **where, sources=wished.sources)]
 
 
 def _wish(

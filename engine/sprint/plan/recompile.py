@@ -30,11 +30,8 @@ class TakePlan(Command, frozen=True):
 def take_plan(sprint: Sprint, command: TakePlan, at: str) -> list[Event]:
     """Decide on `TakePlan`."""
     if not sprint.exists:
-        return create_sprint(
-            sprint,
-            CreateSprint(plan=command.plan, place=command.place, sources=command.sources),
-            at,
-        )
+        created = CreateSprint(command.plan, command.place, command.sources)
+        return create_sprint(sprint, created, at)
     check_same_id(sprint, command.plan)
     document = prepare(command.plan, sprint_id=sprint.id)
     if has_begun(sprint):

@@ -283,7 +283,9 @@ def _record_queued(knowledge: Knowledge, event: f.RequestQueued, version: int) -
     knowledge.requests.setdefault(event.request, (version, event))
 
 
-def record_ids(knowledge: Knowledge, event: f.SprintCompiled | f.SprintImported) -> None:
+def record_ids(
+    knowledge: Knowledge, event: f.SprintCompiled | f.SprintImported, version: int
+) -> None:
     """Keep the ids of requests in a document that came in: none is given again."""
     named: list[Any] = []
     if event.document is not None:

@@ -251,6 +251,8 @@ class _Saved(msgspec.Struct, array_like=True):
 STATE_FORMAT = shape_of(_Saved, meaning=MEANING)
 """A state that was saved in another format is not read again."""
 
+_OF_PLAN = {*_Saved.__struct_fields__} - {"id", "version", "knowledge", "last"}
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Saved)
 
@@ -258,26 +260,14 @@ _decoder = msgspec.msgpack.Decoder(_Saved)
 def pack(sprint: Sprint) -> bytes:
     """Return the state as bytes that `unpack` reads again."""
     plan = sprint.plan
-    return sealed(
-        _encoder.encode(
-            _Saved(
-                sprint.id,
-                sprint.version,
-                plan.document,
-                plan.place,
-                plan.last.stored(),
-                plan.last_at,
-                plan.touched,
-                plan.held,
-                plan.imported_at,
-                plan.decisions,
-                sprint.knowledge,
-                plan.turns,
-                plan.retried,
-                plan.renewed,
-            )
-        )
+    state = _Saved(
+        id=sprint.id,
+        version=sprint.version,
+        knowledge=sprint.knowledge,
+        last=plan.last.stored(),
+        **{name: getattr(plan, name) for name in _OF_PLAN},
     )
+    return sealed(_encoder.encode(state))
 
 
 def unpack(saved: bytes) -> Sprint:
@@ -286,9 +276,7 @@ def unpack(saved: bytes) -> Sprint:
     sprint = Sprint(state.id)
     sprint.version = state.version
     sprint.knowledge = state.knowledge
-    plan = sprint.plan
-    plan.document, plan.place, plan.last = state.document, state.place, read(state.last)
-    plan.last_at, plan.touched, plan.held = state.last_at, state.touched, state.held
-    plan.turns, plan.retried, plan.renewed = state.turns, state.retried, state.renewed
-    plan.imported_at, plan.decisions = state.imported_at, state.decisions
+    for name in _OF_PLAN:
+        setattr(sprint.plan, name, getattr(state, name))
+    sprint.plan.last = read(state.last)
     return sprint
