@@ -5,31 +5,24 @@ from ..goal.settings import max_iterations, min_iterations
 from ..iterations.loop import is_used_up, more_allowed
 from ..phases.lifecycle import leaf_in_need
 from ..queue.requests import listed, undecided_at_end, urgent
+from ..state import words
 from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.tree import Data, Node, gate_status
-from ..state.words import (
-    BLOCKED,
-    FAILED,
-    INTERRUPTED,
-    NEEDS_HUMAN,
-    PAUSED,
-    PAUSED_AT_BREAKPOINT,
-)
 from . import actions
 from .actions import STOP, Action
 
 _SAYS: dict[str, type[SprintPaused | SprintBlocked | SprintInterrupted]] = {
-    PAUSED: SprintPaused,
-    BLOCKED: SprintBlocked,
-    INTERRUPTED: SprintInterrupted,
+    words.PAUSED: SprintPaused,
+    words.BLOCKED: SprintBlocked,
+    words.INTERRUPTED: SprintInterrupted,
 }
 """Which event says why the sprint has a status."""
 _BECAUSE = {
-    PAUSED: actions.PAUSED,
-    PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
-    BLOCKED: actions.BLOCKED,
-    NEEDS_HUMAN: actions.PERSON,
+    words.PAUSED: actions.PAUSED,
+    words.PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
+    words.BLOCKED: actions.BLOCKED,
+    words.NEEDS_HUMAN: actions.PERSON,
 }
 
 
@@ -42,14 +35,14 @@ def stop_of(plan: Plan) -> Action:
     status = plan.status
     leaf = None if plan.is_at_goal else plan.pointed()
     why, details, error = still(plan), None, None
-    if status == NEEDS_HUMAN:
+    if status == words.NEEDS_HUMAN:
         leaf = leaf_in_need(plan) or leaf
         data: Data = plan.document if leaf is None else leaf.data
         needed = mapping_of(data, "human-needed")
         error = text_said(plan.turns.error if leaf is None else data.get("error"))
         why = text_said(needed.get("reason")) or error or why
         details = text_said(needed.get("details"))
-    gate = blocked_gate(leaf) if leaf is not None and status == BLOCKED else None
+    gate = blocked_gate(leaf) if leaf is not None and status == words.BLOCKED else None
     node = gate or leaf
     return Action(
         STOP,
@@ -133,7 +126,7 @@ def still(plan: Plan) -> str:
     says = _SAYS.get(status)
     if says is not None and isinstance(last, says):
         reason = text_said(last.reason)
-    elif status == BLOCKED:
+    elif status == words.BLOCKED:
         leaf = None if plan.is_at_goal else plan.pointed()
         reason = text_said(_error_at(leaf)) if leaf else plan.turns.error
     return f"the sprint is {status}" + (f": {reason}" if reason else "")
@@ -146,13 +139,13 @@ def leads_on(leaf: Node) -> str:
 
 def is_stuck(leaf: Node | None) -> bool:
     """Tell whether a leaf waits for a person's word after a failure."""
-    return leaf is not None and leaf.status in (FAILED, BLOCKED)
+    return leaf is not None and leaf.status in (words.FAILED, words.BLOCKED)
 
 
 def blocked_gate(leaf: Node) -> Node | None:
     """Return the node whose gate has blocked at a leaf, from there upwards."""
     nodes = (leaf, *leaf.above())
-    return next((node for node in nodes if gate_status(node.data) == BLOCKED), None)
+    return next((node for node in nodes if gate_status(node.data) == words.BLOCKED), None)
 
 
 def _error_at(leaf: Node) -> object:
@@ -164,9 +157,9 @@ def _error_at(leaf: Node) -> object:
 
 
 def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
-    if status == PAUSED:
+    if status == words.PAUSED:
         return "`sprintlog sprint resume`"
-    if status == PAUSED_AT_BREAKPOINT:
+    if status == words.PAUSED_AT_BREAKPOINT:
         return "look at what was done, then `sprintlog sprint resume`"
     hint = "resolve it, then `sprintlog sprint resume --by NAME --why TEXT`"
     if gate is not None:

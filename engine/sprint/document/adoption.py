@@ -17,42 +17,13 @@ from ..gates.policy import check_gate, check_gates
 from ..phases import leaves, lifecycle
 from ..plan.create import patch_to
 from ..plan.injection import injection_of
+from ..state import words
 from ..state.sprint import Sprint, pack, unpack
-from ..state.transitions import PHASE_FROM, SPRINT_FROM
+from ..state.transitions import PHASE_FROM, PHASE_TO, SPRINT_FROM, SPRINT_TO
 from ..state.tree import Data
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    FAILED,
-    IN_PROGRESS,
-    INTERRUPTED,
-    PAUSED,
-    PENDING,
-    SKIPPED,
-)
 from .edit_changes import EditChange, EditChanges, changes_of, set_field
 from .patch import apply, diff
 from .shape import check_shape
-
-_PHASE_TO = {
-    "start": IN_PROGRESS,
-    "complete": COMPLETED,
-    "skip": SKIPPED,
-    "block": BLOCKED,
-    "fail": FAILED,
-    "retry": PENDING,
-    "reopen": PENDING,
-}
-_SPRINT_TO = {
-    "start": IN_PROGRESS,
-    "resume": IN_PROGRESS,
-    "reopen": IN_PROGRESS,
-    "pause": PAUSED,
-    "block": BLOCKED,
-    "interrupt": INTERRUPTED,
-    "complete": COMPLETED,
-}
-"""Where each command leads."""
 
 _ON_THE_WAY = {"start", "resume", "retry", "reopen"}
 """What may be done only to get on: nobody said that it failed or was skipped before."""
@@ -153,13 +124,13 @@ class _Adopting:
     def take_statuses(self, found: EditChanges) -> None:
         """Go to each status by the commands that lead there; what stops comes last."""
         whole = [c for c in found.statuses if not c.address]
-        for change in [c for c in whole if c.value == IN_PROGRESS]:
+        for change in [c for c in whole if c.value == words.IN_PROGRESS]:
             self._try(change.path, self._sprint_steps(change))
         for change in [c for c in found.statuses if c.address]:
             self._try(change.path, self._phase_steps(change))
-        for change in [c for c in whole if c.value != IN_PROGRESS]:
+        for change in [c for c in whole if c.value != words.IN_PROGRESS]:
             self._try(change.path, self._sprint_steps(change))
-        for change in [c for c in whole if c.value == IN_PROGRESS]:
+        for change in [c for c in whole if c.value == words.IN_PROGRESS]:
             # A leaf that failed by the same edit has stopped the sprint again.
             if change.path in self.done and self._state.plan.status != change.value:
                 self.done.remove(change.path)
@@ -178,7 +149,7 @@ class _Adopting:
             "reopen": leaves.ReopenPhase(phase, why),
         }
         node = self._state.plan.tree.find(phase)
-        way = _way(PHASE_FROM, _PHASE_TO, node.status if node else "", change.value)
+        way = _way(PHASE_FROM, PHASE_TO, node.status if node else "", change.value)
         return [commands[wish] for wish in way or ()]
 
     def _sprint_steps(self, change: EditChange) -> list[Command]:
@@ -192,7 +163,7 @@ class _Adopting:
             "complete": lifecycle.CompleteSprint(),
             "reopen": lifecycle.ReopenSprint(why),
         }
-        way = _way(SPRINT_FROM, _SPRINT_TO, self._state.plan.status, change.value)
+        way = _way(SPRINT_FROM, SPRINT_TO, self._state.plan.status, change.value)
         return [commands[wish] for wish in way or ()]
 
     def _try(self, path: str, steps: Sequence[Command]) -> None:

@@ -10,29 +10,17 @@ from typing import Annotated, Any
 import msgspec
 
 from ...errors import RefusedError
-from ..state.words import (
-    DECISIONS,
-    DEFERRALS,
-    GATE_STATUSES,
-    HOOK_TASK_STATUSES,
-    MODELS,
-    MODES,
-    PHASE_STATUSES,
-    PRIORITIES,
-    REQUEST_STATUSES,
-    REQUEST_TYPES,
-    SPRINT_STATUSES,
-)
+from ..state import words
 
 
-def _one_of(*words: str) -> msgspec.Meta:
-    return msgspec.Meta(pattern=f"^({'|'.join(words)})$")
+def _one_of(*allowed: str) -> msgspec.Meta:
+    return msgspec.Meta(pattern=f"^({'|'.join(allowed)})$")
 
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Identity = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
-Model = Annotated[str, _one_of(*MODELS)]
-PhaseStatus = Annotated[str, _one_of(*PHASE_STATUSES)]
+Model = Annotated[str, _one_of(*words.MODELS)]
+PhaseStatus = Annotated[str, _one_of(*words.PHASE_STATUSES)]
 
 
 class Shape(msgspec.Struct, rename="kebab"):
@@ -53,7 +41,7 @@ class GateTrackingShape(Shape):
     """How far a gate is."""
 
     attempts: Count | None = None
-    status: Annotated[str, _one_of(*GATE_STATUSES)] | None = None
+    status: Annotated[str, _one_of(*words.GATE_STATUSES)] | None = None
     last_output: str | None = None
     last_exit_code: int | None = None
     error: str | None = None
@@ -125,7 +113,7 @@ class StatsShape(Shape):
 class DecisionShape(msgspec.Struct):
     """What was decided of a request; its keys are camel case."""
 
-    decision: Annotated[str, _one_of(*DECISIONS)]
+    decision: Annotated[str, _one_of(*words.DECISIONS)]
     reasoning: str
     injection: dict[str, Any] | None = None
     deferredUntil: str | None = None  # noqa: N815
@@ -137,16 +125,16 @@ class RequestShape(Shape):
 
     id: Identity
     title: str
-    priority: Annotated[str, _one_of(*PRIORITIES)]
-    type: Annotated[str, _one_of(*REQUEST_TYPES)]
-    status: Annotated[str, _one_of(*REQUEST_STATUSES)]
+    priority: Annotated[str, _one_of(*words.PRIORITIES)]
+    type: Annotated[str, _one_of(*words.REQUEST_TYPES)]
+    status: Annotated[str, _one_of(*words.REQUEST_STATUSES)]
     description: str | None = None
     created_at: str | None = None
     discovered_in: str | None = None
     decided_at: str | None = None
     decision: DecisionShape | None = None
     rejection_reason: str | None = None
-    deferred_until: Annotated[str, _one_of(*DEFERRALS)] | None = None
+    deferred_until: Annotated[str, _one_of(*words.DEFERRALS)] | None = None
     context: dict[str, Any] | None = None
 
 
@@ -183,7 +171,7 @@ class HookTaskShape(Shape):
 
     iteration: Count
     hook_id: Identity
-    status: Annotated[str, _one_of(*HOOK_TASK_STATUSES)]
+    status: Annotated[str, _one_of(*words.HOOK_TASK_STATUSES)]
     pid: Count | None = None
     transcript: str | None = None
 
@@ -200,8 +188,8 @@ class DocumentShape(Shape):
     """A PROGRESS.yaml, or a plan."""
 
     sprint_id: Identity | None = None
-    status: Annotated[str, _one_of(*SPRINT_STATUSES)] | None = None
-    mode: Annotated[str, _one_of(*MODES)] | None = None
+    status: Annotated[str, _one_of(*words.SPRINT_STATUSES)] | None = None
+    mode: Annotated[str, _one_of(*words.MODES)] | None = None
     goal: str | None = None
     phases: list[TopPhaseShape] | None = None
     current: PointerShape | None = None

@@ -15,20 +15,11 @@ from ...log.event import Event
 from .. import events as f
 from ..phases.breakpoints import breakpoint_after
 from ..phases.done_work import done_work
+from ..state import words
 from ..state.given import mapping_of
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
 from ..state.tree import Data, Node, gate_is_open, gate_status, put
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    IN_PROGRESS,
-    NEEDS_HUMAN,
-    NOT_STARTED,
-    PASSED,
-    PENDING,
-    RUNNING,
-)
 from .gate import (
     GateResult,
     attempts_of,
@@ -163,10 +154,10 @@ def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
             f"the gate of phase {node.address} has passed",
             hint=f"`sprintlog phase reopen {node.address}` makes it due again",
             phase=node.address,
-            state=PASSED,
+            state=words.PASSED,
             wish="gate",
         )
-    if sprint.plan.status in (NOT_STARTED, COMPLETED) or _is_blocked(node):
+    if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED) or _is_blocked(node):
         check_running(sprint, f"record a result of the gate of phase {node.address}")
     events = _check_free(sprint, node, command.lost)
     following = next_attempt(sprint.plan, node)
@@ -183,7 +174,7 @@ def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
 
 def run_of(plan: Plan, node: Node) -> f.GateStarted | None:
     """Return how the run began that is under way; None for one nobody of ours began."""
-    if gate_status(node.data) != RUNNING:
+    if gate_status(node.data) != words.RUNNING:
         return None
     last = plan.last.gates.of(node.address)
     return last if isinstance(last, f.GateStarted) else None
@@ -202,7 +193,7 @@ def _started_as(sprint: Sprint, node: Node | None, run: str) -> f.GateStarted | 
 def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
     """Return the end of a run that was lost; raise `RefusedError` if none may begin."""
     check_due(node)
-    if gate_status(node.data) != RUNNING:
+    if gate_status(node.data) != words.RUNNING:
         return []
     started = run_of(sprint.plan, node)
     if started is not None and started.run != lost:
@@ -211,7 +202,7 @@ def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
             f"attempt {started.attempt}",
             hint="wait for its result; if the process is gone `sprintlog gate run` notices",
             phase=node.address,
-            state=RUNNING,
+            state=words.RUNNING,
             wish="gate",
             pid=started.pid,
         )
@@ -225,13 +216,13 @@ def _checked(
     """Return a check and what follows from it."""
     event = _event(node, attempt, result, elsewhere=elsewhere)
     status = sprint.plan.status
-    if status == COMPLETED:
+    if status == words.COMPLETED:
         # Who closed the sprint did so without this gate: nothing follows any more.
         return [event]
-    if verdict_of(event) == PASSED:
+    if verdict_of(event) == words.PASSED:
         # A leaf that is still in progress reaches its breakpoint when it completes.
-        is_end = node.children or node.is_empty or node.status == COMPLETED
-        return [event, *(breakpoint_after(node, COMPLETED) if is_end else ())]
+        is_end = node.children or node.is_empty or node.status == words.COMPLETED
+        return [event, *(breakpoint_after(node, words.COMPLETED) if is_end else ())]
     if attempt < gate_of(node).attempts_max or not is_due(node):
         return [event]
     times = "once" if attempt == 1 else f"{attempt} times"
@@ -244,14 +235,14 @@ def _checked(
         # A person is asked for already, and knows why.
         *(
             ()
-            if status in (BLOCKED, NEEDS_HUMAN)
+            if status in (words.BLOCKED, words.NEEDS_HUMAN)
             else [f.SprintBlocked(f"{where}: {error}")]
         ),
     ]
 
 
 def _is_blocked(node: Node) -> bool:
-    return gate_status(node.data) == BLOCKED
+    return gate_status(node.data) == words.BLOCKED
 
 
 def _event(
@@ -272,9 +263,9 @@ def forget_gates(node: Node) -> None:
         status = gate_status(over.data)
         # Most nodes have no gate, and every fold comes by here.
         is_used_up = status is not None and attempts_of(over) >= gate_of(over).attempts_max
-        if status in (PASSED, BLOCKED) or is_used_up:
-            _track(over, 0, PENDING)
-        elif status == RUNNING:
+        if status in (words.PASSED, words.BLOCKED) or is_used_up:
+            _track(over, 0, words.PENDING)
+        elif status == words.RUNNING:
             # Its result would be about work that is not there any more.
             _track(over, attempts_of(over), word_after(attempts_of(over)))
         over = over.parent
@@ -293,14 +284,14 @@ def _track(node: Node, attempts: int, status: str, **fields: Any) -> None:
 def _take_up(plan: Plan, node: Node, at: str) -> None:
     """Take up again a leaf that its gate had blocked, since that is checked again."""
     plan.renewed.pop(node.address, None)
-    if node.leaf >= 0 and node.status == BLOCKED and _is_blocked(node):
+    if node.leaf >= 0 and node.status == words.BLOCKED and _is_blocked(node):
         node.data.pop("error", None)
-        plan.tree.set_status(node, IN_PROGRESS, at)
+        plan.tree.set_status(node, words.IN_PROGRESS, at)
 
 
 def _started(plan: Plan, node: Node, event: f.GateStarted, at: str) -> None:
     _take_up(plan, node, at)
-    _track(node, max(event.attempt - 1, 0), RUNNING)
+    _track(node, max(event.attempt - 1, 0), words.RUNNING)
 
 
 def _was_checked(plan: Plan, node: Node, event: f.GateChecked, at: str) -> None:
@@ -319,10 +310,10 @@ def _interrupted(plan: Plan, node: Node, event: f.GateInterrupted, at: str) -> N
 
 
 def _blocked(plan: Plan, node: Node, event: f.GateBlocked, at: str) -> None:
-    _track(node, attempts_of(node), BLOCKED, error=event.error)
+    _track(node, attempts_of(node), words.BLOCKED, error=event.error)
     if node.leaf >= 0:
         put(node.data, "error", event.error)
-        plan.tree.set_status(node, BLOCKED, at)
+        plan.tree.set_status(node, words.BLOCKED, at)
 
 
 def _evolves(

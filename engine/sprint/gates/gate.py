@@ -8,20 +8,11 @@ import msgspec
 
 from ...errors import RefusedError
 from ..events import GateChecked
+from ..state import words
 from ..state.given import count_of, mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import find_node
 from ..state.tree import Node, gate_is_open, gate_status, waits_for_gate
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    FAILED,
-    FINISHED,
-    IN_PROGRESS,
-    PASSED,
-    PENDING,
-    RETRYING,
-)
 from .policy import GatePolicy, gate_of
 
 
@@ -49,10 +40,10 @@ def is_due(node: Node) -> bool:
     if node.leaf < 0 or not gate_is_open(node.data):
         return False
     # A phase without any step has no work that could come before its gate.
-    has_none = node.is_empty and node.status == PENDING
+    has_none = node.is_empty and node.status == words.PENDING
     # What only its gate has blocked needs no work before that is run again.
-    is_stuck = node.status == BLOCKED and gate_status(node.data) == BLOCKED
-    return has_none or is_stuck or node.status in (IN_PROGRESS, COMPLETED)
+    is_stuck = node.status == words.BLOCKED and gate_status(node.data) == words.BLOCKED
+    return has_none or is_stuck or node.status in (words.IN_PROGRESS, words.COMPLETED)
 
 
 def find_gate(sprint: Sprint, phase: str | None) -> Node:
@@ -81,7 +72,7 @@ def check_due(node: Node) -> None:
     """Raise `RefusedError` unless the node waits for its gate."""
     if is_due(node):
         return
-    leaf = next((x for x in node.leaves() if x.status not in FINISHED), None)
+    leaf = next((x for x in node.leaves() if x.status not in words.FINISHED), None)
     waits_for = leaf or next(filter(is_due, node.walk()), node)
     raise RefusedError(
         f"the gate of phase {node.address} cannot be checked: "
@@ -101,28 +92,33 @@ def _way_on(node: Node) -> str | None:
     return f"`sprintlog phase {way} {node.address}` first" if way else None
 
 
-_WAYS = {PENDING: "start", IN_PROGRESS: "complete", FAILED: "retry", BLOCKED: "retry"}
+_WAYS = {
+    words.PENDING: "start",
+    words.IN_PROGRESS: "complete",
+    words.FAILED: "retry",
+    words.BLOCKED: "retry",
+}
 """What leads on from a leaf whose work is not done."""
 
 
 def next_attempt(plan: Plan, node: Node) -> int:
     """Return the number of the next check; after a person stepped in it is the first."""
-    begins_anew = gate_status(node.data) == BLOCKED or node.address in plan.renewed
+    begins_anew = gate_status(node.data) == words.BLOCKED or node.address in plan.renewed
     return 1 if begins_anew else attempts_of(node) + 1
 
 
 def verdict_of(event: GateChecked) -> str:
     """Return the gate's word after a check, before it is known to have blocked."""
     if event.exit_code == 0 and not event.timed_out:
-        return PASSED
+        return words.PASSED
     return word_after(event.attempt)
 
 
 def word_after(attempts: int) -> str:
     """Return the word of a gate that has failed so often."""
     if attempts < 1:
-        return PENDING
-    return RETRYING if attempts == 1 else FAILED
+        return words.PENDING
+    return words.RETRYING if attempts == 1 else words.FAILED
 
 
 def repair_prompt(plan: Plan, node: Node) -> str | None:
@@ -130,7 +126,7 @@ def repair_prompt(plan: Plan, node: Node) -> str | None:
 
     That is the gate's own prompt, and below it how it failed.
     """
-    if gate_status(node.data) not in (RETRYING, FAILED):
+    if gate_status(node.data) not in (words.RETRYING, words.FAILED):
         return None
     gate, tracking = gate_of(node), node.data["gate-tracking"]
     last = plan.last.gates.of(node.address)

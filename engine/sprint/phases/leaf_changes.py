@@ -6,17 +6,10 @@ from typing import Any
 from ...log.event import Event
 from .. import events as f
 from ..gates.checks import forget_gates
+from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan
 from ..state.times import elapsed
 from ..state.tree import Node, put
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    FAILED,
-    IN_PROGRESS,
-    PENDING,
-    SKIPPED,
-)
 from .budgets import renew
 
 
@@ -36,18 +29,18 @@ def _started(plan: Plan, node: Node, event: f.PhaseStarted, at: str) -> str:
     put(node.data, "started-at", at)
     if event.model is not None:
         put(node.data, "model", event.model)
-    return IN_PROGRESS
+    return words.IN_PROGRESS
 
 
 def _completed(plan: Plan, node: Node, event: f.PhaseCompleted, at: str) -> str:
     _end(node, at)
     if event.summary is not None:
         put(node.data, "summary", event.summary)
-    return COMPLETED
+    return words.COMPLETED
 
 
 def _summed_up(node: Node, event: f.PhaseCompleted) -> None:
-    if event.summary is not None and node.status == COMPLETED:
+    if event.summary is not None and node.status == words.COMPLETED:
         put(node.data, "summary", event.summary)
 
 
@@ -59,7 +52,7 @@ def _work_done(plan: Plan, node: Node, event: f.WorkDone, at: str) -> str:
 def _failed(plan: Plan, node: Node, event: f.PhaseFailed, at: str) -> str:
     _end(node, at)
     put(node.data, "error", event.error)
-    return FAILED
+    return words.FAILED
 
 
 def _scheduled(plan: Plan, node: Node, event: f.RetryScheduled, at: str) -> str:
@@ -69,12 +62,12 @@ def _scheduled(plan: Plan, node: Node, event: f.RetryScheduled, at: str) -> str:
 
 def _blocked(plan: Plan, node: Node, event: f.PhaseBlocked, at: str) -> str:
     put(node.data, "error", event.reason)
-    return BLOCKED
+    return words.BLOCKED
 
 
 def _skipped(plan: Plan, node: Node, event: f.PhaseSkipped, at: str) -> str:
     _drop(node, "next-retry-at", "human-needed")
-    return SKIPPED
+    return words.SKIPPED
 
 
 def _retried(plan: Plan, node: Node, event: f.PhaseRetried, at: str) -> str:
@@ -90,13 +83,13 @@ def _retried(plan: Plan, node: Node, event: f.PhaseRetried, at: str) -> str:
     forget_gates(node)
     if not is_scheduled:
         renew(plan, node)
-    return PENDING
+    return words.PENDING
 
 
 def _reopened(plan: Plan, node: Node, event: f.PhaseReopened, at: str) -> str:
     _drop(node, "started-at", "completed-at", "elapsed", "summary")
     forget_gates(node)
-    return PENDING
+    return words.PENDING
 
 
 _CHANGES: dict[type[Event], Callable[[Plan, Node, Any, str], str]] = {

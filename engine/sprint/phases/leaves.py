@@ -8,9 +8,11 @@ from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
 from ..gates.gate import is_due
+from ..state import words
 from ..state.sprint import Sprint
 from ..state.transitions import (
     PHASE_FROM,
+    PHASE_TO,
     check_open,
     check_phase,
     check_running,
@@ -18,17 +20,6 @@ from ..state.transitions import (
     find_node,
 )
 from ..state.tree import Node, gate_is_open
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    FAILED,
-    FAILURE_CATEGORIES,
-    IN_PROGRESS,
-    MODELS,
-    PENDING,
-    SKIPPED,
-    STOPPED,
-)
 from .breakpoints import breakpoint_after, breakpoint_after_skipping
 from .budgets import retries_used
 from .done_work import done_work
@@ -44,10 +35,10 @@ class StartPhase(Command, frozen=True):
 
 def start_phase(sprint: Sprint, command: StartPhase, at: str) -> list[Event]:
     """Decide on `StartPhase`."""
-    check_word("model", command.model, MODELS)
+    check_word("model", command.model, words.MODELS)
     leaf = find_leaf(sprint, command.phase)
     event = f.PhaseStarted(leaf.address, command.model)
-    if _is_again(sprint, leaf, event, IN_PROGRESS):
+    if _is_again(sprint, leaf, event, "start"):
         return []
     _check(sprint, leaf, "start")
     return [event]
@@ -69,20 +60,20 @@ def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Even
     """Decide on `CompletePhase`."""
     summary = command.summary
     node = find_node(sprint, command.phase)
-    if node.children and node.status == COMPLETED:
+    if node.children and node.status == words.COMPLETED:
         return _sum_up(sprint, node, summary)
     leaf = find_leaf(sprint, command.phase)
     done = done_work(sprint.plan, leaf.address)
     if summary is None and done is not None:
         summary = done.summary
     event = f.PhaseCompleted(leaf.address, summary)
-    if _is_again(sprint, leaf, event, COMPLETED):
+    if _is_again(sprint, leaf, event, "complete"):
         return []
-    if sprint.plan.status in STOPPED and leaf.status == IN_PROGRESS:
+    if sprint.plan.status in words.STOPPED and leaf.status == words.IN_PROGRESS:
         return end_work(sprint, EndWork(phase=leaf.address, summary=summary), at)
     check_running(sprint, f"complete phase {leaf.address}")
     # A phase without any step is reached and completed: there is nothing to start.
-    if not (leaf.is_empty and leaf.status == PENDING):
+    if not (leaf.is_empty and leaf.status == words.PENDING):
         check_phase(leaf, "complete")
     if gate_is_open(leaf.data):
         raise RefusedError(
@@ -92,7 +83,7 @@ def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Even
             state=leaf.status,
             wish="complete",
         )
-    return [event, *breakpoint_after(leaf, COMPLETED)]
+    return [event, *breakpoint_after(leaf, words.COMPLETED)]
 
 
 def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
@@ -141,7 +132,7 @@ class SkipPhase(Command, frozen=True):
 def skip_phase(sprint: Sprint, command: SkipPhase, at: str) -> list[Event]:
     """Decide on `SkipPhase`."""
     node = find_node(sprint, command.phase)
-    skipped = _for_leaves(sprint, node, "skip", f.PhaseSkipped, command.reason, SKIPPED)
+    skipped = _for_leaves(sprint, node, "skip", f.PhaseSkipped, command.reason)
     return [*skipped, *(breakpoint_after_skipping(node) if skipped else [])]
 
 
@@ -158,10 +149,10 @@ class FailPhase(Command, frozen=True):
 
 def fail_phase(sprint: Sprint, command: FailPhase, at: str) -> list[Event]:
     """Decide on `FailPhase`."""
-    check_word("category", command.category, FAILURE_CATEGORIES)
+    check_word("category", command.category, words.FAILURE_CATEGORIES)
     leaf = find_leaf(sprint, command.phase)
     event = f.PhaseFailed(leaf.address, command.error, command.category)
-    if _is_again(sprint, leaf, event, FAILED):
+    if _is_again(sprint, leaf, event, "fail"):
         return []
     _check(sprint, leaf, "fail")
     tried = retries_used(sprint.plan, leaf)
@@ -182,7 +173,7 @@ def block_phase(sprint: Sprint, command: BlockPhase, at: str) -> list[Event]:
     """Decide on `BlockPhase`."""
     leaf = find_leaf(sprint, command.phase)
     event = f.PhaseBlocked(leaf.address, command.reason)
-    if _is_again(sprint, leaf, event, BLOCKED):
+    if _is_again(sprint, leaf, event, "block"):
         return []
     _check(sprint, leaf, "block")
     return [event, f.SprintBlocked(f"phase {leaf.address} is blocked: {command.reason}")]
@@ -198,7 +189,7 @@ class RetryPhase(Command, frozen=True):
 def retry_phase(sprint: Sprint, command: RetryPhase, at: str) -> list[Event]:
     """Decide on `RetryPhase`."""
     node = find_node(sprint, command.phase)
-    return _for_leaves(sprint, node, "retry", f.PhaseRetried, command.reason, PENDING)
+    return _for_leaves(sprint, node, "retry", f.PhaseRetried, command.reason)
 
 
 class ReopenPhase(Command, frozen=True):
@@ -211,7 +202,7 @@ class ReopenPhase(Command, frozen=True):
 def reopen_phase(sprint: Sprint, command: ReopenPhase, at: str) -> list[Event]:
     """Decide on `ReopenPhase`."""
     node = find_node(sprint, command.phase)
-    return _for_leaves(sprint, node, "reopen", f.PhaseReopened, command.reason, PENDING)
+    return _for_leaves(sprint, node, "reopen", f.PhaseReopened, command.reason)
 
 
 def _for_leaves(
@@ -220,7 +211,6 @@ def _for_leaves(
     wish: str,
     kind: type[f.PhaseSkipped | f.PhaseRetried | f.PhaseReopened],
     reason: str | None,
-    becomes: str,
 ) -> list[Event]:
     """Return a wish's event for each leaf from a node on; none when it came before.
 
@@ -228,9 +218,7 @@ def _for_leaves(
     """
     leaves = list(node.leaves())
     fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[wish]]
-    again = (
-        _is_again(sprint, leaf, kind(leaf.address, reason), becomes) for leaf in leaves
-    )
+    again = (_is_again(sprint, leaf, kind(leaf.address, reason), wish) for leaf in leaves)
     if any(again) and (node.leaf >= 0 or not fitting):
         return []
     check_running(sprint, f"{wish} phase {node.address}")
@@ -261,9 +249,11 @@ def _check(sprint: Sprint, leaf: Node, wish: str) -> None:
     check_phase(leaf, wish)
 
 
-def _is_again(sprint: Sprint, leaf: Node, event: Event, status: str) -> bool:
+def _is_again(sprint: Sprint, leaf: Node, event: Event, wish: str) -> bool:
     """Tell whether the same wish came with the same content: agents retry (P33)."""
-    return leaf.status == status and sprint.plan.last.nodes.of(leaf.address) == event
+    return (
+        leaf.status == PHASE_TO[wish] and sprint.plan.last.nodes.of(leaf.address) == event
+    )
 
 
 COMMANDS = commands_in(globals())

@@ -6,23 +6,18 @@ from ...log.event import Event
 from .. import events as f
 from ..iterations.loop import EndIteration, end_iteration
 from ..queue.requests import listed, undecided_at_end, urgent
+from ..state import words
 from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.times import parse
-from ..state.transitions import check_exists, check_phase, check_sprint, find_leaf
-from ..state.tree import Data, Node, gate_status
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    FAILED,
-    FINISHED,
-    IN_PROGRESS,
-    INTERRUPTED,
-    NEEDS_HUMAN,
-    NOT_STARTED,
-    PAUSED,
-    PAUSED_AT_BREAKPOINT,
+from ..state.transitions import (
+    SPRINT_TO,
+    check_exists,
+    check_phase,
+    check_sprint,
+    find_leaf,
 )
+from ..state.tree import Data, Node, gate_status
 from .endings import has_ended
 
 STALE_AFTER_SECONDS = 15 * 60
@@ -34,7 +29,7 @@ class StartSprint(Command, frozen=True):
 
 def start_sprint(sprint: Sprint, command: StartSprint, at: str) -> list[Event]:
     """Decide on `StartSprint`."""
-    return _wish(sprint, "start", f.SprintStarted(), IN_PROGRESS)
+    return _wish(sprint, "start", f.SprintStarted())
 
 
 class PauseSprint(Command, frozen=True):
@@ -45,7 +40,7 @@ class PauseSprint(Command, frozen=True):
 
 def pause_sprint(sprint: Sprint, command: PauseSprint, at: str) -> list[Event]:
     """Decide on `PauseSprint`."""
-    return _wish(sprint, "pause", f.SprintPaused(command.reason), PAUSED)
+    return _wish(sprint, "pause", f.SprintPaused(command.reason))
 
 
 class BlockSprint(Command, frozen=True):
@@ -56,7 +51,7 @@ class BlockSprint(Command, frozen=True):
 
 def block_sprint(sprint: Sprint, command: BlockSprint, at: str) -> list[Event]:
     """Decide on `BlockSprint`."""
-    return _wish(sprint, "block", f.SprintBlocked(command.reason), BLOCKED)
+    return _wish(sprint, "block", f.SprintBlocked(command.reason))
 
 
 class InterruptSprint(Command, frozen=True):
@@ -67,7 +62,7 @@ class InterruptSprint(Command, frozen=True):
 
 def interrupt_sprint(sprint: Sprint, command: InterruptSprint, at: str) -> list[Event]:
     """Decide on `InterruptSprint`."""
-    return _wish(sprint, "interrupt", f.SprintInterrupted(command.reason), INTERRUPTED)
+    return _wish(sprint, "interrupt", f.SprintInterrupted(command.reason))
 
 
 class NeedHuman(Command, frozen=True):
@@ -89,11 +84,11 @@ def need_human(sprint: Sprint, command: NeedHuman, at: str) -> list[Event]:
     event = f.HumanNeeded(
         leaf.address if leaf else "", command.reason, command.details, command.error
     )
-    if sprint.plan.status == NEEDS_HUMAN and sprint.plan.last.sprint == event:
+    if sprint.plan.status == words.NEEDS_HUMAN and sprint.plan.last.sprint == event:
         return []
     check_sprint(sprint, "needs-human")
     # A leaf that failed for good is what a person is needed for most often.
-    if leaf is not None and leaf.status not in (BLOCKED, FAILED):
+    if leaf is not None and leaf.status not in (words.BLOCKED, words.FAILED):
         check_phase(leaf, "block")
     return [event]
 
@@ -101,7 +96,7 @@ def need_human(sprint: Sprint, command: NeedHuman, at: str) -> list[Event]:
 def need_of(leaf: Node) -> Data | None:
     """Return what a blocked leaf needs a person for, reason and details."""
     needed = leaf.data.get("human-needed")
-    return needed if leaf.status == BLOCKED and isinstance(needed, dict) else None
+    return needed if leaf.status == words.BLOCKED and isinstance(needed, dict) else None
 
 
 def leaf_in_need(plan: Plan) -> Node | None:
@@ -134,18 +129,18 @@ def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]
         if command.retry
         else []
     )
-    if sprint.plan.status == IN_PROGRESS and sprint.plan.last.sprint == event:
+    if sprint.plan.status == words.IN_PROGRESS and sprint.plan.last.sprint == event:
         return [*again]
     check_sprint(sprint, "resume")
     status = sprint.plan.status
-    if status in (BLOCKED, NEEDS_HUMAN) and not (command.by and command.why):
+    if status in (words.BLOCKED, words.NEEDS_HUMAN) and not (command.by and command.why):
         raise RefusedError(
             f"sprint {sprint.id} is {status}: resuming needs who resolved it and why",
             hint="`sprintlog sprint resume --by NAME --why TEXT`",
             state=status,
             wish="resume",
         )
-    if status == PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
+    if status == words.PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
         return [event] if undecided_at_end(sprint) else [event, f.SprintCompleted()]
     # One that was reached while the sprint was blocked anyway.
     breakpoint_to_come = sprint.plan.last.breakpoint
@@ -160,9 +155,9 @@ def _stuck(plan: Plan) -> list[Node]:
     return [
         leaf
         for leaf in plan.tree.leaves
-        if leaf.status in (FAILED, BLOCKED)
+        if leaf.status in (words.FAILED, words.BLOCKED)
         and "next-retry-at" not in leaf.data
-        and gate_status(leaf.data) != BLOCKED
+        and gate_status(leaf.data) != words.BLOCKED
     ]
 
 
@@ -181,7 +176,7 @@ def complete_sprint(sprint: Sprint, command: CompleteSprint, at: str) -> list[Ev
     """Decide on `CompleteSprint`."""
     plan = sprint.plan
     event = f.SprintCompleted(command.summary, command.abandons_goal, command.reason)
-    if plan.status == COMPLETED and plan.last.sprint == event:
+    if plan.status == words.COMPLETED and plan.last.sprint == event:
         return []
     check_finished(sprint)
     if waiting := urgent(sprint):
@@ -230,7 +225,7 @@ def check_finished(sprint: Sprint) -> None:
     check_sprint(sprint, "complete")
     leaf = sprint.plan.tree.open_leaf()
     if leaf is not None:
-        waits = leaf.status in FINISHED
+        waits = leaf.status in words.FINISHED
         raise RefusedError(
             f"sprint {sprint.id} is not finished: phase {leaf.address} is {leaf.status}"
             f"{' and waits for a gate' if waits else ''}",
@@ -251,7 +246,7 @@ class ReopenSprint(Command, frozen=True):
 
 def reopen_sprint(sprint: Sprint, command: ReopenSprint, at: str) -> list[Event]:
     """Decide on `ReopenSprint`."""
-    return _wish(sprint, "reopen", f.SprintReopened(command.reason), IN_PROGRESS)
+    return _wish(sprint, "reopen", f.SprintReopened(command.reason))
 
 
 class RecordHeartbeat(Command, frozen=True):
@@ -261,7 +256,7 @@ class RecordHeartbeat(Command, frozen=True):
 def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
     """Decide on `RecordHeartbeat`."""
     check_exists(sprint)
-    if sprint.plan.status in (NOT_STARTED, COMPLETED):
+    if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED):
         raise RefusedError(
             f"sprint {sprint.id} is {sprint.plan.status}: there is no loop to be alive",
             state=sprint.plan.status,
@@ -283,9 +278,9 @@ def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
     return (parse(now) - latest).total_seconds() > STALE_AFTER_SECONDS
 
 
-def _wish(sprint: Sprint, wish: str, event: Event, result: str) -> list[Event]:
+def _wish(sprint: Sprint, wish: str, event: Event) -> list[Event]:
     # Saying the same thing twice changes nothing: agents retry (P33).
-    if sprint.plan.status == result and sprint.plan.last.sprint == event:
+    if sprint.plan.status == SPRINT_TO[wish] and sprint.plan.last.sprint == event:
         return []
     check_sprint(sprint, wish)
     return [event]

@@ -4,28 +4,20 @@ from typing import Any
 
 from .. import events as f
 from ..goal.settings import NOT_LEFT
+from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan
 from ..state.tree import put
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    IN_PROGRESS,
-    INTERRUPTED,
-    NEEDS_HUMAN,
-    PAUSED,
-    PAUSED_AT_BREAKPOINT,
-)
 from .budgets import renew_all
 
 
 def _evolve_started(plan: Plan, event: Any, at: str) -> None:
-    plan.set_status(IN_PROGRESS)
+    plan.set_status(words.IN_PROGRESS)
     put(plan.stats, "started-at", at)
     plan.stats.setdefault("completed-at", None)
 
 
 def _evolve_completed(plan: Plan, event: f.SprintCompleted, at: str) -> None:
-    plan.set_status(COMPLETED)
+    plan.set_status(words.COMPLETED)
     plan.stats["completed-at"] = at
     if event.abandons_goal:
         left = {"detected-at": at, "iteration": plan.iteration or None}
@@ -36,30 +28,30 @@ def _evolve_completed(plan: Plan, event: f.SprintCompleted, at: str) -> None:
 
 
 def _evolve_reopened(plan: Plan, event: Any, at: str) -> None:
-    plan.set_status(IN_PROGRESS)
+    plan.set_status(words.IN_PROGRESS)
     plan.stats["completed-at"] = None
     if "ralph-exit" in plan.document:
         plan.document["ralph-exit"] = dict(NOT_LEFT)
 
 
 def _evolve_resumed(plan: Plan, event: f.SprintResumed, at: str) -> None:
-    plan.set_status(IN_PROGRESS)
+    plan.set_status(words.IN_PROGRESS)
     if event.by is not None:
         renew_all(plan)
     plan.document.pop("human-needed", None)
 
 
 def _evolve_breakpoint(plan: Plan, event: f.BreakpointReached, at: str) -> None:
-    if plan.status in (BLOCKED, NEEDS_HUMAN):
+    if plan.status in (words.BLOCKED, words.NEEDS_HUMAN):
         # The verdict of a gate came in: that resolves nothing, so the pause waits.
         plan.last.breakpoint = event
         return
     plan.last.breakpoint = None
-    plan.set_status(PAUSED_AT_BREAKPOINT)
+    plan.set_status(words.PAUSED_AT_BREAKPOINT)
 
 
 def _evolve_human_needed(plan: Plan, event: f.HumanNeeded, at: str) -> None:
-    plan.set_status(NEEDS_HUMAN)
+    plan.set_status(words.NEEDS_HUMAN)
     needed = {"reason": event.reason}
     if event.details is not None:
         needed["details"] = event.details
@@ -71,7 +63,7 @@ def _evolve_human_needed(plan: Plan, event: f.HumanNeeded, at: str) -> None:
     put(node.data, "error", event.error or node.data.get("error") or event.reason)
     put(node.data, "human-needed", needed)
     node.data.pop("next-retry-at", None)
-    plan.tree.set_status(node, BLOCKED, at)
+    plan.tree.set_status(node, words.BLOCKED, at)
 
 
 def _becomes(status: str) -> Evolve:
@@ -101,11 +93,11 @@ def _evolves(
 
 _CHANGES: Evolves = {
     f.SprintStarted: _evolve_started,
-    f.SprintPaused: _becomes(PAUSED),
+    f.SprintPaused: _becomes(words.PAUSED),
     f.BreakpointReached: _evolve_breakpoint,
-    f.SprintBlocked: _becomes(BLOCKED),
+    f.SprintBlocked: _becomes(words.BLOCKED),
     f.HumanNeeded: _evolve_human_needed,
-    f.SprintInterrupted: _becomes(INTERRUPTED),
+    f.SprintInterrupted: _becomes(words.INTERRUPTED),
     f.SprintResumed: _evolve_resumed,
     f.SprintCompleted: _evolve_completed,
     f.SprintReopened: _evolve_reopened,

@@ -1,48 +1,60 @@
 """The transition table (REQUIREMENTS.md section 6), and how a wish is refused."""
 
 from ...errors import NotFoundError, RefusedError
+from . import words
 from .sprint import Sprint
 from .tree import Node
-from .words import (
-    BLOCKED,
-    COMPLETED,
-    FAILED,
-    IN_PROGRESS,
-    INTERRUPTED,
-    NEEDS_HUMAN,
-    NOT_STARTED,
-    PAUSED,
-    PAUSED_AT_BREAKPOINT,
-    PENDING,
-    SKIPPED,
-    SPRINT_STATUSES,
-)
 
 SPRINT_FROM = {
-    "start": (NOT_STARTED,),
-    "pause": (IN_PROGRESS,),
-    "block": (IN_PROGRESS,),
-    "needs-human": (IN_PROGRESS, BLOCKED),
-    "interrupt": (IN_PROGRESS,),
-    "resume": (PAUSED, PAUSED_AT_BREAKPOINT, INTERRUPTED, BLOCKED, NEEDS_HUMAN),
-    "complete": (IN_PROGRESS,),
-    "reopen": (COMPLETED,),
+    "start": (words.NOT_STARTED,),
+    "pause": (words.IN_PROGRESS,),
+    "block": (words.IN_PROGRESS,),
+    "needs-human": (words.IN_PROGRESS, words.BLOCKED),
+    "interrupt": (words.IN_PROGRESS,),
+    "resume": (
+        words.PAUSED,
+        words.PAUSED_AT_BREAKPOINT,
+        words.INTERRUPTED,
+        words.BLOCKED,
+        words.NEEDS_HUMAN,
+    ),
+    "complete": (words.IN_PROGRESS,),
+    "reopen": (words.COMPLETED,),
 }
 """From which status of the sprint each command may be given."""
 
 PHASE_FROM = {
-    "start": (PENDING,),
-    "complete": (IN_PROGRESS,),
-    "fail": (IN_PROGRESS,),
-    "block": (PENDING, IN_PROGRESS),
-    "skip": (PENDING, IN_PROGRESS, FAILED, BLOCKED),
-    "retry": (FAILED, BLOCKED),
-    "reopen": (COMPLETED, SKIPPED),
+    "start": (words.PENDING,),
+    "complete": (words.IN_PROGRESS,),
+    "fail": (words.IN_PROGRESS,),
+    "block": (words.PENDING, words.IN_PROGRESS),
+    "skip": (words.PENDING, words.IN_PROGRESS, words.FAILED, words.BLOCKED),
+    "retry": (words.FAILED, words.BLOCKED),
+    "reopen": (words.COMPLETED, words.SKIPPED),
 }
 """From which status of a leaf, in a sprint in progress, each command may be given."""
 
+PHASE_TO = {
+    "start": words.IN_PROGRESS,
+    "complete": words.COMPLETED,
+    "skip": words.SKIPPED,
+    "block": words.BLOCKED,
+    "fail": words.FAILED,
+    "retry": words.PENDING,
+    "reopen": words.PENDING,
+}
+SPRINT_TO = {
+    "start": words.IN_PROGRESS,
+    "resume": words.IN_PROGRESS,
+    "reopen": words.IN_PROGRESS,
+    "pause": words.PAUSED,
+    "block": words.BLOCKED,
+    "interrupt": words.INTERRUPTED,
+    "complete": words.COMPLETED,
+}
+"""Where each command leads, of a leaf and of the sprint."""
 
-INJECTION_FROM = tuple(word for word in SPRINT_STATUSES if word != COMPLETED)
+INJECTION_FROM = tuple(word for word in words.SPRINT_STATUSES if word != words.COMPLETED)
 """In which status of the sprint its plan may grow: what is completed has no more to do."""
 
 
@@ -85,7 +97,7 @@ def check_running(sprint: Sprint, wish: str) -> None:
     )
     raise RefusedError(
         f"sprint {sprint.id} is {status}: cannot {wish}; "
-        f"the sprint must be {IN_PROGRESS} for that",
+        f"the sprint must be {words.IN_PROGRESS} for that",
         hint=f"`sprintlog sprint {way}{_saying(status)}` first",
         sprint=sprint.id,
         state=status,
@@ -96,7 +108,7 @@ def check_running(sprint: Sprint, wish: str) -> None:
 
 def _saying(status: str) -> str:
     """Return what resuming needs to be told: who resolved it and why."""
-    return " --by NAME --why TEXT" if status in (BLOCKED, NEEDS_HUMAN) else ""
+    return " --by NAME --why TEXT" if status in (words.BLOCKED, words.NEEDS_HUMAN) else ""
 
 
 def check_goal(sprint: Sprint, wish: str) -> None:
@@ -114,12 +126,12 @@ def check_goal(sprint: Sprint, wish: str) -> None:
 def check_open(sprint: Sprint, wish: str) -> None:
     """Raise `RefusedError` when the sprint is completed."""
     check_exists(sprint)
-    if sprint.plan.status == COMPLETED:
+    if sprint.plan.status == words.COMPLETED:
         raise RefusedError(
-            f"sprint {sprint.id} is {COMPLETED}: cannot {wish}; allowed: reopen",
+            f"sprint {sprint.id} is {words.COMPLETED}: cannot {wish}; allowed: reopen",
             hint="`sprintlog sprint reopen` first",
             sprint=sprint.id,
-            state=COMPLETED,
+            state=words.COMPLETED,
             wish=wish,
             allowed=["reopen"],
         )
