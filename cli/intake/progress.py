@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -26,6 +26,7 @@ from .shapes import UNKNOWN_MAX
 from .unknown import Unknown, unknown_keys
 
 Document = dict[str, Any]
+Checked = TypeVar("Checked", bound=Open)
 
 
 class CheckedDocument(NamedTuple):
@@ -148,11 +149,14 @@ def kept_as_text(path: tuple[str | int, ...], text: str) -> str:
 
 
 def check_shape(
-    model: type[Open], document: object, file: str, *, line: int | None = None
-) -> None:
-    """Raise `InvalidInputError` naming the first field that is not what it should be."""
+    model: type[Checked], document: object, file: str, *, line: int | None = None
+) -> Checked:
+    """Return a document as its model has it.
+
+    Raise `InvalidInputError` naming the first field that is not what it should be.
+    """
     try:
-        model.model_validate(document)
+        return model.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InvalidInputError(

@@ -6,30 +6,28 @@ are allowed and kept; known ones must have their type and their word list.
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from sprintlog.engine.sprint.compile.settings import KEPT
 
 from .fields import (
     Count,
+    DecisionWord,
+    Deferral,
     Flag,
     GateStatus,
+    HookTaskStatus,
     Identity,
     Mode,
     Model,
     Moment,
     Open,
     PhaseStatus,
+    Priority,
+    RequestStatus,
+    RequestType,
     SprintStatus,
     Text,
-)
-from .queue_and_ralph_models import (
-    DynamicStep,
-    HookTask,
-    QueuedRequest,
-    Ralph,
-    RalphExit,
-    RalphHook,
 )
 
 
@@ -127,6 +125,82 @@ class SprintStats(Open):
     elapsed: Text | None = None
     current_iteration: Count | None = None
     max_iterations: Count | None = None
+
+
+class OperatorDecision(BaseModel):
+    """OperatorDecision (R129-R132); its keys are camel case in the document."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    decision: DecisionWord
+    reasoning: Text
+    injection: dict[str, Any] | None = None
+    deferredUntil: Text | None = None  # noqa: N815
+    rejectionReason: Text | None = None  # noqa: N815
+
+
+class QueuedRequest(Open):
+    """QueuedRequest (R117-R128)."""
+
+    id: Identity
+    title: Text
+    description: Text | None = None
+    priority: Priority
+    type: RequestType
+    status: RequestStatus
+    created_at: Moment = None
+    discovered_in: Text | None = None
+    decided_at: Moment = None
+    decision: OperatorDecision | None = None
+    rejection_reason: Text | None = None
+    deferred_until: Deferral | None = None
+    context: dict[str, Any] | None = None
+
+
+class Ralph(Open):
+    """Settings of Ralph mode (R53)."""
+
+    idle_threshold: Count = 3
+    min_iterations: Count | None = None
+
+
+class RalphHook(Open):
+    """A per-iteration hook (R70)."""
+
+    id: Identity
+    workflow: Text | None = None
+    prompt: Text | None = None
+    command: Text | None = None
+    parallel: Flag | None = None
+    enabled: Flag | None = None
+
+
+class DynamicStep(Open):
+    """A step the agent made while running (R55-R59)."""
+
+    id: Identity
+    prompt: Text
+    status: PhaseStatus
+    added_at: Moment = None
+    added_in_iteration: Count | None = None
+
+
+class HookTask(Open):
+    """One execution of a per-iteration hook (R60-R64)."""
+
+    iteration: Count
+    hook_id: Identity
+    status: HookTaskStatus
+    pid: Count | None = None
+    transcript: Text | None = None
+
+
+class RalphExit(Open):
+    """Detection of the goal's completion (R65-R68)."""
+
+    detected_at: Moment = None
+    iteration: Count | None = None
+    final_summary: Text | None = None
 
 
 class Phases(Open):

@@ -1,6 +1,9 @@
 """Requests for the operator queue, and the rules that decide on them, from a stranger."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.plan.spots import parse_position
@@ -10,11 +13,94 @@ from sprintlog.engine.sprint.queue.view import QUEUE
 from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 from sprintlog.projections.state_files.yaml.writer import dump
 
+from .fields import (
+    DecisionWord,
+    Deferral,
+    Identity,
+    Model,
+    Moment,
+    Open,
+    Priority,
+    RequestType,
+    Text,
+)
 from .json_reader import load
 from .progress import check_shape
-from .queue_and_ralph_models import NewRequest, NewRequests, QueueRules
 
 Data = dict[str, Any]
+
+
+class NewRequest(Open):
+    """A request that is handed in: what nobody can know of it yet is left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Identity | None = None
+    title: Text
+    description: Text | None = None
+    priority: Priority
+    type: RequestType
+    status: Literal["pending"] | None = None
+    created_at: Moment = None
+    discovered_in: Text | None = None
+    context: dict[str, Any] | None = None
+
+
+class NewRequests(Open):
+    """Several requests that are handed in together."""
+
+    requests: list[NewRequest]
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+_BELONGS_TO = {
+    "position": "approve",
+    "model": "approve",
+    "deferred_until": "defer",
+    "rejection_reason": "reject",
+}
+
+
+class QueueRule(Open):
+    """A rule of `queue decide --auto`: what it decides, of which requests."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Identity
+    decision: DecisionWord
+    priority: Annotated[list[Priority], BeforeValidator(_listed)] | None = None
+    type: Annotated[list[RequestType], BeforeValidator(_listed)] | None = None
+    reasoning: Annotated[str, Field(strict=True, min_length=1)] | None = None
+    position: Text | None = None
+    model: Model | None = None
+    deferred_until: Deferral | None = None
+    rejection_reason: Text | None = None
+
+    @model_validator(mode="after")
+    def _belongs(self) -> Self:
+        for field, decision in _BELONGS_TO.items():
+            if getattr(self, field) is not None and self.decision != decision:
+                raise PydanticCustomError(
+                    "belongs",
+                    "{field} belongs to {decision}, this rule says {said}",
+                    {
+                        "field": field.replace("_", "-"),
+                        "decision": decision,
+                        "said": self.decision,
+                    },
+                )
+        return self
+
+
+class QueueRules(Open):
+    """The rules of `queue decide --auto`; the first that fits decides."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rules: Annotated[list[QueueRule], Field(min_length=1)]
 
 
 class Handed(NamedTuple):
@@ -29,14 +115,13 @@ def read_requests(text: str, *, file: str) -> Handed:
     """Return the requests of a JSON array, or of JSON lines, one on each."""
     if text.lstrip().startswith("["):
         document = {"requests": _load(text, file=file, line=None)}
-        check_shape(NewRequests, document, file)
-        return Handed([_asked(one) for one in document["requests"]], None)
+        checked = check_shape(NewRequests, document, file)
+        return Handed([_asked(one) for one in checked.requests], None)
     requests, lines = [], []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             request = _load(line, file=file, line=number)
-            check_shape(NewRequest, request, file, line=number)
-            requests.append(_asked(request))
+            requests.append(_asked(check_shape(NewRequest, request, file, line=number)))
             lines.append(number)
     return Handed(requests, lines)
 
@@ -53,12 +138,11 @@ def read_context(text: str, *, field: str) -> Data:
 def read_rules(content: bytes, *, file: str) -> list[Rule]:
     """Return the rules of a YAML or JSON file, in their order."""
     document = load_yaml(content, file=file)
-    check_shape(QueueRules, document, file)
     rules: list[Rule] = []
-    for index, said in enumerate(document["rules"]):
+    for index, said in enumerate(check_shape(QueueRules, document, file).rules):
         where = f"rules[{index}]"
-        if said["name"] in [rule.name for rule in rules]:
-            problem = f"{said['name']!r} is the name of another rule"
+        if said.name in [rule.name for rule in rules]:
+            problem = f"{said.name!r} is the name of another rule"
             raise InvalidInputError(problem, file=file, field=f"{where}.name")
         rules.append(_rule(said, file=file, where=where))
     return rules
@@ -75,35 +159,16 @@ def _load(text: str, *, file: str, line: int | None) -> Any:
     return value
 
 
-def _asked(said: Data) -> SubmittedRequest:
-    return SubmittedRequest(
-        said["title"],
-        said["priority"],
-        said["type"],
-        description=said.get("description"),
-        request=said.get("id"),
-        created_at=said.get("created-at"),
-        discovered_in=said.get("discovered-in"),
-        context=said.get("context"),
-    )
+def _asked(one: NewRequest) -> SubmittedRequest:
+    said = one.model_dump(exclude={"id", "type", "status"})
+    return SubmittedRequest(request=one.id, request_type=one.type, **said)
 
 
-def _rule(said: Data, *, file: str, where: str) -> Rule:
-    given: Data = {
-        "reasoning": said.get("reasoning"),
-        "model": said.get("model"),
-        "deferred_until": said.get("deferred-until"),
-        "rejection_reason": said.get("rejection-reason"),
-    }
-    if (text := said.get("position")) is not None:
-        given["position"] = parse_position(text)
-        if given["position"] is None:
+def _rule(one: QueueRule, *, file: str, where: str) -> Rule:
+    said = one.model_dump(exclude={"priority", "type"}, exclude_none=True)
+    if (text := one.position) is not None:
+        said["position"] = parse_position(text)
+        if said["position"] is None:
             problem = f"{text[:60]!r} is no position"
             raise InvalidInputError(problem, file=file, field=f"{where}.position")
-    given = {name: value for name, value in given.items() if value is not None}
-    priorities, types = (_all(said.get(name)) for name in ("priority", "type"))
-    return Rule(said["name"], said["decision"], priorities, types, **given)
-
-
-def _all(said: str | list[str] | None) -> tuple[str, ...]:
-    return (said,) if isinstance(said, str) else tuple(said or ())
+    return Rule(priorities=tuple(one.priority or ()), types=tuple(one.type or ()), **said)
