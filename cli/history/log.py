@@ -12,7 +12,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
 from sprintlog.engine.service.wanted import EventFilter, range_of, select
-from sprintlog.projections.views.events import envelope
+from sprintlog.projections.views.whole_events import envelope
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_point, with_sprint

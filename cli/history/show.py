@@ -6,7 +6,7 @@ import msgspec
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.progress_yaml import render
-from sprintlog.projections.views.events import envelope
+from sprintlog.projections.views.whole_events import envelope
 
 from ..context import open_workspace, with_json, with_point, with_sprint
 from ..output import print_bytes, print_json, print_text, table, visible

@@ -9,7 +9,6 @@ import msgspec
 from sprintlog.engine.journal.questions.briefing import Prepared, Room, prepare
 from sprintlog.engine.journal.rules import HandOverLearnings
 from sprintlog.engine.journal.state.journal import JOURNAL
-from sprintlog.projections.views import journal as views
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_envelope
@@ -65,7 +64,7 @@ def _print(prepared: Prepared, *, as_json: bool) -> None:
 
 
 def _json(prepared: Prepared) -> str:
-    return f"{msgspec.json.encode(views.PreparedAnswer(**prepared._asdict())).decode()}\n"
+    return f"{msgspec.json.encode(prepared).decode()}\n"
 
 
 def _text(prepared: Prepared) -> str:

@@ -5,9 +5,21 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.iterations.alerts import Alert
+from sprintlog.engine.journal.questions.briefing import Prepared
 from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
 
-from . import events, files, history, iterations, journal, log, queue, search, work
+from . import (
+    events,
+    files,
+    history,
+    iterations,
+    journal,
+    log,
+    queue,
+    search,
+    whole_events,
+    work,
+)
 
 RECORDED = (events.Recorded, list[events.Recorded], events.Unchanged)
 """What every recording command answers that has no answer of its own."""
@@ -53,10 +65,10 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "learning extract": (list[journal.Proposal], *RECORDED),
     "learning list": (list[Learning],),
     "learning show": (Learning,),
-    "log": (events.WholeEvent,),
+    "log": (whole_events.WholeEvent,),
     "next": (work.Next,),
     "pattern list": (list[Pattern],),
-    "prepare": (journal.PreparedAnswer,),
+    "prepare": (Prepared,),
     "query": (history.TableAnswer, DOCUMENT),
     "queue decide": (list[queue.RulingAnswer], *RECORDED),
     "queue list": (list[queue.RequestAnswer],),
@@ -77,7 +89,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "run": (work.Next,),
     "schema": (DOCUMENT,),
     "show best": (DOCUMENT,),
-    "show event": (events.WholeEvent,),
+    "show event": (whole_events.WholeEvent,),
     "show iteration": (files.SnapshotFiles,),
     "show journal": (DOCUMENT,),
     "show progress": (DOCUMENT,),

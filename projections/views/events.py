@@ -1,9 +1,9 @@
-"""Events as scripts get them: where they are, what they are called, all that is kept."""
+"""What was recorded, as scripts get it: where it is, and what it is called."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
 from sprintlog.engine.log.envelope import RecordedEvent
@@ -52,26 +52,6 @@ Answered = Recorded | list[Recorded] | Unchanged
 """What a recording command answers: an event, several, or none."""
 
 
-class WholeEvent(EventReference, frozen=True, kw_only=True):
-    """A whole event; `stored` are the bytes of an older shape, where it has one."""
-
-    schema_version: int
-    at: str
-    recorded_at: str
-    actor: str
-    correlation_id: str
-    causation_id: str | None
-    key: str | None
-    key_digest: str | None
-    remaining: int
-    observed: bool
-    salt: str | None
-    payload_digest: str
-    data: Any
-    """None where it was erased."""
-    stored: Any = UNSET
-
-
 def reference(event: RecordedEvent) -> EventReference:
     """Return where an event is."""
     return EventReference(**_place(event))
@@ -115,39 +95,9 @@ def event_of(recorded: RecordedEvent) -> Event | None:
     return None if recorded.payload is None else CODEC.decode(recorded)
 
 
-def envelope(event: RecordedEvent) -> WholeEvent:
-    """Return a whole event with its data.
-
-    Whoever reads it meets today's shapes alone. The bytes of an older one stand beside
-    its data, because they are what the digest is of.
-    """
-    data = CODEC.today(event)
-    is_older = event.payload is not None and data is not event.payload
-    return WholeEvent(
-        **_place(event),
-        schema_version=event.schema_version,
-        at=event.at,
-        recorded_at=event.recorded_at,
-        actor=event.actor,
-        correlation_id=event.correlation_id,
-        causation_id=event.causation_id,
-        key=event.key,
-        key_digest=event.key_digest.hex() if event.key_digest else None,
-        remaining=event.remaining,
-        observed=event.observed,
-        salt=event.salt.hex() if event.salt is not None else None,
-        payload_digest=event.payload_digest.hex(),
-        data=None if data is None else Raw(data),
-        stored=Raw(event.payload or b"") if is_older else UNSET,
-    )
-
-
 def _place(event: RecordedEvent) -> dict[str, Any]:
-    return {
-        "position": event.position,
-        "stream": event.stream,
-        "version": event.version,
-        "id": event.id,
-        "type": event.type,
-        "hash": event.hash.hex(),
-    }
+    place = {name: getattr(event, name) for name in _COPIED}
+    return {**place, "hash": event.hash.hex()}
+
+
+_COPIED = ("position", "stream", "version", "id", "type")

@@ -10,7 +10,7 @@ from ..history import blame, blame_lines, decisions, differences, timeline
 from ..history.differences import FieldChange
 from ..history.files import Standing
 from ..sql import schema
-from .events import WholeEvent, envelope
+from .whole_events import WholeEvent, envelope
 
 
 class ComparedPoint(Struct, frozen=True):

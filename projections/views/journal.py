@@ -5,7 +5,7 @@ from msgspec import UNSET, Struct, UnsetType
 from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.state.journal import Journal
-from sprintlog.engine.journal.state.shapes import Entry, Learning, Pattern
+from sprintlog.engine.journal.state.shapes import Entry, Learning
 
 
 class JournalFigures(Struct, frozen=True, kw_only=True):
@@ -36,21 +36,6 @@ class RecoveryAnswer(Struct, frozen=True):
     entry: str
     learning: str
     similarity: float
-
-
-class PreparedAnswer(Struct, frozen=True):
-    """What is handed to the next iteration of a PRD."""
-
-    prd_id: str
-    iteration: int
-    retry_count: int
-    previous_failure_reason: str
-    previous_observations: list[str]
-    learnings: list[Learning]
-    patterns: list[Pattern]
-    left_out: int
-    """How many learnings and patterns there was no room for."""
-    warnings: list[str]
 
 
 class Proposal(Struct, frozen=True):

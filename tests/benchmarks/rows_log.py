@@ -16,7 +16,7 @@ from sprintlog.engine.log.stores.sqlite.identity import SETTLED_NANOSECONDS
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.streams.catalogue import new_event
-from sprintlog.projections.views.events import envelope
+from sprintlog.projections.views.whole_events import envelope
 from sprintlog.projections.workspace import wall_clock
 
 from .logs import Bench, append_all, copy_pragmas

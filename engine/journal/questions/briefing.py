@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ...errors import RefusedError
 from ..document import JournalDocument
 from ..state import words
@@ -16,7 +19,7 @@ CUT = "…"
 FRICTION_WARNING = "High tooling friction detected - consider fixing infrastructure first"
 
 
-class Prepared(NamedTuple):
+class Prepared(Struct, frozen=True):
     """What is handed to the next iteration of a PRD."""
 
     prd_id: str
@@ -73,7 +76,7 @@ def prepare(
     if room is None or room.holds(whole):
         return whole
     left_out = len(whole.learnings) + len(whole.patterns)
-    bare = whole._replace(learnings=[], patterns=[], left_out=left_out)
+    bare = replace(whole, learnings=[], patterns=[], left_out=left_out)
     return _filled(_shortened(bare, room), whole, room)
 
 
@@ -96,18 +99,18 @@ def _shortened(bare: Prepared, room: Room) -> Prepared:
     Raise `RefusedError` where there is no room for the rest.
     """
     while bare.previous_observations and not room.holds(bare):
-        bare = bare._replace(previous_observations=bare.previous_observations[:-1])
+        bare = replace(bare, previous_observations=bare.previous_observations[:-1])
     reason = bare.previous_failure_reason
     kept, over = 0, len(reason) + 1
     while not room.holds(bare) and kept < over - 1:
         # The longest beginning that fits lies between these two.
         middle = (kept + over) // 2
-        shorter = bare._replace(previous_failure_reason=f"{reason[:middle]}{CUT}")
+        shorter = replace(bare, previous_failure_reason=f"{reason[:middle]}{CUT}")
         kept, over = (middle, over) if room.holds(shorter) else (kept, middle)
     if reason and not room.holds(bare):
-        bare = bare._replace(previous_failure_reason=f"{reason[:kept]}{CUT}")
+        bare = replace(bare, previous_failure_reason=f"{reason[:kept]}{CUT}")
     if not room.holds(bare):
-        bare = bare._replace(warnings=[])
+        bare = replace(bare, warnings=[])
     if (least := room.length(bare)) > room.budget:
         raise RefusedError(
             f"budget: {least} characters are the least that can be said",
@@ -132,14 +135,15 @@ def _filled(bare: Prepared, whole: Prepared, room: Room) -> Prepared:
     left = room.budget - least
     handed = set()
     for part, alone in (
-        *((part, bare._replace(learnings=[part])) for part in used),
-        *((part, bare._replace(patterns=[part])) for part in known),
+        *((part, replace(bare, learnings=[part])) for part in used),
+        *((part, replace(bare, patterns=[part])) for part in known),
     ):
         # Beside others it is separated from them, by one character at most.
         if (cost := room.length(alone) - least + 1) <= left:
             left -= cost
             handed.add(id(part))
-    return bare._replace(
+    return replace(
+        bare,
         learnings=[part for part in whole.learnings if id(part) in handed],
         patterns=[part for part in whole.patterns if id(part) in handed],
         left_out=bare.left_out - len(handed),
