@@ -1,5 +1,6 @@
 """How deep a command goes: from what click calls to what decides."""
 
+import ast
 import inspect
 import sys
 from pathlib import Path
@@ -54,3 +55,7 @@ def test_a_command_is_few_frames_from_what_decides_on_it(sprint: Path, done: Run
     assert [code.co_name for code in between if code.co_name == "<lambda>"] == []
     assert [code.co_name for code in between if {*code.co_freevars} - {"__class__"}] == []
     assert 0 < len(between) <= FRAMES_MAX, [code.co_qualname for code in between]
+    for path in {Path(code.co_filename) for code in between}:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        assert "partial" not in used, path
