@@ -1,8 +1,9 @@
 """The journal with all of its texts: what progress.json shows and the queries ask."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+import msgspec
 from msgspec.structs import replace
 
 from ..log.event import takers_in
@@ -12,36 +13,21 @@ from .state.journal import JOURNAL
 from .state.shapes import Entry, Learning, Pattern
 
 
-class JournalDocument:
+class JournalDocument(msgspec.Struct, eq=False):
     """Everything a journal says, at a version of its stream."""
 
-    __slots__ = (
-        "_entries",
-        "_learnings",
-        "created_at",
-        "entries",
-        "extra",
-        "learnings",
-        "patterns",
-        "project_name",
-        "schema",
-        "version",
-    )
-
-    id = JOURNAL
-
-    def __init__(self) -> None:
-        self.version = 0
-        self.created_at = ""
-        self.project_name = ""
-        self.schema = ""
-        self.extra: dict[str, Any] = {}
-        self.entries: list[Entry] = []
-        """In the order in which they were recorded, and so the two others."""
-        self.learnings: list[Learning] = []
-        self.patterns: list[Pattern] = []
-        self._entries: dict[str, int] = {}
-        self._learnings: dict[str, int] = {}
+    id: ClassVar[str] = JOURNAL
+    version: int = 0
+    created_at: str = ""
+    project_name: str = ""
+    schema: str = ""
+    extra: dict[str, Any] = {}
+    entries: list[Entry] = []
+    """In the order in which they were recorded, and so the two others."""
+    learnings: list[Learning] = []
+    patterns: list[Pattern] = []
+    _entries: dict[str, int] = {}
+    _learnings: dict[str, int] = {}
 
     def entry(self, entry_id: str) -> Entry | None:
         """Return the entry of an id, the first of several."""

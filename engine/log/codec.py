@@ -9,7 +9,7 @@ import msgspec
 from ..errors import RESCUE, InvalidInputError, UnreadableError
 from .envelope import RecordedEvent
 from .event import Event
-from .port import Row
+from .port import Row, row_of
 from .upcast import Upcasts, check_upcasts, upcast
 
 ROWS_PER_PAGE = 512
@@ -73,15 +73,7 @@ class Codec:
         Raise `UnreadableError` for an unknown type, a shape from a newer version, an
         erased payload, or bytes that are not that event.
         """
-        row = (
-            event.version,
-            event.at,
-            event.type,
-            event.schema_version,
-            event.payload,
-            event.position,
-        )
-        return self._events([row])[0][2]
+        return self._events([row_of(event)])[0][2]
 
     def today(self, recorded: RecordedEvent) -> bytes | None:
         """Return the event's payload in today's shape; None when it was erased.

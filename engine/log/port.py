@@ -6,6 +6,7 @@ Who is handed a part of a store names the port of that part; `Log` is all of the
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from .chain import Row as StoredRow
@@ -36,6 +37,8 @@ Expected = int | Expect
 
 Row = tuple[int, str, str, int, str | bytes | None, int]
 """Version, time, type, schema version, payload and position of an event."""
+row_of = attrgetter("version", "at", "type", "schema_version", "payload", "position")
+"""Return the `Row` of a `RecordedEvent`."""
 Take = Callable[[list[RecordedEvent]], None]
 """Takes the events that come next."""
 

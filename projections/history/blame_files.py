@@ -121,7 +121,9 @@ class _Probe:
         self._read: Callable[[JournalDocument], Any] = self._of_item
         if len(path) < 2 or path[0] not in ("entries", "learnings", "patterns"):
             self._read = (
-                self._of_list if path[0] in JournalDocument.__slots__ else self._of_top
+                self._of_list
+                if path[0] in JournalDocument.__struct_fields__
+                else self._of_top
             )
 
     def changes(self, document: JournalDocument) -> bool:

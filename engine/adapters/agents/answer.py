@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import asdict
+
 from ...iterations.events import Usage
 from ...sprint.agent.answers import Answer
 from .items import AgentEnded, Called, FigureSpan, Item, Said, Session, Used
@@ -84,8 +86,7 @@ class Gathering:
                 for (of, key, part), one in self._used.items()
                 if of is span and (part is None or self._has_all_before(key))
             )
-            stated = {name: getattr(total, name) for name in Usage.__struct_fields__}
-            found |= {name: value for name, value in stated.items() if value is not None}
+            found |= {n: x for n, x in asdict(total).items() if x is not None}
         return Usage(**found) if found else None
 
     def _has_all_before(self, key: str) -> bool:

@@ -12,7 +12,7 @@ from ..append import check_expected, check_key, check_limits, place, stamp
 from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent
-from ..port import WAIT, Clock, Entropy, Expected, Row, Take, Wait
+from ..port import WAIT, Clock, Entropy, Expected, Row, Take, Wait, row_of
 
 ROWS_PER_PAGE = 512
 
@@ -149,9 +149,9 @@ class MemoryLog:
         only: str | None = None,
     ) -> Iterator[Row]:
         """Yield what a fold needs of a stream, with the same bounds."""
-        for e in self.read_stream(stream, after=after, until=until):
-            if only is None or e.type == only:
-                yield e.version, e.at, e.type, e.schema_version, e.payload, e.position
+        for event in self.read_stream(stream, after=after, until=until):
+            if only is None or event.type == only:
+                yield row_of(event)
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""

@@ -58,18 +58,13 @@ class Connection:
         try:
             yield
             self.commit()
-        except sqlite3.Error as error:
-            self.roll_back()
-            raise explained(error, self.path) from error
-        except BaseException:
-            self.roll_back()
+        except BaseException as error:
+            if self.raw.in_transaction:
+                self.raw.rollback()
+            if isinstance(error, sqlite3.Error):
+                raise explained(error, self.path) from error
             raise
 
     def commit(self) -> None:
         """Keep what was written since the transaction began."""
         self.rows("COMMIT")
-
-    def roll_back(self) -> None:
-        """Give up a transaction, if there is one."""
-        if self.raw.in_transaction:
-            self.raw.rollback()

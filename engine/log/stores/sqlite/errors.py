@@ -4,13 +4,9 @@ import os
 import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ....errors import RESCUE, RefusedError, SprintlogError, UnreadableError
-from ...port import Entropy
-
-if TYPE_CHECKING:
-    from ...port import Wait
+from ...port import Entropy, Wait
 
 # The primary codes; 3.11's sqlite3 has names for them, older SQLite has not all.
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR = 3, 5, 6, 8, 10
@@ -99,7 +95,7 @@ def no_locks(path: Path) -> SprintlogError | None:
 class Patience:
     """A bounded wait for a database that others hold, in jittered steps."""
 
-    def __init__(self, wait: "Wait", *, entropy: Entropy, path: Path) -> None:
+    def __init__(self, wait: Wait, *, entropy: Entropy, path: Path) -> None:
         # Imported here: hardly anybody has to wait.
         from ..locks import Waiting
 
