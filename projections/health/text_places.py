@@ -52,6 +52,8 @@ class KeptText(msgspec.Struct, frozen=True):
     """The patterns of its files below the log's folder."""
     why: Why | None = None
     """Why text stays in it, where that is so."""
+    tables: tuple[str, ...] = ()
+    """The parts of the store that are it."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return where the text stands."""
@@ -90,10 +92,8 @@ class Files(KeptText, frozen=True):
         return Erased(tuple(found))
 
 
-class Rows(KeptText, frozen=True, kw_only=True):
+class Rows(KeptText, frozen=True):
     """What the store keeps beside the events; without a reason to stay it is made anew."""
-
-    tables: tuple[str, ...]
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the rows that hold the text."""
@@ -109,10 +109,8 @@ class Rows(KeptText, frozen=True, kw_only=True):
         return Erased(found)
 
 
-class Events(KeptText, frozen=True, kw_only=True):
+class Events(KeptText, frozen=True):
     """The events themselves: payloads, and what stands around them."""
-
-    tables: tuple[str, ...]
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the events that hold the text in any field."""

@@ -92,41 +92,29 @@ def _split(point: str, sprint_id: str | None) -> tuple[str | None, str | None]:
 
 def _changes(name: str, old: Any, new: Any) -> Iterator[FieldChange]:
     if isinstance(old, dict) and isinstance(new, dict):
-        yield from _in_mappings(name, old, new)
+        places = {key: under_key(name, key) for key in (*old, *new)}
+        yield from _in_both(name or "(top)", old, new, places)
     elif isinstance(old, list) and isinstance(new, list):
-        yield from _in_lists(name, old, new)
+        before, after = _items(name, old), _items(name, new)
+        yield from _in_both(name, before, after, {key: key for key in (*before, *after)})
     elif not same(old, new):
         yield FieldChange(name, "changed", old, new)
 
 
-def _in_mappings(
-    name: str, old: dict[str, Any], new: dict[str, Any]
+def _in_both(
+    name: str, old: dict[str, Any], new: dict[str, Any], places: dict[str, str]
 ) -> Iterator[FieldChange]:
-    for key in old:
+    """Yield what differs in a collection; `places` are the names of what is in it."""
+    for key, value in old.items():
         if key not in new:
-            yield FieldChange(under_key(name, key), "removed", old[key])
+            yield FieldChange(places[key], "removed", value)
     for key, value in new.items():
-        inside = under_key(name, key)
         if key in old:
-            yield from _changes(inside, old[key], value)
+            yield from _changes(places[key], old[key], value)
         else:
-            yield FieldChange(inside, "added", None, value)
+            yield FieldChange(places[key], "added", None, value)
     if [key for key in old if key in new] != [key for key in new if key in old]:
-        yield FieldChange(name or "(top)", "moved", list(old), list(new))
-
-
-def _in_lists(name: str, old: list[Any], new: list[Any]) -> Iterator[FieldChange]:
-    before, after = _items(name, old), _items(name, new)
-    for place, item in before.items():
-        if place not in after:
-            yield FieldChange(place, "removed", item)
-    for place, item in after.items():
-        if place in before:
-            yield from _changes(place, before[place], item)
-        else:
-            yield FieldChange(place, "added", None, item)
-    if [x for x in before if x in after] != [x for x in after if x in before]:
-        yield FieldChange(name, "moved", list(before), list(after))
+        yield FieldChange(name, "moved", list(old), list(new))
 
 
 def _items(name: str, items: list[Any]) -> dict[str, Any]:

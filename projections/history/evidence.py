@@ -50,7 +50,8 @@ class Evidence:
         self._rollbacks: list[tuple[int, int]] = []
         self._tracker = Tracker()
         self._events: dict[int, tuple[str, Event]] = {}
-        self._advice = ""
+        self.advice = ""
+        """The advice that was given last; nothing where more happened since."""
         self._judge = Judge(self._tracker, lambda version: self._events[version])
 
     def trouble(self, about: str) -> Trouble | None:
@@ -77,11 +78,6 @@ class Evidence:
             return failed.words if failed is not None else ""
         return "; ".join(_judged(self._judge.judge(number)))
 
-    @property
-    def advice(self) -> str:
-        """Return the advice that was given last; nothing where more happened since."""
-        return self._advice
-
     def take(
         self, event: RecordedEvent, data: Data, *, address: str, words: str | None
     ) -> None:
@@ -95,7 +91,7 @@ class Evidence:
         if event.type == f.RolledBack.type:
             self._go_back(event, data)
         elif event.type == i.RecommendationGiven.type:
-            self._advice = words or ""
+            self.advice = words or ""
         elif began is not None or _ends(event.type, data):
             self._steps.append(step)
             self._open = [*_after(self._open, step)]
@@ -103,7 +99,7 @@ class Evidence:
 
     def _go_back(self, event: RecordedEvent, data: Data) -> None:
         self._rollbacks.append((event.version, int(data.get("to") or 1)))
-        self._advice = ""
+        self.advice = ""
         stretches = path(self._rollbacks, event.version)
         self._open = []
         for step in self._steps:
@@ -117,7 +113,7 @@ class Evidence:
         event = CODEC.decode(recorded)
         if recorded.type in (i.BaselineCaptured.type, i.IterationMeasured.type):
             self._events[recorded.version] = recorded.at, event
-            self._advice = ""
+            self.advice = ""
         take(self._tracker, event, recorded.version)
 
 

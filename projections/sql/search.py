@@ -137,7 +137,9 @@ class SearchIndex:
         """Make the tables anew."""
         for name in ("texts_fts", "texts", "known"):
             self._database.execute(f"DROP TABLE IF EXISTS {name}")
-        _make(self._database)
+        texts = self._database.table("texts").create(Hit.__annotations__)
+        texts.enable_fts(["title", "text"], create_triggers=True)
+        self._database.table("known").create({"format": int, "version": int, "hash": bytes})
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
         """Add what new events say."""
@@ -150,12 +152,6 @@ class SearchIndex:
         self._database.execute("DELETE FROM known")
         known = {"format": mark.rules, "version": mark.place, "hash": mark.hash}
         self._database.table("known").insert(known)
-
-
-def _make(database: "Database") -> None:
-    database.table("texts").create(Hit.__annotations__)
-    database.table("texts").enable_fts(["title", "text"], create_triggers=True)
-    database.table("known").create({"format": int, "version": int, "hash": bytes})
 
 
 def _said(recorded: RecordedEvent) -> Iterator[Hit]:

@@ -121,14 +121,7 @@ def in_place(
             # That a restore was taken back is to be known, although nothing is left to do.
             is_worth_it = not made.is_empty or wish.undoes is not None
             started = RestoreStarted(
-                wish.snapshot,
-                taken.commit,
-                wish.iteration,
-                workspace.location.worktree,
-                wish.paths,
-                wish.into,
-                wish.since,
-                undoes=wish.undoes,
+                before=taken.commit, worktree=workspace.location.worktree, **wish._asdict()
             )
 
             def decide(sprint: Sprint, at: str) -> list[Event]:

@@ -112,12 +112,8 @@ def kept_files(
 
         def event_for(sprint: Sprint) -> SnapshotTaken:
             number = sprint.plan.iteration
-            return taken_event(
-                workspace,
-                taken,
-                number,
-                purpose_now(sprint, worktree=workspace.location.worktree),
-            )
+            purpose = purpose_now(sprint, worktree=workspace.location.worktree)
+            return taken_event(workspace, taken, number, purpose)
 
         try:
             yield taken, event_for
