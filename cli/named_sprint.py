@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_TYPED = re.compile(r"`((?:sprintlog )?([a-z-]+)(?: ([a-z-]+))?[^`]*)`")
+_TYPED = r"`((?:sprintlog )?([a-z-]+)(?: ([a-z-]+))?[^`]*)`"
 _TAKE_IT = {
     *("phase", "step", "gate", "queue", "goal", "iteration", "hook-task", "rules", "note"),
     *("run", "next", "status", "rollback", "undo", "redo", "restore", "adopt", "decide"),
@@ -39,7 +39,7 @@ def with_it(hint: str | None) -> str | None:
         takes = group in _TAKE_IT and (group, verb) not in _TAKE_NONE
         return f"`{command}{named}`" if takes and "--sprint" not in command else found[0]
 
-    return _TYPED.sub(say, hint)
+    return re.sub(_TYPED, say, hint)
 
 
 def _given() -> str | None:

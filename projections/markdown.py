@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-_BARE = re.compile(r"[A-Za-z0-9][A-Za-z0-9:.+-]*", re.ASCII)
+_BARE = r"[A-Za-z0-9][A-Za-z0-9:.+-]*"
 
 
 def visible(text: str) -> str:
@@ -39,7 +39,7 @@ def code_cell(text: str) -> str:
 
 def bare(text: str) -> str:
     """Return a time or a plain name as it is, and any other text as code."""
-    return text if _BARE.fullmatch(text) else code(text)
+    return text if re.fullmatch(_BARE, text, re.ASCII) else code(text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -21,7 +21,7 @@ LOCAL: Final = frozenset(
     }
 )
 MOUNTS = Path("/proc/self/mountinfo")
-_ESCAPE = re.compile(r"\\([0-7]{3})")
+_ESCAPE = r"\\([0-7]{3})"
 
 
 class JournalMode(msgspec.Struct, frozen=True):
@@ -51,7 +51,9 @@ def file_system(path: Path, mounts: str) -> str | None:
         parts = fields.split(" ")
         if len(parts) < 5 or not rest:
             continue
-        point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), parts[4])
+        point = parts[4]
+        if "\\" in point:
+            point = re.sub(_ESCAPE, lambda found: chr(int(found[1], 8)), point)
         # Of equal mount points the later one hides the earlier.
         if len(point) >= best and path.is_relative_to(point):
             best, kind = len(point), rest.split(" ")[0]
