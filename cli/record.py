@@ -1,7 +1,9 @@
 """What all recording commands do: decide, append, answer, refresh the state file."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
@@ -80,6 +82,89 @@ def check_actor(actor: str) -> str:
     )
 
 
+class Recording:
+    """A recording command under way: what it is called, its options, and where it acts."""
+
+    def __init__(self, name: str, options: Options, workspace: Workspace) -> None:
+        self.name = name
+        self.options = options
+        self.workspace = workspace
+
+    @cached_property
+    def sprint_id(self) -> str:
+        """The sprint that is meant."""
+        return self.workspace.choose(self.options.sprint_id)
+
+    def envelope(
+        self, arguments: Mapping[str, Any] | None = None, *, observed: bool = False
+    ) -> Envelope:
+        """Return what the options say about the events; a key stands for the arguments."""
+        options = self.options
+        return {
+            "actor": options.actor,
+            "at": options.at,
+            "key": options.key,
+            "key_digest": digest_of(self.name, arguments or {}) if options.key else None,
+            "expect": options.expect,
+            "correlation_id": options.correlation_id,
+            "causation_id": options.causation_id,
+            "observed": observed,
+            "masks": options.masks,
+        }
+
+    def act(
+        self,
+        decide: Decide,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        sprint_id: str | None = None,
+        observed: bool = False,
+    ) -> Outcome:
+        """Let the sprint that is meant, or another one, decide and append that."""
+        envelope = self.envelope(arguments, observed=observed)
+        outcome = self.workspace.act(sprint_id or self.sprint_id, decide, **envelope)
+        _diagnose(self.name, outcome)
+        return outcome
+
+    def act_on_journal(
+        self,
+        decide: DecideOnJournal,
+        arguments: Mapping[str, Any],
+        *,
+        observed: bool = False,
+        without: Collection[Skippable] = (),
+    ) -> "Acted[Journal]":
+        """Let the journal decide, and append that."""
+        envelope = self.envelope(arguments, observed=observed)
+        outcome = self.workspace.act_on_journal(decide, without=without, **envelope)
+        _diagnose(self.name, outcome)
+        return outcome
+
+    def answer(self, outcome: "Outcome | Acted[Journal]") -> None:
+        """Print what was recorded, and bring the state file up to date."""
+        answer_and_refresh(self.workspace, outcome, as_json=self.options.as_json)
+
+    def refresh(self) -> None:
+        """Bring the state file of the sprint that is meant up to date."""
+        refresh(self.workspace, self.sprint_id)
+
+    def finish_restores(self) -> None:
+        """Finish restores that were cut short, before anything is decided on files."""
+        self.workspace.finish_restores(self.workspace.sprint(self.sprint_id))
+
+    def following(self) -> "Recording":
+        """Return one for what follows; key and expected version are those of the first."""
+        options = self.options.with_values(key=None, expect=None)
+        return Recording(self.name, options, self.workspace)
+
+
+@contextmanager
+def recording(name: str, options: Options) -> Iterator[Recording]:
+    """Open the log for a recording command."""
+    with open_workspace() as workspace:
+        yield Recording(name, options, workspace)
+
+
 def record(
     name: str,
     given: Mapping[str, Any],
@@ -95,15 +180,16 @@ def record(
     """
     options = Options(given)
     command = options.masked_command(command)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
-        envelope = envelope_of(name, options, arguments_of(command, typed))
+    wish = arguments_of(command, typed)
+    with recording(name, options) as run:
         if keep is None:
-            outcome = workspace.handle(command, sprint_id=sprint_id, **envelope)
+            # Straight on: the way to the rule is short.
+            sprint_id, envelope = run.sprint_id, run.envelope(wish)
+            outcome = run.workspace.handle(command, sprint_id=sprint_id, **envelope)
+            _diagnose(name, outcome)
         else:
-            outcome = workspace.act(sprint_id, keep(command), **envelope)
-        _diagnose(name, outcome)
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+            outcome = run.act(keep(command), wish)
+        run.answer(outcome)
         return outcome.sprint
 
 
@@ -123,10 +209,8 @@ def record_in_journal(
     """Run one command that records in the journal, in the same way."""
     options = Options(given)
     command = options.masked_command(command)
-    with open_workspace() as workspace:
-        wish = arguments_of(command, typed)
-        outcome = act_on_journal(workspace, name, command, options, wish)
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+    with recording(name, options) as run:
+        run.answer(run.act_on_journal(command, arguments_of(command, typed)))
 
 
 def answer_and_refresh(
@@ -137,66 +221,6 @@ def answer_and_refresh(
         answer(outcome, as_json=as_json)
     finally:
         refresh_stream(workspace, stream_of(outcome.state))
-
-
-def act(
-    workspace: Workspace,
-    sprint_id: str,
-    command: str,
-    decide: Decide,
-    options: Options,
-    arguments: Mapping[str, Any],
-    *,
-    observed: bool = False,
-) -> Outcome:
-    """Let the workspace act with a command's options."""
-    envelope = envelope_of(command, options, arguments, observed=observed)
-    outcome = workspace.act(sprint_id, decide, **envelope)
-    _diagnose(command, outcome)
-    return outcome
-
-
-def act_on_journal(
-    workspace: Workspace,
-    command: str,
-    decide: DecideOnJournal,
-    options: Options,
-    arguments: Mapping[str, Any],
-    *,
-    observed: bool = False,
-    without: Collection[Skippable] = (),
-) -> "Acted[Journal]":
-    """Let the workspace act on the journal with a command's options."""
-    envelope = envelope_of(command, options, arguments, observed=observed)
-    outcome = workspace.act_on_journal(decide, without=without, **envelope)
-    _diagnose(command, outcome)
-    return outcome
-
-
-def settle(workspace: Workspace, sprint_id: str) -> None:
-    """Finish restores that were cut short, before anything is decided on files."""
-    workspace.finish_restores(workspace.sprint(sprint_id))
-
-
-def envelope_of(
-    command: str,
-    options: Options,
-    arguments: Mapping[str, Any],
-    *,
-    observed: bool = False,
-) -> Envelope:
-    """Return what a command's options say about its events."""
-    return {
-        "actor": options.actor,
-        "at": options.at,
-        "key": options.key,
-        "key_digest": digest_of(command, arguments) if options.key else None,
-        "expect": options.expect,
-        "correlation_id": options.correlation_id,
-        "causation_id": options.causation_id,
-        "observed": observed,
-        "masks": options.masks,
-    }
 
 
 def _diagnose(command: str, outcome: "Outcome | Acted[Journal]") -> None:

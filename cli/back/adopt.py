@@ -10,9 +10,9 @@ from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.state_files.sprint_file import SprintFile
 
-from ..context import open_workspace, with_recording
+from ..context import with_recording
 from ..output import warn
-from ..record import Options, act, answer_and_refresh
+from ..record import Options, recording
 
 
 @click.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
@@ -33,21 +33,15 @@ def command(version: int | None, of_journal: bool, **given: Any) -> None:
 
         adopt_in_journal(options, version)
         return
-    with open_workspace() as workspace:
-        name = workspace.choose(options.sprint_id)
+    with recording("adopt", options) as run:
+        workspace, name = run.workspace, run.sprint_id
         if version is None:
             # An edit that stands there is recorded; nothing of it is adopted yet.
             SprintFile(workspace).refresh(name)
         edit, observed, base = observed_edit(workspace, name, version)
-        outcome = act(
-            workspace,
-            name,
-            "adopt",
-            AdoptEdit(edit=edit, observed=observed, base=base, by=options.actor),
-            options,
-            {"edit": edit},
-        )
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        command = AdoptEdit(edit=edit, observed=observed, base=base, by=options.actor)
+        outcome = run.act(command, {"edit": edit})
+        run.answer(outcome)
         for recorded in outcome.events:
             event = CODEC.decode(recorded)
             for reason in event.left if isinstance(event, EditAdopted) else ():

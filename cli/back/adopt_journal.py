@@ -7,16 +7,15 @@ from sprintlog.engine.service.adopt import edit_of
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import EditAdopted
 
-from ..context import open_workspace
 from ..intake.journal import read_journal
 from ..output import warn
-from ..record import Options, act_on_journal, answer_and_refresh
+from ..record import Options, recording
 
 
 def adopt_in_journal(options: Options, version: int | None) -> None:
     """Put right what an edit changed, the latest one or that at a version."""
-    options = options.with_values(masks=False)
-    with open_workspace() as workspace:
+    with recording("adopt", options.with_values(masks=False)) as run:
+        workspace = run.workspace
         if version is None:
             workspace.refresh_journal()
         edit, event = edit_of(
@@ -37,9 +36,8 @@ def adopt_in_journal(options: Options, version: int | None) -> None:
         theirs = read_journal(content, file=event.kept).document
         base = workspace.documents.at_version(JOURNAL, event.since)
         command = AdoptJournalEdit(edit, event, base, theirs)
-        wish = {"edit": edit}
-        outcome = act_on_journal(workspace, "adopt", command, options, wish)
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        outcome = run.act_on_journal(command, {"edit": edit})
+        run.answer(outcome)
         for adopted in () if outcome.duplicate else map(CODEC.decode, outcome.events):
             for reason in adopted.left if isinstance(adopted, EditAdopted) else ():
                 warn(f"not adopted: {reason}")

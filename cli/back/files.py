@@ -27,63 +27,60 @@ from sprintlog.projections.workspace import Workspace
 
 from ..context import here
 from ..output import counted, print_json, print_text, warn
-from ..record import Options, envelope_of, refresh
+from ..record import Recording
 
 SHOWN_MAX = 100
 """More paths of one kind are only counted on a terminal."""
 
 
 def bring_back(
-    workspace: Workspace,
-    sprint_id: str,
+    run: Recording,
     wish: Wish,
-    options: Options,
-    *,
-    command: str,
     arguments: dict[str, Any],
+    *,
     is_agreed: bool,
     roll_back: Back | None = None,
 ) -> None:
     """Bring files back in place after showing what that means, and answer."""
-    store = store_of(workspace)
+    store = store_of(run.workspace)
     restored = in_place(
-        workspace,
-        sprint_id,
+        run.workspace,
+        run.sprint_id,
         store,
         wish,
         is_agreed=is_agreed,
-        envelope=envelope_of(command, options, arguments),
+        envelope=run.envelope(arguments),
         roll_back=roll_back,
     )
     if not is_agreed:
-        _show(restored.plan, as_json=options.as_json)
+        _show(restored.plan, as_json=run.options.as_json)
         raise RefusedError(
             "nothing was changed: this is what would be",
             hint="--yes does it; what stands there now is kept in a snapshot before",
         )
     try:
-        _answer(restored, wish, as_json=options.as_json)
+        _answer(restored, wish, as_json=run.options.as_json)
     finally:
-        refresh(workspace, sprint_id)
+        run.refresh()
     warn_of_kept(store, restored.placed)
 
 
-def put_back(workspace: Workspace, sprint_id: str, options: Options) -> None:
+def put_back(run: Recording) -> None:
     """Give up restores that were cut short, and answer."""
-    store = store_of(workspace)
-    done = give_up(workspace, sprint_id, store, actor=options.actor)
+    store = store_of(run.workspace)
+    done = give_up(run.workspace, run.sprint_id, store, actor=run.options.actor)
     events = [event for given_up in done for event in given_up.outcome.events]
     placed = [given_up.placed for given_up in done]
     answer = views.put_back(placed, events)
     try:
-        if options.as_json:
+        if run.options.as_json:
             print_json(answer)
         else:
             files = counted(answer.written, "file")
             print_text(f"{files} put back, {answer.removed} removed")
             print_text(*left_lines(answer.left), *map(_line, events))
     finally:
-        refresh(workspace, sprint_id)
+        run.refresh()
     for each in placed:
         warn_of_kept(store, each)
 

@@ -9,9 +9,9 @@ from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.projections.workspace import Workspace
 
-from ..context import open_workspace, with_recording
+from ..context import with_recording
 from ..output import warn
-from ..record import Options, act, answer_and_refresh
+from ..record import Options, recording
 
 
 @click.command(
@@ -43,8 +43,8 @@ def command(
     """
     options = Options(given)
     wish = options.masked({"reason": reason})
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
+    with recording("rollback", options) as run:
+        workspace, sprint_id = run.workspace, run.sprint_id
         command = RollBack(workspace.version_at(sprint_id, to), wish["reason"])
         if with_files is None:
             with_files = to == "best" and _can_bring_files(workspace, sprint_id)
@@ -56,26 +56,11 @@ def command(
             from .files import bring_back
 
             held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
-            bring_back(
-                workspace,
-                sprint_id,
-                Wish(held.snapshot, held.iteration),
-                options,
-                command="rollback",
-                arguments={"to": to, "files": True, **wish},
-                is_agreed=yes,
-                roll_back=command,
-            )
+            back = Wish(held.snapshot, held.iteration)
+            arguments = {"to": to, "files": True, **wish}
+            bring_back(run, back, arguments, is_agreed=yes, roll_back=command)
             return
-        outcome = act(
-            workspace,
-            sprint_id,
-            "rollback",
-            command,
-            options,
-            {"to": to, **wish},
-        )
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        run.answer(run.act(command, {"to": to, **wish}))
 
 
 def _can_bring_files(workspace: Workspace, sprint_id: str) -> bool:

@@ -15,14 +15,13 @@ from sprintlog.engine.sprint.iterations.snapshots import (
     files_to_undo,
     files_with,
 )
-from sprintlog.engine.sprint.state.held import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Workspace
 
-from ..context import Function, open_workspace
+from ..context import Function
 from ..output import counted, warn
-from ..record import Options, act, answer_and_refresh, arguments_of, settle
+from ..record import Options, arguments_of, recording
 
 SHOWN_MAX = 3
 """So many of the events that no longer count are named."""
@@ -59,13 +58,11 @@ def take_state_back(
     """Take a rollback or a decision back, and say which later work went with it."""
     options = Options(given)
     command = options.masked_command(command)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
-        wish = arguments_of(command, ("reason",))
-        outcome = act(workspace, sprint_id, name, command, options, wish)
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+    with recording(name, options) as run:
+        outcome = run.act(command, arguments_of(command, ("reason",)))
+        run.answer(outcome)
         if outcome.events and not outcome.duplicate:
-            _tell_gone(workspace, outcome.sprint, name)
+            _tell_gone(run.workspace, outcome.sprint, name)
 
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
@@ -94,61 +91,29 @@ def _with_files(
 ) -> bool:
     """Take back what brought files along; tell whether it did."""
     options = Options(given)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
+    with recording(name, options) as run:
+        workspace, sprint_id = run.workspace, run.sprint_id
         sprint = workspace.sprint(sprint_id)
         if not sprint.knowledge.restored and not sprint.knowledge.restoring:
             return False
-        settle(workspace, sprint_id)
+        run.finish_restores()
         sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
         command = options.masked_command(command)
-        wish = asdict(command)
-        latest = files_to_redo if isinstance(command, Redo) else files_to_undo
-        if (alone := latest(sprint, worktree=worktree)) is not None:
-            _files_alone(workspace, alone, options, name, wish, is_agreed=is_agreed)
-            return True
-        events = workspace.preview(command, sprint_id=sprint_id, at=options.at)
-        restore = files_with(sprint, events, worktree=worktree)
-        if restore is None:
-            return False
         # Imported here: most rollbacks are of the state alone.
         from sprintlog.engine.service.work_tree.restore_plan import Wish
 
         from .files import bring_back
 
-        bring_back(
-            workspace,
-            sprint_id,
-            Wish(restore.event.before),
-            options,
-            command=name,
-            arguments=wish,
-            is_agreed=is_agreed,
-            roll_back=command,
-        )
+        latest = files_to_redo if isinstance(command, Redo) else files_to_undo
+        if (alone := latest(sprint, worktree=worktree)) is not None:
+            # It had nothing to do with the state.
+            wish, roll_back = Wish(alone.event.before, undoes=alone.version), None
+        else:
+            events = workspace.preview(command, sprint_id=sprint_id, at=options.at)
+            restore = files_with(sprint, events, worktree=worktree)
+            if restore is None:
+                return False
+            wish, roll_back = Wish(restore.event.before), command
+        arguments = asdict(command)
+        bring_back(run, wish, arguments, is_agreed=is_agreed, roll_back=roll_back)
     return True
-
-
-def _files_alone(
-    workspace: Workspace,
-    restore: Restore,
-    options: Options,
-    command: str,
-    arguments: dict[str, Any],
-    *,
-    is_agreed: bool,
-) -> None:
-    """Take a restore back that had nothing to do with the state."""
-    from sprintlog.engine.service.work_tree.restore_plan import Wish
-
-    from .files import bring_back
-
-    bring_back(
-        workspace,
-        workspace.choose(options.sprint_id),
-        Wish(restore.event.before, undoes=restore.version),
-        options,
-        command=command,
-        arguments=arguments,
-        is_agreed=is_agreed,
-    )

@@ -10,10 +10,10 @@ from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.engine.sprint.state.tree import CHILDREN
 from sprintlog.projections.views.log import CompiledAnswer, SourceFile
 
-from ..context import open_workspace, with_envelope
+from ..context import with_envelope
 from ..output import counted, print_json, print_problems, print_text
 from ..places import place_in, source_of
-from ..record import Options, act, answer_and_refresh
+from ..record import Options, recording
 
 if TYPE_CHECKING:
     from ..intake.definition import CompiledFiles
@@ -79,22 +79,15 @@ def command(
     if check:
         print_text(f"{compiled.sprint_id}: compiles, {_size(compiled)}")
         return
-    with open_workspace() as workspace:
-        location = workspace.location
-        wish: dict[str, Any] = {
-            "plan": compiled.plan,
-            "place": place_in(location, sprint_dir or compiled.file.parent),
-            "sources": tuple(source_of(location, *read) for read in compiled.read),
-        }
-        outcome = act(
-            workspace,
-            compiled.sprint_id,
-            "compile",
-            TakePlan(**wish),
-            options,
-            {"id": compiled.sprint_id, "plan": compiled.plan},
+    with recording("compile", options) as run:
+        location = run.workspace.location
+        command = TakePlan(
+            plan=compiled.plan,
+            place=place_in(location, sprint_dir or compiled.file.parent),
+            sources=tuple(source_of(location, *read) for read in compiled.read),
         )
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        wish = {"id": compiled.sprint_id, "plan": compiled.plan}
+        run.answer(run.act(command, wish, sprint_id=compiled.sprint_id))
 
 
 def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> CompiledAnswer:

@@ -19,7 +19,7 @@ from sprintlog.projections.workspace import Outcome, Workspace
 
 from ..output import counted, print_json, print_text, visible, warn
 from ..places import PROGRESS, place_in, place_of
-from ..record import UNNAMED, Options, act, refresh
+from ..record import UNNAMED, Options, Recording, refresh
 
 if TYPE_CHECKING:
     from ..intake.versions import Version
@@ -90,14 +90,8 @@ class Importing:
             else options.actor,
         )
         command = ImportDocument(document, version.name[-500:], place, version.committed_at)
-        return act(
-            self._workspace,
-            sprint_id,
-            "import progress",
-            command,
-            options,
-            {"document": document},
-        )
+        run = Recording("import progress", options, self._workspace)
+        return run.act(command, {"document": document}, sprint_id=sprint_id)
 
     def _answer(
         self,

@@ -13,7 +13,7 @@ from sprintlog.projections.workspace import Workspace
 from ..intake.journal import ReadJournal, read_journal
 from ..output import counted, print_json, print_text, warn
 from ..places import place_of
-from ..record import UNNAMED, Options, act_on_journal, refresh_stream
+from ..record import UNNAMED, Options, Recording, refresh_stream
 
 
 def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) -> None:
@@ -24,7 +24,8 @@ def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) 
         # Like every document that comes in whole, it is recorded as it is.
         masks=False,
     )
-    recorded, problems = _record(workspace, file, read, options)
+    run = Recording("import journal", options, workspace)
+    recorded, problems = _record(run, file, read)
     problems += [f"{field}: kept, as of a later version" for field in read.unknown]
     problems += remarks(workspace.document())
     _answer(workspace, file, recorded, problems, as_json=options.as_json)
@@ -32,33 +33,25 @@ def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) 
     refresh_stream(workspace, JOURNAL)
 
 
-def _record(
-    workspace: Workspace, file: Path, read: ReadJournal, options: Options
-) -> tuple[int, list[str]]:
+def _record(run: Recording, file: Path, read: ReadJournal) -> tuple[int, list[str]]:
     """Record all that is new, as many events at a time as an append may hold."""
     recorded = 0
     command = TakeDocument(read.document)
     while True:
-        ours = workspace.documents.current(JOURNAL)
+        ours = run.workspace.documents.current(JOURNAL)
         try:
             problems = take_document(ours, read.document).problems
         except RefusedError as error:
             field = error.fields.get("field")
             problem = error.message.removeprefix(f"{field}: ")
             raise InvalidInputError(problem, file=str(file), field=field) from error
-        outcome = act_on_journal(
-            workspace,
-            "import journal",
-            command,
-            options,
-            {"document": read.document},
-            without={"refuse_strangers"},
-        )
+        wish = {"document": read.document}
+        outcome = run.act_on_journal(command, wish, without={"refuse_strangers"})
         recorded += len(outcome.events)
         if len(outcome.events) < APPEND_EVENTS_MAX:
             return recorded, problems
         # A key stands for the first of several appends; what is left follows by itself.
-        options = options.with_values(key=None, expect=None)
+        run = run.following()
 
 
 def _answer(

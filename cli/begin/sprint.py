@@ -24,7 +24,7 @@ from ..context import open_workspace, with_envelope, with_json, with_point, with
 from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
 from ..places import place_in, source_of
-from ..record import Options, act, answer_and_refresh, record
+from ..record import Options, record, recording
 from .hook_option import hook_from
 
 REASON = click.option("--reason", metavar="TEXT", help="Why.")
@@ -115,25 +115,19 @@ def create(
     elif "goal" not in fields:
         raise click.UsageError("give a --plan, or a --goal")
     document = {**fields, **document, **fields}
-    options = Options(given)
-    with open_workspace() as workspace:
+    with recording("sprint create", Options(given)) as run:
+        location = run.workspace.location
         folder = sprint_dir or (plan.parent if plan is not None else Path())
         command = CreateSprint(
             document,
-            place_in(workspace.location, folder),
-            (source_of(workspace.location, plan, content),) if plan else (),
+            place_in(location, folder),
+            (source_of(location, plan, content),) if plan else (),
             max_iterations,
         )
+        wish = {"id": new_id, "plan": document, "max": max_iterations}
         with _naming(plan):
-            outcome = act(
-                workspace,
-                new_id,
-                "sprint create",
-                command,
-                options,
-                {"id": new_id, "plan": document, "max": max_iterations},
-            )
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+            outcome = run.act(command, wish, sprint_id=new_id)
+        run.answer(outcome)
 
 
 @contextmanager

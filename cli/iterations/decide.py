@@ -6,13 +6,11 @@ from typing import Any
 import click
 
 from sprintlog.engine.iterations.events import RecommendationGiven
-from sprintlog.engine.sprint.iterations.decisions import (
-    GiveRecommendation,
-)
+from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation
 
-from ..context import open_workspace, with_recording
+from ..context import with_recording
 from ..output import print_json, print_text
-from ..record import Options, act, answer_of, refresh
+from ..record import Options, answer_of, recording
 
 
 @click.command("decide", epilog="Example: sprintlog decide --exit-code || break")
@@ -36,22 +34,17 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.views import iterations as views
 
-    from .judgements import (
-        exits_with,
-        recommendation_lines,
-        subject_line,
-    )
+    from .judgements import exits_with, recommendation_lines, subject_line
 
     options = Options(given)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "decide", GiveRecommendation(), options, {})
+    with recording("decide", options) as run:
+        outcome = run.act(GiveRecommendation())
         event = outcome.sprint.knowledge.tracker.recommended
         if outcome.duplicate:
             first = CODEC.decode(outcome.events[0])
             event = first if isinstance(first, RecommendationGiven) else event
         assert event is not None
-        judged = evaluate(workspace.log, outcome.sprint)
+        judged = evaluate(run.workspace.log, outcome.sprint)
         advice = judged.recommendation()
         is_current = advice.event == event
         if options.as_json:
@@ -62,6 +55,6 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
         else:
             lines = recommendation_lines(advice) if explain else []
             print_text(advice.message, subject_line(judged, advice), *lines)
-        refresh(workspace, sprint_id)
+        run.refresh()
     if says_by_code:
         sys.exit(exits_with(event.action))

@@ -19,11 +19,11 @@ from sprintlog.engine.sprint.iterations.measurement import (
 )
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 from sprintlog.projections.views.events import described
-from sprintlog.projections.workspace import Decide, Workspace
+from sprintlog.projections.workspace import Decide
 
 from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
 from ..output import print_json, print_styled, print_text, warn
-from ..record import Keep, Options, act, answer, arguments_of, record, refresh
+from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from .capture import Capturer, Capturing, with_capturing
 from .metrics import read_metrics, with_metrics, with_score
 from .report_files import tell_written, with_writing, write_files
@@ -240,29 +240,14 @@ def compare(
         print_text(*comparison_lines(one, other), *files_lines(files))
 
 
-def _record_failure(
-    workspace: Workspace,
-    sprint_id: str,
-    name: str,
-    command: FailMeasurement,
-    options: Options,
-) -> None:
+def _record_failure(run: Recording, command: FailMeasurement) -> None:
     """Record that an iteration could not be measured; whoever asked is told why after."""
-    # Key and expected version are those of the measurement, which is still to come.
-    own = options.with_values(key=None, expect=None)
     try:
-        outcome = act(
-            workspace,
-            sprint_id,
-            name,
-            command,
-            own,
-            {},
-        )
+        outcome = run.following().act(command)
         for event in outcome.events:
             warn(f"recorded: {described(event)}; `sprintlog decide` asks a person then")
     finally:
-        refresh(workspace, sprint_id)
+        run.refresh()
 
 
 def _record(
@@ -286,8 +271,8 @@ def _record(
     wish = arguments_of(command, fields)
     # A key stands for what was typed: nothing is run and read to answer it again.
     typed = {**wish, **capturing._asdict()} if capturing else wish
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
+    with recording(name, options) as run:
+        workspace, sprint_id = run.workspace, run.sprint_id
         if capturing and not (options.key and workspace.log.find_key(options.key)):
             # What would be refused anyway is refused before anything is run.
             metrics = command.metrics or {"build_status": "success"}
@@ -300,25 +285,18 @@ def _record(
                 if not isinstance(command, CaptureBaseline):
                     number = getattr(command, "number", None)
                     failed = capturer.failure(error, number, masks=options.masks)
-                    _record_failure(workspace, sprint_id, name, failed, options)
+                    _record_failure(run, failed)
                 raise
         with keeping or nullcontext() as keep:
             decide: Decide = command if keep is None else keep(command)
-            outcome = act(
-                workspace,
-                sprint_id,
-                name,
-                decide,
-                options,
-                typed,
-            )
+            outcome = run.act(decide, typed)
             try:
                 answer(outcome, as_json=options.as_json)
                 judged = evaluate(workspace.log, outcome.sprint)
                 if not options.as_json and judged.last is not None:
                     print_text(judged.recommendation().message)
             finally:
-                refresh(workspace, sprint_id)
+                run.refresh()
         if is_written:
             last = judged.last
             written = write_files(workspace, sprint_id, [] if last is None else [last])

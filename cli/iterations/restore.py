@@ -17,9 +17,9 @@ from sprintlog.projections.views.files import FilesCopied, left_out
 from sprintlog.projections.workspace import Workspace
 
 from ..back.files import bring_back, inside, into_output, left_lines, put_back
-from ..context import here, open_workspace, with_recording
+from ..context import here, with_recording
 from ..output import counted, print_json, print_text
-from ..record import Options
+from ..record import Options, recording
 
 
 @click.command("restore", epilog="Example: sprintlog restore iter:3 src --into ../best-src")
@@ -74,10 +74,10 @@ def command(
         wrong = "--give-up takes no POINT" if gives_up else "Missing argument 'POINT'."
         raise click.UsageError(wrong)
     options = Options(given)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
+    with recording("restore", options) as run:
+        workspace, sprint_id = run.workspace, run.sprint_id
         if point is None:
-            put_back(workspace, sprint_id, options)
+            put_back(run)
             return
         held = find_snapshot(workspace, workspace.sprint(sprint_id), point)
         meant = inside(workspace, paths)
@@ -85,15 +85,8 @@ def command(
             wish = Wish(held.snapshot, held.iteration, meant)
             if is_applied:
                 wish = into_output(workspace, sprint_id, wish, into)
-            bring_back(
-                workspace,
-                sprint_id,
-                wish,
-                options,
-                command="restore",
-                arguments={"point": point, "paths": list(paths), "into": wish.into},
-                is_agreed=yes,
-            )
+            arguments = {"point": point, "paths": list(paths), "into": wish.into}
+            bring_back(run, wish, arguments, is_agreed=yes)
         elif branch:
             _branch(workspace, held, meant, branch, as_json=options.as_json)
         else:

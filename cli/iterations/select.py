@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sprintlog.engine.sprint.iterations.decisions import SelectBest
-from sprintlog.projections.workspace import Workspace
 
-from ..context import open_workspace, with_recording
+from ..context import with_recording
 from ..output import counted, print_json, print_text, progress
-from ..record import Options, act, answer_of, envelope_of, refresh
+from ..record import Options, Recording, answer_of, recording
 from .report_files import tell_written, with_writing, write_files
 
 if TYPE_CHECKING:
@@ -36,16 +35,14 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
     from sprintlog.projections.views.iterations import selected
 
     options = Options(given)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "iteration select", SelectBest(), options, {})
-        judged = evaluate(workspace.log, outcome.sprint)
+    with recording("iteration select", options) as run:
+        outcome = run.act(SelectBest())
+        judged = evaluate(run.workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None
         try:
             if is_applied and selection is not None:
-                number = selection.selected.number
-                applied = _apply(workspace, sprint_id, number, options)
+                applied = _apply(run, selection.selected.number)
         finally:
             # What was selected is recorded, whatever became of its files.
             if options.as_json:
@@ -54,9 +51,9 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
                 print_text(selection.message, *_applied_lines(applied))
                 for sentence in selection.rationale:
                     progress(f"why: {sentence}")
-            refresh(workspace, sprint_id)
+            run.refresh()
         if is_written:
-            written = write_files(workspace, sprint_id)
+            written = write_files(run.workspace, run.sprint_id)
             if not options.as_json:
                 tell_written(written)
 
@@ -71,9 +68,7 @@ def _applied_lines(applied: "Applied | None") -> list[str]:
     return [written, *left_lines(applied.left)]
 
 
-def _apply(
-    workspace: Workspace, sprint_id: str, number: int, options: Options
-) -> "Applied":
+def _apply(run: Recording, number: int) -> "Applied":
     """Copy what the iteration changed into the folder of results, and return the answer."""
     # Imported here: what starts processes is not needed to select.
     from sprintlog.engine.service.work_tree.restore import in_place
@@ -84,18 +79,13 @@ def _apply(
 
     from ..back.files import into_output, warn_of_kept
 
+    workspace, sprint_id = run.workspace, run.sprint_id
     held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
     wish = into_output(workspace, sprint_id, Wish(held.snapshot, held.iteration))
     store = store_of(workspace)
-    # The key and the expected version are those of the selection itself.
-    own = options.with_values(key=None, expect=None)
+    envelope = run.following().envelope()
     restored = in_place(
-        workspace,
-        sprint_id,
-        store,
-        wish,
-        is_agreed=True,
-        envelope=envelope_of("iteration select", own, {}),
+        workspace, sprint_id, store, wish, is_agreed=True, envelope=envelope
     )
     warn_of_kept(store, restored.placed)
     placed = restored.placed

@@ -23,7 +23,7 @@ from ..context import (
     with_sprint,
 )
 from ..output import counted, print_json, print_text, progress
-from ..record import Keep, Options, answer, envelope_of, refresh
+from ..record import Keep, Options, answer, recording
 
 if TYPE_CHECKING:
     from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
@@ -72,15 +72,14 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
 
     options = Options(given)
     arguments = {"patterns": [*patterns], "file_max": file_max}
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
+    with recording("iteration snapshot", options) as run:
         outcome, taken = take_and_record(
-            workspace,
-            sprint_id,
-            store_of(workspace),
+            run.workspace,
+            run.sprint_id,
+            store_of(run.workspace),
             limits=Limits(file_bytes_max=file_max * MEBIBYTE),
             patterns=patterns,
-            envelope=envelope_of("iteration snapshot", options, arguments),
+            envelope=run.envelope(arguments),
         )
         try:
             if outcome.duplicate:
@@ -88,7 +87,7 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
             else:
                 _answer(outcome, taken, as_json=options.as_json)
         finally:
-            refresh(workspace, sprint_id)
+            run.refresh()
 
 
 @contextmanager
@@ -238,14 +237,13 @@ def prune_command(keep: int, **given: Any) -> None:
     from sprintlog.projections.views.files import Pruned
 
     options = Options(given)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
+    with recording("iteration prune", options) as run:
         outcome, bytes_freed = prune(
-            workspace,
-            sprint_id,
-            store_of(workspace),
+            run.workspace,
+            run.sprint_id,
+            store_of(run.workspace),
             keep=keep,
-            envelope=envelope_of("iteration prune", options, {"keep": keep}),
+            envelope=run.envelope({"keep": keep}),
         )
         gone = pruned(outcome)
         if options.as_json:
@@ -254,4 +252,4 @@ def prune_command(keep: int, **given: Any) -> None:
             print_text(
                 f"{counted(len(gone), 'snapshot')} let go, {bytes_freed} bytes freed"
             )
-        refresh(workspace, sprint_id)
+        run.refresh()

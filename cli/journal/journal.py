@@ -26,13 +26,7 @@ from ..context import here, open_workspace, with_envelope, with_json, with_point
 from ..intake.files import read_text
 from ..output import print_json, print_text, table, warn
 from ..places import journal_place
-from ..record import (
-    Options,
-    act_on_journal,
-    answer_and_refresh,
-    arguments_of,
-    refresh_stream,
-)
+from ..record import Options, arguments_of, recording, refresh_stream
 
 TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
 """Where loops keep their text, below the work tree's root."""
@@ -58,8 +52,8 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
 
     One that is open gets another place for its file; the file of before stays as it is.
     """
-    options = Options(given)
-    with open_workspace() as workspace:
+    with recording("journal open", Options(given)) as run:
+        workspace = run.workspace
         if place is not None:
             workspace.journal_place = journal_place(workspace.location, here() / place)
         command, typed = OpenJournal(project_name), ["project_name"]
@@ -67,9 +61,7 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
             worktree = workspace.location.worktree
             command = OpenJournal(project_name, workspace.journal_place or "", worktree)
             typed += ["place", "worktree"]
-        wish = arguments_of(command, typed)
-        outcome = act_on_journal(workspace, "journal open", command, options, wish)
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        run.answer(run.act_on_journal(command, arguments_of(command, typed)))
 
 
 @command.command(epilog="Example: sprintlog journal status --prd auth-login --json")
@@ -152,7 +144,8 @@ def migrate(file: Path | None, **given: Any) -> None:
     there is no text either, an empty journal begins.
     """
     options = Options(given).with_values(masks=False)
-    with open_workspace() as workspace:
+    with recording("journal migrate", options) as run:
+        workspace = run.workspace
         if file is None and _is_in_the_way(workspace):
             return
         usual = [workspace.location.root / place for place in TEXT_PLACES]
@@ -164,15 +157,9 @@ def migrate(file: Path | None, **given: Any) -> None:
         if source is not None and source in usual:
             backup = source.with_name(f"{source.name}.backup")
             _check_free(backup)
-        outcome = act_on_journal(
-            workspace,
-            "journal migrate",
-            TakeText(text),
-            options,
-            {"text": text},
-        )
+        outcome = run.act_on_journal(TakeText(text), {"text": text})
         if source is None or not outcome.events:
-            answer_and_refresh(workspace, outcome, as_json=options.as_json)
+            run.answer(outcome)
         else:
             try:
                 _tell_taken(workspace, source, outcome.events, as_json=options.as_json)

@@ -11,9 +11,9 @@ from sprintlog.engine.journal.rules import HandOverLearnings
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.projections.workspace import Workspace
 
-from ..context import open_workspace, with_envelope
+from ..context import with_envelope
 from ..output import print_bytes, visible
-from ..record import Options, act_on_journal, refresh_stream
+from ..record import Options, recording, refresh_stream
 
 
 @click.command(
@@ -34,20 +34,19 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     Each learning that is handed over counts as used, once for an iteration.
     """
     options = Options(given)
-    with open_workspace() as workspace:
-        prepared = _prepare(workspace, prd_id, budget, as_json=options.as_json)
+    with recording("prepare", options) as run:
+        prepared = _prepare(run.workspace, prd_id, budget, as_json=options.as_json)
         if peek:
             _print(prepared, as_json=options.as_json)
             return
         handed = tuple(learning.id for learning in prepared.learnings)
         command = HandOverLearnings(handed, prd_id, prepared.iteration)
-        arguments = {"prd_id": prd_id, "budget": budget}
-        outcome = act_on_journal(workspace, "prepare", command, options, arguments)
+        outcome = run.act_on_journal(command, {"prd_id": prd_id, "budget": budget})
         try:
             _print(prepared, as_json=options.as_json)
         finally:
             if outcome.events:
-                refresh_stream(workspace, JOURNAL)
+                refresh_stream(run.workspace, JOURNAL)
 
 
 def _prepare(

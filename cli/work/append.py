@@ -24,8 +24,7 @@ from ..intake.json_reader import load
 from ..output import error_answer, print_json, warn
 from ..record import (
     Options,
-    act,
-    act_on_journal,
+    Recording,
     answer,
     answer_and_refresh,
     check_actor,
@@ -146,9 +145,8 @@ def _append(
     observed: bool = line["observed"]
     command = wish_for(event, is_observed=observed)
     arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": sprint_id}
-    outcome = act(
-        workspace, sprint_id, "append", command, chosen, arguments, observed=observed
-    )
+    run = Recording("append", chosen, workspace)
+    outcome = run.act(command, arguments, sprint_id=sprint_id, observed=observed)
     phase = getattr(event, "phase", None)
     # An empty one stands for the sprint itself, which is there.
     if phase and outcome.sprint.plan.tree.find(phase) is None:
@@ -165,14 +163,9 @@ def _append_to_journal(
         raise RefusedError(f"stream: {line['type']} belongs to the journal", field="stream")
     event = to_event(line["type"], line.get("data", {}))
     event = msgspec.structs.replace(event, **options.masked(msgspec.structs.asdict(event)))
-    return act_on_journal(
-        workspace,
-        "append",
-        command_of(event),
-        _merged(options, line),
-        {"type": event.type, "data": msgspec.to_builtins(event), "to": JOURNAL},
-        observed=line["observed"],
-    )
+    arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": JOURNAL}
+    run = Recording("append", _merged(options, line), workspace)
+    return run.act_on_journal(command_of(event), arguments, observed=line["observed"])
 
 
 def _check_document(event: f.SprintCompiled | f.SprintImported) -> None:

@@ -30,7 +30,7 @@ from ..context import (
     with_sprint,
 )
 from ..output import print_json, print_text, table, warn
-from ..record import Options, act, settle
+from ..record import Options, recording
 from .gate_answers import answer_gate
 
 PHASE = click.option(
@@ -74,12 +74,11 @@ def run(
     options = Options(given)
     wish = {"phase": phase, "timeout": timeout, "env": pass_on}
     try:
-        with open_workspace() as workspace, Signals() as signals:
-            sprint_id = workspace.choose(options.sprint_id)
-            settle(workspace, sprint_id)
+        with recording("gate run", options) as run, Signals() as signals:
+            run.finish_restores()
             ran = run_gate(
-                workspace,
-                sprint_id,
+                run.workspace,
+                run.sprint_id,
                 environment=environment(),
                 phase=phase,
                 timeout_seconds=timeout,
@@ -96,7 +95,7 @@ def run(
             )
             if ran.refreshed and ran.refreshed.problem:
                 warn(ran.refreshed.problem)
-            code = answer_gate(workspace, ran.outcome, as_json=options.as_json)
+            code = answer_gate(run.workspace, ran.outcome, as_json=options.as_json)
     except InterruptedBySignal as signal:
         code = 128 + signal.number
     sys.exit(code)
@@ -138,10 +137,9 @@ def record(
     result = GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
     wish = {"phase": phase, "attempt": attempt, "result": result}
     command = RecordGate(result, phase, attempt)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
-        outcome = act(workspace, sprint_id, "gate record", command, options, wish)
-        code = answer_gate(workspace, outcome, as_json=options.as_json)
+    with recording("gate record", options) as run:
+        outcome = run.act(command, wish)
+        code = answer_gate(run.workspace, outcome, as_json=options.as_json)
     sys.exit(code)
 
 

@@ -12,11 +12,11 @@ from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS, parse_position
 from sprintlog.engine.sprint.state.words import MODELS
 
-from ..context import open_workspace, with_recording
+from ..context import with_recording
 from ..intake.files import read_bytes, read_text
 from ..output import print_problems, warn
 from ..places import source_of
-from ..record import Options, act, answer_and_refresh, arguments_of
+from ..record import Options, arguments_of, recording
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
@@ -113,18 +113,17 @@ def inject(
     is_one = given["file"] is None and given.get("workflow") is None
     if is_one and id_prefix is None and given["identity"] is None:
         id_prefix = ID_PREFIX
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
-        coming = _coming(given, key, sprint_id)
+    with recording(name, options) as run:
+        coming = _coming(given, key, run.sprint_id)
         nodes = options.masked({"nodes": coming.nodes})["nodes"]
-        sources = tuple(source_of(workspace.location, *read) for read in coming.read)
+        sources = tuple(source_of(run.workspace.location, *read) for read in coming.read)
         command = kind(nodes, given["position"], id_prefix, sources)
         wish = arguments_of(command, ("nodes", "position", "id_prefix"))
         try:
-            outcome = act(workspace, sprint_id, name, command, options, wish)
+            outcome = run.act(command, wish)
         except RefusedError as error:
             raise named(error, coming, key) from error
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        run.answer(outcome)
 
 
 def _check_usage(given: Chosen, key: str) -> None:

@@ -38,7 +38,7 @@ from sprintlog.projections.views import queue as views
 from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
 from ..output import print_json, print_text, table, warn
 from ..places import source_of
-from ..record import Options, act, answer_and_refresh, arguments_of, record
+from ..record import Options, arguments_of, record, recording
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_answers import lines_of, row_of, ruling_row
 from .queue_input import name_request, read_asked
@@ -170,29 +170,28 @@ def approve(
     if workflow is not None and (said["prompt"] is not None or said["model"] is not None):
         raise click.UsageError("--prompt and --model go with one prompt, not --workflow")
     options = Options(given)
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
+    with recording("queue approve", options) as run:
         coming = Coming([])
         typed = ["request", "position", "workflow", *said]
         if workflow is not None:
-            coming = of_workflow(workflow, workflows, sprint_id)
+            coming = of_workflow(workflow, workflows, run.sprint_id)
             typed.append("nodes")
+        location = run.workspace.location
         command = options.masked_command(
             ApproveRequest(
                 request,
                 position=position,
                 workflow=workflow,
                 nodes=None if workflow is None else coming.nodes,
-                sources=tuple(source_of(workspace.location, *read) for read in coming.read),
+                sources=tuple(source_of(location, *read) for read in coming.read),
                 **said,
             )
         )
-        wish = arguments_of(command, typed)
         try:
-            outcome = act(workspace, sprint_id, "queue approve", command, options, wish)
+            outcome = run.act(command, arguments_of(command, typed))
         except RefusedError as error:
             raise named(error, coming, "phases") from error
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        run.answer(outcome)
 
 
 @command.command(
@@ -284,9 +283,9 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
         from ..intake.queue import read_rules
 
         chosen = read_rules(read_bytes(rules), file=str(rules))
-    with open_workspace() as workspace:
-        sprint_id = workspace.choose(options.sprint_id)
-        sprint, at = workspace.sprint(sprint_id), options.at or workspace.now()
+    with recording("queue decide", options) as run:
+        sprint = run.workspace.sprint(run.sprint_id)
+        at = options.at or run.workspace.now()
         check_exists(sprint)
         rulings = decide_by_rules(sprint, rules=chosen, at=at)
         if dry_run:
@@ -299,9 +298,8 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
                 )
             return
         wish = {"rules": msgspec.to_builtins(chosen)}
-        command = DecideByRules(tuple(chosen))
-        outcome = act(workspace, sprint_id, "queue decide", command, options, wish)
+        outcome = run.act(DecideByRules(tuple(chosen)), wish)
         for ruling in rulings:
             if ruling.problem is not None and not outcome.duplicate:
                 warn(f"{ruling.request} stays pending: {ruling.problem}")
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        run.answer(outcome)
