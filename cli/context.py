@@ -3,8 +3,9 @@
 import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
@@ -14,6 +15,9 @@ from sprintlog.projections.workspace import Workspace
 
 from .named_sprint import telling
 from .output import progress, visible, warn
+
+if TYPE_CHECKING:
+    from sprintlog.engine.sprint.state.sprint import Sprint
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -106,6 +110,29 @@ def with_point(function: Function) -> Function:
         metavar="POINT",
         help="As of position:N, version:N, iter:N, best, start, an ISO time, or '2h ago'.",
     )(function)
+
+
+class Reading(NamedTuple):
+    """Which sprint is read, as of when, and whether a script gets the answer."""
+
+    sprint_id: str | None
+    at: str | None
+    as_json: bool
+
+    def sprint(self, workspace: Workspace) -> "Sprint":
+        """Return the sprint as it was then."""
+        return workspace.sprint(workspace.choose(self.sprint_id), at=self.at)
+
+
+def with_reading(function: Function) -> Function:
+    """Add `--at`, `--sprint` and `--json`; they arrive as `reading`."""
+
+    @wraps(function)
+    def packed(*args: Any, **given: Any) -> Any:
+        reading = Reading(**{name: given.pop(name) for name in Reading._fields})
+        return function(*args, reading=reading, **given)
+
+    return with_point(with_sprint(with_json(cast(Function, packed))))
 
 
 def with_recording(function: Function) -> Function:

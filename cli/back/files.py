@@ -12,12 +12,7 @@ from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT
-from sprintlog.engine.service.work_tree.restore import (
-    KEPT,
-    Restored,
-    give_up,
-    in_place,
-)
+from sprintlog.engine.service.work_tree.restore import KEPT, Restored, give_up, in_place
 from sprintlog.engine.service.work_tree.restore_plan import Wish
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 from sprintlog.engine.sprint.iterations.snapshots import Back, first_snapshot

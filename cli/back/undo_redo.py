@@ -5,11 +5,7 @@ from typing import Any
 import click
 from msgspec.structs import asdict
 
-from sprintlog.engine.sprint.iterations.rollback import (
-    Redo,
-    UndoDecision,
-    UndoRollback,
-)
+from sprintlog.engine.sprint.iterations.rollback import Redo, UndoDecision, UndoRollback
 from sprintlog.engine.sprint.iterations.snapshots import (
     files_to_redo,
     files_to_undo,

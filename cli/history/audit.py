@@ -10,7 +10,7 @@ from sprintlog.projections.history.decisions import KINDS, Decision, decisions
 from sprintlog.projections.markdown import code
 from sprintlog.projections.views.history import Audit
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..output import counted, print_bytes, print_json, print_text
 from .tables import csv_lines, markdown_table
 
@@ -36,27 +36,18 @@ COLUMNS = (
 )
 @click.option("--markdown", is_flag=True, help="Answer as Markdown.")
 @click.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
-@with_point
-@with_sprint
-@with_json
-def command(
-    kinds: tuple[str, ...],
-    markdown: bool,
-    as_csv: bool,
-    at: str | None,
-    sprint_id: str | None,
-    as_json: bool,
-) -> None:
+@with_reading
+def command(kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: Reading) -> None:
     """Tell the decisions of a sprint: who, when, on what evidence, and what followed.
 
     Decisions are gates, rollbacks, edits from outside, what people stopped, skipped,
     blocked or went on with, injections, and what was decided of requests, goals and
     iterations.
     """
-    if markdown + as_csv + as_json > 1:
+    if markdown + as_csv + reading.as_json > 1:
         raise click.UsageError("give one of --markdown, --csv and --json")
     with open_workspace() as workspace:
-        name = workspace.choose(sprint_id)
+        name, at = workspace.choose(reading.sprint_id), reading.at
         sprint = workspace.sprint(name)
         version = sprint.version if at is None else workspace.version_at(name, at)
         rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
@@ -66,7 +57,7 @@ def command(
             for decision in decisions(events, rollbacks, version)
             if not kinds or decision.kind in kinds
         ]
-    if as_json:
+    if reading.as_json:
         print_json(Audit(name, version, found))
     elif as_csv:
         print_bytes(csv_lines([COLUMNS, *map(_row, found)]).encode())

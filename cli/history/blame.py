@@ -15,7 +15,7 @@ from sprintlog.projections.history.differences import cut, shown
 from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views.history import blamed, blamed_line
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..output import print_json, print_text, table
 
 
@@ -33,17 +33,8 @@ from ..output import print_json, print_text, table
     default="progress",
     help="Which state file. [progress]",
 )
-@with_point
-@with_sprint
-@with_json
-def command(
-    fields: tuple[str, ...],
-    every: bool,
-    file: str,
-    at: str | None,
-    sprint_id: str | None,
-    as_json: bool,
-) -> None:
+@with_reading
+def command(fields: tuple[str, ...], every: bool, file: str, reading: Reading) -> None:
     """Say who set a field of a state file, when, why, and what caused it.
 
     That is the last event after which the field is another than before. Where that is a
@@ -56,11 +47,12 @@ def command(
         raise click.UsageError("give FIELD, one or several, or --all")
     if every and file != "progress":
         raise click.UsageError("--all goes with PROGRESS.yaml alone")
+    at, as_json = reading.at, reading.as_json
     with open_workspace() as workspace:
         if file == "journal":
             _print(list(blame_journal(workspace, fields, at=at)), as_json=as_json)
             return
-        name = workspace.choose(sprint_id)
+        name = workspace.choose(reading.sprint_id)
         if every:
             lines = list(blame_lines(workspace, workspace.sprint(name, at=at)))
             if as_json:

@@ -15,7 +15,7 @@ from sprintlog.engine.service.wanted import EventFilter, range_of, select
 from sprintlog.projections.views.whole_events import envelope
 from sprintlog.projections.workspace import Workspace
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..output import print_json, print_text, table
 from .pager import STDOUT, paged
 
@@ -55,9 +55,7 @@ Print = Callable[[Iterable[RecordedEvent]], None]
 @click.option("-f", "--follow", "follows", is_flag=True, help="Wait for what comes, too.")
 @click.option("--oneline", is_flag=True, help="Position, type and what it says.")
 @click.option("--no-pager", is_flag=True, help="No pager, also on a terminal.")
-@with_point
-@with_sprint
-@with_json
+@with_reading
 def command(
     phase: str | None,
     iteration: int | None,
@@ -72,9 +70,7 @@ def command(
     follows: bool,
     oneline: bool,
     no_pager: bool,
-    at: str | None,
-    sprint_id: str | None,
-    as_json: bool,
+    reading: Reading,
     types: tuple[str, ...],
     actors: tuple[str, ...],
 ) -> None:
@@ -86,34 +82,34 @@ def command(
     """
     if of_journal and whole:
         raise click.UsageError("give --journal or --all")
-    if at is not None and (whole or until is not None):
+    if reading.at is not None and (whole or until is not None):
         raise click.UsageError("--at goes with one sprint, and not with --until")
-    if follows and (reverse or at or until or iteration is not None):
+    if follows and (reverse or reading.at or until or iteration is not None):
         raise click.UsageError("--follow has no end: no --reverse, --until or --iteration")
     if reverse and last is not None:
         raise click.UsageError("--reverse goes with --limit, not with --last")
     with open_workspace() as workspace:
         stream = JOURNAL if of_journal else None
         if not (of_journal or whole):
-            stream = sprint_stream(workspace.choose(sprint_id))
+            stream = sprint_stream(workspace.choose(reading.sprint_id))
         range_ = range_of(workspace, stream, since=since, until=until, iteration=iteration)
-        if at is not None:
+        if reading.at is not None:
             end = (
-                workspace.journal_version_at(at)
+                workspace.journal_version_at(reading.at)
                 if of_journal
-                else workspace.version_at(workspace.choose(sprint_id), at)
+                else workspace.version_at(workspace.choose(reading.sprint_id), reading.at)
             )
             range_ = range_._replace(last=min(range_.last or end, end))
         wanted = EventFilter(types, actors, phase, text, range_)
-        printing = print_events if as_json else _Lines(oneline=oneline).print_events
+        printing = print_events if reading.as_json else _Lines(oneline=oneline).print_events
         head = workspace.log.head().position
         found = _found(workspace, stream, wanted, last=last, reverse=reverse, until=head)
-        with paged(wanted=not (no_pager or as_json or follows)):
+        with paged(wanted=not (no_pager or reading.as_json or follows)):
             shown = 0
             for page in _paged(islice(found, limit)):
                 printing(page)
                 shown += len(page)
-            if not (shown or as_json or follows):
+            if not (shown or reading.as_json or follows):
                 print_text("no events")
         if follows and (limit is None or shown < limit):
             rest = None if limit is None else limit - shown

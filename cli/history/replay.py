@@ -9,7 +9,7 @@ from sprintlog.projections.history.differences import cut, told
 from sprintlog.projections.history.timeline import ReplayStep, replay
 from sprintlog.projections.views import history as views
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..output import print_json, print_text, progress
 
 VALUE_CHARS_MAX = 60
@@ -37,29 +37,20 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
     is_flag=True,
     help="On a terminal stop at each event: next, back or quit.",
 )
-@with_point
-@with_sprint
-@with_json
-def command(
-    since: str | None,
-    until: str | None,
-    stepwise: bool,
-    at: str | None,
-    sprint_id: str | None,
-    as_json: bool,
-) -> None:
+@with_reading
+def command(since: str | None, until: str | None, stepwise: bool, reading: Reading) -> None:
     """Fold a sprint's events one by one and show what each of them changed.
 
     With --json one line for each event: its type, time, actor and reason, its changes to
     PROGRESS.yaml as JSON Patch, and the same field by field. The changes from one point
     to another, applied in order, lead from the first state to the second.
     """
-    if at is not None and until is not None:
+    if reading.at is not None and until is not None:
         raise click.UsageError("--to and --at are the same; give one of them")
     with open_workspace() as workspace:
-        name = workspace.choose(sprint_id)
-        steps = replay(workspace, name, since=since, until=until or at)
-        if as_json:
+        name = workspace.choose(reading.sprint_id)
+        steps = replay(workspace, name, since=since, until=until or reading.at)
+        if reading.as_json:
             for step in steps:
                 print_json(views.step(step))
         elif stepwise and sys.stdin.isatty() and sys.stdout.isatty():

@@ -8,7 +8,7 @@ from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.progress_yaml import render
 from sprintlog.projections.views.whole_events import envelope
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_json, with_point, with_reading
 from ..output import print_bytes, print_json, print_text, table, visible
 
 
@@ -18,16 +18,14 @@ def command() -> None:
 
 
 @command.command(epilog="Example: sprintlog show progress --at iter:3")
-@with_point
-@with_sprint
-@with_json
-def progress(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+@with_reading
+def progress(reading: Reading) -> None:
     """Print PROGRESS.yaml: exactly the bytes that would be written."""
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint = reading.sprint(workspace)
         if not sprint.exists:
             raise NotFoundError(f"there is no sprint {sprint.id}", sprint=sprint.id)
-        if as_json:
+        if reading.as_json:
             print_json(sprint.document)
         else:
             print_bytes(render(sprint))
@@ -47,19 +45,17 @@ def journal(at: str | None, as_json: bool) -> None:
 
 
 @command.command(epilog="Example: sprintlog show best --at iter:3")
-@with_point
-@with_sprint
-@with_json
-def best(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+@with_reading
+def best(reading: Reading) -> None:
     """Print all that is known of the iterations: measured, judged, advised, selected."""
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.iterations.tracker import tracker_data
     from sprintlog.projections.state_files.loop_files import tracker_yaml
 
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint = reading.sprint(workspace)
         judged = evaluate(workspace.log, sprint)
-        if as_json:
+        if reading.as_json:
             print_json(tracker_data(judged))
         else:
             print_bytes(tracker_yaml(judged))
@@ -91,22 +87,18 @@ def event(position: int, as_json: bool) -> None:
 @command.command(epilog="Example: sprintlog show iteration 3 --files")
 @click.argument("number", type=click.IntRange(0))
 @click.option("--files", "with_files", is_flag=True, help="List the files it left.")
-@with_point
-@with_sprint
-@with_json
-def iteration(
-    number: int, with_files: bool, at: str | None, sprint_id: str | None, as_json: bool
-) -> None:
+@with_reading
+def iteration(number: int, with_files: bool, reading: Reading) -> None:
     """Print what is known of an iteration's snapshot, and what files it holds."""
     from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
     from sprintlog.projections.views import files
 
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint = reading.sprint(workspace)
         held = find_snapshot(workspace, sprint, f"iter:{number}")
         snapshot = store_of(workspace).read(held.snapshot)
     answer = files.kept(held, number, snapshot, listed=with_files)
-    if as_json:
+    if reading.as_json:
         print_json(answer)
         return
     for name in ("iteration", "snapshot", "version", "files", "bytes"):

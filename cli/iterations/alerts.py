@@ -4,7 +4,7 @@ import click
 
 from sprintlog.engine.iterations.evaluation import Judgement
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..output import print_json, print_text, table
 from .judgements import judged_at, with_iteration
 
@@ -12,27 +12,19 @@ from .judgements import judged_at, with_iteration
 @click.command("alerts", epilog="Example: sprintlog alerts --all")
 @with_iteration
 @click.option("--all", "of_all", is_flag=True, help="Of every iteration.")
-@with_point
-@with_sprint
-@with_json
-def command(
-    iteration: int | None,
-    of_all: bool,
-    at: str | None,
-    sprint_id: str | None,
-    as_json: bool,
-) -> None:
+@with_reading
+def command(iteration: int | None, of_all: bool, reading: Reading) -> None:
     """Show what got worse from the iteration before, the worst first."""
     found: list[Judgement] = []
     with open_workspace() as workspace:
-        judged = judged_at(workspace, sprint_id, at)
+        judged = judged_at(workspace, reading)
         number = judged.last if iteration is None else iteration
         if of_all:
             found = judged.all()
         elif number is not None:
             found = [judged.one(number)]
     told = [alert for one in found for alert in one.alerts]
-    if as_json:
+    if reading.as_json:
         print_json(told)
     elif not told:
         print_text("No alerts")

@@ -6,27 +6,25 @@ from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.views import iterations as views
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..output import print_json, print_text
 from .judgements import breakdown_lines, judged_at, list_lines
 
 
 @click.command("best", epilog="Example: sprintlog best --explain")
 @click.option("--explain", is_flag=True, help="Say what its score was made from.")
-@with_point
-@with_sprint
-@with_json
-def command(explain: bool, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+@with_reading
+def command(explain: bool, reading: Reading) -> None:
     """Show the best iteration so far: the highest score, the earlier one of equals.
 
     `sprintlog rollback --to best` goes back to the latest one on the path that is verified
     and as good; where that is another one it is told too.
     """
     with open_workspace() as workspace:
-        judged = judged_at(workspace, sprint_id, at)
+        judged = judged_at(workspace, reading)
         best = judged.tracker.best
         one = judged.one(best.number) if best is not None else None
-        if as_json:
+        if reading.as_json:
             print_json(views.best(judged))
             return
         if one is None or best is None:

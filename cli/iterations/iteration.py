@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide
 
-from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
+from ..context import Reading, open_workspace, with_reading, with_recording
 from ..output import print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from .capture import Capturer, Capturing, with_capturing
@@ -182,10 +182,8 @@ def baseline(
 
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
-@with_point
-@with_sprint
-@with_json
-def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+@with_reading
+def list_(last: int | None, reading: Reading) -> None:
     """List what was measured: class, score, tests, coverage, errors and alerts.
 
     An iteration whose measurement failed is listed with the reason.
@@ -195,13 +193,13 @@ def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool
     from .judgements import judged_at, list_lines, trajectory_line
 
     with open_workspace() as workspace:
-        judged = judged_at(workspace, sprint_id, at)
+        judged = judged_at(workspace, reading)
         base, failures = judged.baseline(), judged.failures()
         known = {one.number: one for one in [*([base] if base else []), *judged.all()]}
         numbers = sorted(known.keys() | failures.keys())[-(last or 0) :]
         found = [known[number] for number in numbers if number in known]
         failed = [failures[number] for number in numbers if number in failures]
-    if as_json:
+    if reading.as_json:
         print_json(judgements(judged, found, failed))
     elif not numbers:
         print_text("no iteration was measured")
@@ -214,12 +212,8 @@ def list_(last: int | None, at: str | None, sprint_id: str | None, as_json: bool
 @command.command(epilog="Example: sprintlog iteration compare 2 3")
 @click.argument("first", metavar="A", type=click.IntRange(0))
 @click.argument("second", metavar="B", type=click.IntRange(0))
-@with_point
-@with_sprint
-@with_json
-def compare(
-    first: int, second: int, at: str | None, sprint_id: str | None, as_json: bool
-) -> None:
+@with_reading
+def compare(first: int, second: int, reading: Reading) -> None:
     """Show what changed between two iterations; 0 is the baseline.
 
     Where both have a snapshot the files that differ are told too.
@@ -231,10 +225,10 @@ def compare(
     from .snapshots import files_between
 
     with open_workspace() as workspace:
-        judged = judged_at(workspace, sprint_id, at)
+        judged = judged_at(workspace, reading)
         one, other = judged.one(first), judged.one(second)
         files = files_between(workspace, judged.sprint, first, second)
-    if as_json:
+    if reading.as_json:
         print_json(comparison(one, other, files))
     else:
         print_text(*comparison_lines(one, other), *files_lines(files))

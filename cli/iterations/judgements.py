@@ -15,6 +15,7 @@ from sprintlog.engine.service.streams.judged import Failure, Judged, evaluate
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.workspace import Workspace
 
+from ..context import Reading
 from ..output import coloured, shows_bars, table
 
 ERROR_CHARS_MAX = 120
@@ -22,9 +23,9 @@ ERROR_CHARS_MAX = 120
 HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
 
 
-def judged_at(workspace: Workspace, sprint_id: str | None, at: str | None) -> Judged:
+def judged_at(workspace: Workspace, reading: Reading) -> Judged:
     """Return a sprint's iterations as they are judged at a point."""
-    return evaluate(workspace.log, workspace.sprint(workspace.choose(sprint_id), at=at))
+    return evaluate(workspace.log, reading.sprint(workspace))
 
 
 def subject_line(judged: Judged, given: Recommendation) -> str:

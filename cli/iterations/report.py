@@ -8,7 +8,7 @@ from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.views import iterations as views
 from sprintlog.projections.workspace import Workspace
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..output import print_bytes, print_json
 from .judgements import judged_at
 from .report_files import tell_written, write_files
@@ -28,17 +28,13 @@ from .report_files import tell_written, write_files
     is_flag=True,
     help="Write the files below .aiwg/ralph/LOOP/ instead: of all iterations, or of one.",
 )
-@with_point
-@with_sprint
-@with_json
+@with_reading
 def command(
     point: str | None,
     is_selection: bool,
     is_summary: bool,
     is_written: bool,
-    at: str | None,
-    sprint_id: str | None,
-    as_json: bool,
+    reading: Reading,
 ) -> None:
     """Print the report of an iteration, the one measured last where none is named.
 
@@ -49,20 +45,20 @@ def command(
         raise click.UsageError("give one of --selection, --summary and --write")
     if point is not None and (is_selection or is_summary):
         raise click.UsageError("--selection and --summary are of all iterations")
-    if is_written and at is not None:
+    if is_written and reading.at is not None:
         raise click.UsageError("--write writes what is known now: leave --at out")
     number = None if point is None else _number(point)
     with open_workspace() as workspace:
         if is_written:
-            _write(workspace, sprint_id, number, as_json=as_json)
+            _write(workspace, reading.sprint_id, number, as_json=reading.as_json)
             return
-        judged = judged_at(workspace, sprint_id, at)
+        judged = judged_at(workspace, reading)
         if is_selection:
-            _print_selection(judged, as_json=as_json)
+            _print_selection(judged, as_json=reading.as_json)
         elif is_summary:
-            _print_summary(judged, as_json=as_json)
+            _print_summary(judged, as_json=reading.as_json)
         else:
-            _print_iteration(workspace, judged, number, as_json=as_json)
+            _print_iteration(workspace, judged, number, as_json=reading.as_json)
 
 
 def _number(point: str) -> int:

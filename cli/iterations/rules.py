@@ -7,7 +7,7 @@ import msgspec
 
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
-from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
+from ..context import Reading, open_workspace, with_reading, with_recording
 from ..output import print_json, print_text, table
 from ..record import record
 from .metrics import number_or_word
@@ -71,18 +71,16 @@ def set_(
 
 
 @command.command(epilog="Example: sprintlog rules show --json")
-@with_point
-@with_sprint
-@with_json
-def show(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+@with_reading
+def show(reading: Reading) -> None:
     """Show the weights, limits and policies in force."""
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.projections.views import iterations as views
 
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint = reading.sprint(workspace)
         rules = sprint.knowledge.tracker.rules_at(sprint.version)
-    if as_json:
+    if reading.as_json:
         print_json(views.rules(rules))
         return
     answer = msgspec.to_builtins(views.rules(rules))

@@ -14,14 +14,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import reference
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
-from ..context import (
-    Function,
-    open_workspace,
-    with_json,
-    with_point,
-    with_recording,
-    with_sprint,
-)
+from ..context import Function, Reading, open_workspace, with_reading, with_recording
 from ..output import counted, print_json, print_text, progress
 from ..record import Keep, Options, answer, recording
 
@@ -153,17 +146,9 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
 @click.argument("other")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 @click.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
-@with_point
-@with_sprint
-@with_json
+@with_reading
 def diff(
-    one: str,
-    other: str,
-    paths: tuple[str, ...],
-    as_patch: bool,
-    at: str | None,
-    sprint_id: str | None,
-    as_json: bool,
+    one: str, other: str, paths: tuple[str, ...], as_patch: bool, reading: Reading
 ) -> None:
     """Show how the files of two snapshots differ; each is iter:N or snapshot:ID."""
     from sprintlog.engine.service.work_tree.own_paths import own_paths
@@ -179,14 +164,14 @@ def diff(
     from ..back.files import inside
 
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint = reading.sprint(workspace)
         store = store_of(workspace)
         meant = inside(workspace, paths)
         ends = [find_snapshot(workspace, sprint, point).snapshot for point in (one, other)]
         own = own_paths(workspace)
         found = compare(*map(store.read, ends), paths=meant, own=own)
         lines = patch(store, ends[0], ends[1], meant, own) if as_patch else ""
-    if as_json:
+    if reading.as_json:
         print_json(Differences(changes(found), lines if as_patch else UNSET))
         return
     if as_patch:

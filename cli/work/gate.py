@@ -12,23 +12,13 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.service.loop.gate import run_gate
 from sprintlog.engine.sprint.gates.checks import RecordGate
-from sprintlog.engine.sprint.gates.gate import (
-    GateResult,
-    find_gate,
-)
+from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.work import GateStanding
 
-from ..context import (
-    environment,
-    open_workspace,
-    with_json,
-    with_point,
-    with_recording,
-    with_sprint,
-)
+from ..context import Reading, environment, open_workspace, with_reading, with_recording
 from ..output import print_json, print_text, table, warn
 from ..record import Options, recording
 from .gate_answers import answer_gate
@@ -145,13 +135,11 @@ def record(
 
 @command.command(epilog="Example: sprintlog gate show --phase build --json")
 @PHASE
-@with_point
-@with_sprint
-@with_json
-def show(phase: str | None, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+@with_reading
+def show(phase: str | None, reading: Reading) -> None:
     """Show where gates stand: all in a line each, or one with its last output."""
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint = reading.sprint(workspace)
         check_exists(sprint)
         if phase is not None:
             nodes = [find_gate(sprint, phase)]
@@ -159,7 +147,7 @@ def show(phase: str | None, at: str | None, sprint_id: str | None, as_json: bool
             every = dict.fromkeys(sprint.plan.tree.nodes.values())
             nodes = [node for node in every if gate_status(node.data) is not None]
         found = [views.gate(sprint, node, is_alive) for node in nodes]
-    if as_json:
+    if reading.as_json:
         print_json(found if phase is None else found[0])
     elif not found:
         raise NotFoundError(f"no phase of sprint {sprint.id} has a gate")

@@ -6,7 +6,7 @@ from sprintlog.engine.sprint.agent.actions import ACTIONS, STOP, Action
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.projections.views.work import next_answer
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import print_json, print_text
 from ..stops import reason_lines
@@ -14,12 +14,8 @@ from ..stops import reason_lines
 
 @click.command(epilog="Example: sprintlog next --json | jq -r .do")
 @click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt alone.")
-@with_point
-@with_sprint
-@with_json
-def command(
-    only_prompt: bool, at: str | None, sprint_id: str | None, as_json: bool
-) -> None:
+@with_reading
+def command(only_prompt: bool, reading: Reading) -> None:
     """Say what is to be done now, or what was to be done then.
 
     The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
@@ -27,9 +23,9 @@ def command(
     Nothing is recorded.
     """
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
-        action = told(next_action(sprint, now=workspace.moment(sprint, at)))
-    if as_json:
+        sprint = reading.sprint(workspace)
+        action = told(next_action(sprint, now=workspace.moment(sprint, reading.at)))
+    if reading.as_json:
         print_json(next_answer(sprint.id, action))
     elif only_prompt:
         print_text(*(action.prompt or "").split("\n"))

@@ -15,10 +15,7 @@ from sprintlog.engine.sprint.queue.decisions import (
     RejectRequest,
     ReopenRequest,
 )
-from sprintlog.engine.sprint.queue.requests import (
-    QueueRequests,
-    find_request,
-)
+from sprintlog.engine.sprint.queue.requests import QueueRequests, find_request
 from sprintlog.engine.sprint.queue.rules import (
     DEFAULT_RULES,
     DecideByRules,
@@ -35,7 +32,7 @@ from sprintlog.engine.sprint.state.words import (
 )
 from sprintlog.projections.views import queue as views
 
-from ..context import open_workspace, with_json, with_point, with_recording, with_sprint
+from ..context import Reading, open_workspace, with_reading, with_recording
 from ..output import print_json, print_text, table, warn
 from ..places import source_of
 from ..record import Options, arguments_of, record, recording
@@ -101,15 +98,11 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
     "--priority", multiple=True, type=click.Choice(PRIORITIES), help="Only these."
 )
 @click.option("--type", multiple=True, type=click.Choice(REQUEST_TYPES), help="Only these.")
-@with_point
-@with_sprint
-@with_json
-def list_(
-    at: str | None, sprint_id: str | None, as_json: bool, **wanted: tuple[str, ...]
-) -> None:
+@with_reading
+def list_(reading: Reading, **wanted: tuple[str, ...]) -> None:
     """List the requests in the order in which they were recorded."""
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint = reading.sprint(workspace)
         check_exists(sprint)
         found = [
             entry
@@ -117,7 +110,7 @@ def list_(
             if takes_part(entry)
             and all(entry.get(name) in words for name, words in wanted.items() if words)
         ]
-        if as_json:
+        if reading.as_json:
             print_json([views.request(sprint, entry) for entry in found])
         else:
             print_text(*table([row_of(entry) for entry in found]) or ["no requests"])
@@ -125,16 +118,14 @@ def list_(
 
 @command.command(epilog="Example: sprintlog queue show req-1")
 @REQUEST
-@with_point
-@with_sprint
-@with_json
-def show(request: str, at: str | None, sprint_id: str | None, as_json: bool) -> None:
+@with_reading
+def show(request: str, reading: Reading) -> None:
     """Show a request, and who decided what of it and when."""
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint = reading.sprint(workspace)
         entry = find_request(sprint, request)
         found = views.with_history(sprint, entry, workspace.events(sprint.id))
-    if as_json:
+    if reading.as_json:
         print_json(found)
     else:
         print_text(*lines_of(found))

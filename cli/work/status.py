@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.projections.views import work as views
 
-from ..context import open_workspace, with_json, with_point, with_sprint
+from ..context import Reading, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import coloured, print_json, print_styled, visible
 from ..stops import stopped_lines
@@ -38,24 +38,22 @@ MARKS = {
 
 
 @click.command("status", epilog="Example: sprintlog status --json")
-@with_point
-@with_sprint
-@with_json
-def command(at: str | None, sprint_id: str | None, as_json: bool) -> None:
+@with_reading
+def command(reading: Reading) -> None:
     """Show where a sprint stands: status, pointer, figures, phases, goal and steps.
 
     Of one that does not go on it says first why, and what can be done. With it who runs
     it now, and what all agents took so far: runs, tokens, cost.
     """
     with open_workspace() as workspace:
-        sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
+        sprint, at = reading.sprint(workspace), reading.at
         check_exists(sprint)
         now, moved = from_milliseconds(workspace.clock()), workspace.moved_back(sprint)
         stale = at is None and is_stale(sprint, now=now, moved=moved)
         holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
         loop = views.RunningLoop(holder.process.pid, holder.since) if holder else None
         action = told(next_action(sprint, now=workspace.moment(sprint, at)))
-    if as_json:
+    if reading.as_json:
         print_json(views.status(sprint, action, stale=stale, loop=loop))
         return
     print_styled("\n".join([*_lines(sprint, stale, action), *loop_lines(loop)]))
