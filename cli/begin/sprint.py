@@ -106,7 +106,8 @@ def create(
     document: dict[str, Any] = {}
     content = b""
     if plan is not None:
-        from ..intake.progress import read_bytes, read_plan
+        from ..intake.files import read_bytes
+        from ..intake.progress import read_plan
 
         content = read_bytes(plan)
         document, remarks = read_plan(content, file=str(plan), is_strict=strict)

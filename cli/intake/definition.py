@@ -26,7 +26,7 @@ from sprintlog.projections.state_files.yaml.places import PlacedDocument
 from sprintlog.projections.state_files.yaml.writer import field_path
 
 from .definition_models import SprintDefinition, Workflow
-from .progress import read_bytes
+from .files import read_bytes
 from .shapes import shape_problems, unknown_fields
 
 SPRINT = "SPRINT.yaml"

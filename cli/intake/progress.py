@@ -20,7 +20,6 @@ from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 
 from .fields import Open
-from .files import read_bytes as read_bytes
 from .progress_models import CompiledPlan, Phases, Progress, Steps
 from .shapes import UNKNOWN_MAX
 from .unknown import Unknown, unknown_keys

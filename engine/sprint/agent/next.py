@@ -16,22 +16,8 @@ from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Node, gate_is_open, gate_status
 from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
-from .actions import (
-    BLOCKED,
-    COMPLETE,
-    DONE,
-    END,
-    GATE,
-    PERSON,
-    RESUME,
-    RETRY,
-    START,
-    STOP,
-    WAIT,
-    WORK,
-    Action,
-    is_over,
-)
+from . import actions
+from .actions import Action, is_over
 from .stops import GO_ON, decide_first, leads_on, still, stop_of, text_said, used_up
 
 
@@ -48,16 +34,16 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
     if leaf is None and plan.is_ralph:
         return work_on_goal(sprint, now)
     if leaf is None:
-        return decide_first(sprint) or Action(COMPLETE)
+        return decide_first(sprint) or Action(actions.COMPLETE)
     if leaf.status in FINISHED:
         return _gate(plan, find_gate(sprint, None))
     if leaf.is_empty and leaf.status in (PENDING, IN_PROGRESS):
         is_held = gate_is_open(leaf.data)
-        return _gate(plan, leaf) if is_held else Action(END, phase=leaf.address)
+        return _gate(plan, leaf) if is_held else Action(actions.END, phase=leaf.address)
     if leaf.status == PENDING:
         goes_on = is_begun_for(plan, leaf.address)
         return (None if goes_on else used_up(sprint)) or _work(leaf)
-    if leaf.status == BLOCKED and is_due(leaf):
+    if leaf.status == words.BLOCKED and is_due(leaf):
         return _gate(plan, leaf)
     if leaf.status != IN_PROGRESS:
         return _after_failure(leaf, now)
@@ -67,7 +53,7 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
 def _in_progress(sprint: Sprint, leaf: Node) -> Action:
     word, is_done = gate_status(leaf.data), done_work(sprint.plan, leaf.address) is not None
     if word == PASSED or (word is None and is_done):
-        return Action(END, phase=leaf.address)
+        return Action(actions.END, phase=leaf.address)
     # A gate that was run once knows of work that was done, whoever recorded it.
     if word is not None and (is_done or word != PENDING):
         return _gate(sprint.plan, leaf)
@@ -78,11 +64,11 @@ def _of_sprint(plan: Plan) -> Action:
     """Return what a status other than in-progress asks for."""
     match plan.status:
         case words.NOT_STARTED:
-            return Action(START)
+            return Action(actions.START)
         case words.INTERRUPTED:
-            return Action(RESUME, why=still(plan), hint=GO_ON)
+            return Action(actions.RESUME, why=still(plan), hint=GO_ON)
         case words.COMPLETED:
-            return Action(DONE)
+            return Action(actions.DONE)
         case _:
             return stop_of(plan)
 
@@ -91,14 +77,14 @@ def _work(leaf: Node) -> Action:
     prompt, model = text_said(leaf.data.get("prompt")), _model(leaf)
     if prompt is None:
         return Action(
-            STOP,
-            because=PERSON,
+            actions.STOP,
+            because=actions.PERSON,
             phase=leaf.address,
             why=f"phase {leaf.address} has no prompt",
             hint="skip it, or record by hand what is done",
         )
     return Action(
-        WORK,
+        actions.WORK,
         phase=leaf.address,
         prompt=prompt,
         model=model,
@@ -111,14 +97,14 @@ def _work(leaf: Node) -> Action:
 def _gate(plan: Plan, node: Node) -> Action:
     if gate_of(node).script is None:
         return Action(
-            STOP,
-            because=PERSON,
+            actions.STOP,
+            because=actions.PERSON,
             phase=node.address,
             why=f"the gate of phase {node.address} has no script",
             hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
         )
     return Action(
-        GATE,
+        actions.GATE,
         phase=node.address,
         prompt=repair_prompt(plan, node),
         model=_model(node),
@@ -131,14 +117,14 @@ def _after_failure(leaf: Node, now: str) -> Action:
     if isinstance(due, str):
         is_due = is_over(due, now)
         return Action(
-            RETRY if is_due else WAIT,
+            actions.RETRY if is_due else actions.WAIT,
             phase=leaf.address,
             until=None if is_due else due,
             why=text_said(leaf.data.get("error")),
         )
     return Action(
-        STOP,
-        because=PERSON if need_of(leaf) else BLOCKED,
+        actions.STOP,
+        because=actions.PERSON if need_of(leaf) else actions.BLOCKED,
         phase=leaf.address,
         why=text_said(leaf.data.get("error")) or f"phase {leaf.address} is {leaf.status}",
         hint=leads_on(leaf),

@@ -208,14 +208,13 @@ LEVELS: tuple[type[Shape], ...] = (DocumentShape, TopPhaseShape, StepShape, Node
 _WORDS = re.compile(r"matching regex '\^\((.*)\)\$'")
 
 
-def check_shape(data: object, *, level: int, field: str = "") -> None:
+def check_shape(data: object, *, level: int) -> None:
     """Raise `RefusedError` naming the first known field of a wrong type or word."""
     try:
         msgspec.convert(data, LEVELS[level])
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
-        path = path.rstrip("`")
-        where = f"{field}{path}" if field else path.removeprefix(".")
+        where = path.rstrip("`").removeprefix(".")
         problem = _WORDS.sub(
             lambda found: f"one of {found[1].replace('|', ', ')}", problem
         ).replace("Expected", "expected")

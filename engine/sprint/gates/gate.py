@@ -1,7 +1,7 @@
 """What a gate is: its policy, its state, when it is due, and what a repair is told.
 
 A gate is a script that must pass before its phase is finished. How its runs are recorded
-is in `gate_checks.py`.
+is in `checks.py`.
 """
 
 import msgspec

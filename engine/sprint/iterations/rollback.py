@@ -108,14 +108,25 @@ class RollBack(Command, frozen=True):
 def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
     """Decide on `RollBack`."""
     check_exists(sprint)
+    to = command.to
     # Going back to where the newest event has just gone back to changes nothing either.
-    if (
-        command.to == sprint.version
-        or (sprint.version, command.to) in sprint.knowledge.rollbacks[-1:]
-    ):
+    if to == sprint.version or (sprint.version, to) in sprint.knowledge.rollbacks[-1:]:
         return []
-    _check_target(sprint, command.to, is_inside_append=command.is_inside_append)
-    return [RolledBack(command.to, command.reason)]
+    if not 1 <= to < sprint.version:
+        raise RefusedError(
+            f"cannot roll back to version {to}: allowed are 1 to {sprint.version - 1}",
+            wish="rollback",
+            field="to",
+        )
+    if command.is_inside_append:
+        raise RefusedError(
+            f"cannot roll back to version {to}: it lies inside one append, whose events "
+            "belong together",
+            hint="choose the version before or after that append (`sprintlog log`)",
+            wish="rollback",
+            field="to",
+        )
+    return [RolledBack(to, command.reason)]
 
 
 class UndoRollback(Command, frozen=True):
@@ -211,23 +222,6 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
     else:
         knowledge.undid[version] = event.undoes
         knowledge.undone += [event.undoes, version]
-
-
-def _check_target(sprint: Sprint, to: int, *, is_inside_append: bool) -> None:
-    if not 1 <= to < sprint.version:
-        raise RefusedError(
-            f"cannot roll back to version {to}: allowed are 1 to {sprint.version - 1}",
-            wish="rollback",
-            field="to",
-        )
-    if is_inside_append:
-        raise RefusedError(
-            f"cannot roll back to version {to}: it lies inside one append, whose events "
-            "belong together",
-            hint="choose the version before or after that append (`sprintlog log`)",
-            wish="rollback",
-            field="to",
-        )
 
 
 COMMANDS = commands_in(globals())

@@ -177,8 +177,8 @@ def reopen_request(sprint: Sprint, command: ReopenRequest, at: str) -> list[Even
     )
 
 
-def _decides(event: f.RequestDecided) -> Command:
-    """Return the decision that an event says somebody wishes for."""
+def decision_of(event: f.RequestDecided) -> Command:
+    """Return the decision that an event, or a rule in its form, wishes for."""
     check_word("decision", event.decision, DECISIONS)
     to: Data = {"request": event.request, "reasoning": event.reasoning, "rule": event.rule}
     match event.decision:
@@ -230,4 +230,4 @@ def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
 
 COMMANDS = commands_in(globals())
 
-CAUSED: Events = {f.RequestDecided: _decides, f.RequestReopened: ReopenRequest}
+CAUSED: Events = {f.RequestDecided: decision_of, f.RequestReopened: ReopenRequest}

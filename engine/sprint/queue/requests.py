@@ -1,7 +1,6 @@
 """The operator queue: what was found waits for a decision; rules and evolve (R117-R135).
 
-Decisions themselves are in `queue_decisions.py`, what brings requests back in
-`queue_returns.py`.
+Decisions themselves are in `decisions.py`, what brings requests back in `returns.py`.
 
 Requests are knowledge, so no rollback loses one. Decisions are execution: a rollback
 behind an approval takes back what it injected and the approval itself.

@@ -5,26 +5,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...command import Command, Commands, rule_of
+from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
-from ..events import InjectionPosition
+from ..events import InjectionPosition, RequestDecided, RequestInjection
 from ..fold import fold
 from ..plan.spots import AFTER_CURRENT
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
 from ..state.words import PENDING
-from .decisions import (
-    APPROVE,
-    BACKLOG,
-    DEFER,
-    END_OF_PHASE,
-    REJECT,
-    ApproveRequest,
-    BacklogRequest,
-    DeferRequest,
-    RejectRequest,
-)
+from .decisions import APPROVE, BACKLOG, DEFER, END_OF_PHASE, REJECT, decision_of
 from .returns import copied
 from .view import Data, takes_part
 
@@ -106,7 +96,7 @@ def decide_all(sprint: Sprint, command: DecideByRules, at: str) -> list[Event]:
     return [event for ruling in rulings for event in ruling.events]
 
 
-COMMANDS: Commands = {DecideByRules: decide_all}
+COMMANDS = commands_in(globals())
 
 
 def _fits(rule: Rule, entry: Data) -> bool:
@@ -117,19 +107,17 @@ def _fits(rule: Rule, entry: Data) -> bool:
 
 
 def _command(request: str, rule: Rule) -> Command:
-    why = rule.reasoning or _said(rule)
-    name = rule.name
-    match rule.decision:
-        case "approve":
-            return ApproveRequest(
-                request, why, position=rule.position, model=rule.model, rule=name
-            )
-        case "reject":
-            return RejectRequest(request, why, rule.rejection_reason, name)
-        case "defer":
-            return DeferRequest(request, why, rule.deferred_until, name)
-        case _:
-            return BacklogRequest(request, why, name)
+    position = rule.position
+    wished = RequestDecided(
+        request,
+        rule.decision,
+        rule.reasoning or _said(rule),
+        rule=rule.name,
+        injection=RequestInjection(position.type, position.ref, model=rule.model),
+        rejection_reason=rule.rejection_reason,
+        deferred_until=rule.deferred_until,
+    )
+    return decision_of(wished)
 
 
 _DONE = {
