@@ -39,32 +39,11 @@ class JournalDocument(msgspec.Struct, eq=False):
         index = self._learnings.get(learning_id)
         return None if index is None else self.learnings[index]
 
-    def add_entry(self, entry: Entry) -> None:
-        """Put an entry at the end."""
-        self._entries.setdefault(entry.id, len(self.entries))
-        self.entries.append(entry)
-
-    def add_learning(self, learning: Learning) -> None:
-        """Put a learning at the end."""
-        self._learnings.setdefault(learning.id, len(self.learnings))
-        self.learnings.append(learning)
-
     def change_learning(self, learning_id: str, **changes: Any) -> None:
         """Change what a learning says of itself; one that is not there is let be."""
         index = self._learnings.get(learning_id)
         if index is not None:
             self.learnings[index] = replace(self.learnings[index], **changes)
-
-    def correct(self, event: f.JournalCorrected) -> None:
-        """Put parts in the place of those of their ids; what is not there is let be."""
-        for entry in event.entries:
-            if (index := self._entries.get(entry.id)) is not None:
-                self.entries[index] = entry
-        for learning in event.learnings:
-            if (index := self._learnings.get(learning.id)) is not None:
-                self.learnings[index] = learning
-        right = {pattern.id: pattern for pattern in reversed(event.patterns)}
-        self.patterns = [right.pop(one.id, one) for one in self.patterns]
 
     def link(self, entry_id: str, observation: int, learning_id: str) -> None:
         """Let an observation, counted from 1, name the learning that came from it."""
@@ -103,17 +82,27 @@ def _raised(document: JournalDocument, event: f.JournalRaised) -> None:
 
 
 def _corrected(document: JournalDocument, event: f.JournalCorrected) -> None:
-    document.correct(event)
+    """Put parts in the place of those of their ids; what is not there is let be."""
+    for entry in event.entries:
+        if (index := document._entries.get(entry.id)) is not None:
+            document.entries[index] = entry
+    for learning in event.learnings:
+        if (index := document._learnings.get(learning.id)) is not None:
+            document.learnings[index] = learning
+    right = {pattern.id: pattern for pattern in reversed(event.patterns)}
+    document.patterns = [right.pop(one.id, one) for one in document.patterns]
 
 
 def _recorded(document: JournalDocument, event: f.EntryRecorded) -> None:
-    document.add_entry(event.entry)
+    document._entries.setdefault(event.entry.id, len(document.entries))
+    document.entries.append(event.entry)
 
 
 def _added(document: JournalDocument, event: f.LearningAdded) -> None:
-    document.add_learning(event.learning)
+    learning = event.learning
+    document._learnings.setdefault(learning.id, len(document.learnings))
+    document.learnings.append(learning)
     if event.observation:
-        learning = event.learning
         document.link(learning.source_entry_id, event.observation, learning.id)
 
 

@@ -1,7 +1,6 @@
 """Cobertura XML, as coverage.py, istanbul, vitest, gcovr and others write it."""
 
 from .report import Coverage, Found, Report
-from .sources import name_of
 from .xml_events import Attributes, walk
 
 _TOLERANCE = 0.005
@@ -14,9 +13,7 @@ def read(report: Report) -> Found:
     walk(report, start=lines.start, end=lines.end, text=lines.text)
     covered, total = lines.totals()
     percentage = lines.percentage(covered, total)
-    sources = frozenset(
-        name_of(file, folder=report.folder, roots=lines.roots) for file in lines.files
-    )
+    sources = frozenset(report.source(file, lines.roots) for file in lines.files)
     none = () if total != 0 else ("there were no lines to cover: no percentage",)
     return Found(coverage=Coverage(covered, total, percentage, sources), notes=none)
 

@@ -6,7 +6,6 @@ import msgspec
 
 from .json_values import Count, Counted, decode
 from .report import Coverage, Found, Report
-from .sources import name_of
 
 
 class _Meta(msgspec.Struct):
@@ -32,7 +31,7 @@ def read(report: Report) -> Found:
     covered, total = totals.covered_lines, totals.num_statements
     if covered > total:
         raise report.bad("more lines are covered than there are", field="totals")
-    sources = frozenset(name_of(file, folder=report.folder) for file in document.files)
+    sources = frozenset(map(report.source, document.files))
     return Found(
         # It calls nothing of nothing 100 %.
         coverage=Coverage(

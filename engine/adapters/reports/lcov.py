@@ -3,7 +3,6 @@
 import re
 
 from .report import COUNT_MAX, VALUES_MAX, Coverage, Found, Report
-from .sources import name_of
 
 _LINE = re.compile(rb"DA:([0-9]{1,10}),([0-9]{1,19})(?:,.*)?")
 _SUM = re.compile(rb"L([FH]):([0-9]{1,16})")
@@ -33,7 +32,7 @@ def read(report: Report) -> Found:
     if covered > total or total > COUNT_MAX:
         raise report.bad("more lines are covered than there are", field="LH")
     percentage = 100 * covered / total if total else None
-    names = frozenset(name_of(file, folder=report.folder) for file in sources)
+    names = frozenset(map(report.source, sources))
     none = () if total else ("there were no lines to cover: no percentage",)
     return Found(coverage=Coverage(covered, total, percentage, names), notes=none)
 

@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +48,16 @@ class Report(NamedTuple):
         if not _COUNT.fullmatch(text) or (number := int(text)) > COUNT_MAX:
             raise self.bad(f"{text[:40]!r} is not a count", field=field)
         return number
+
+    def source(self, name: str, roots: Sequence[str] = ()) -> str:
+        """Return a source file's name below the folder, or its whole one elsewhere.
+
+        So two reports on the same file are seen to be that. A relative name belongs to
+        the only root that the report names, and without one to the folder.
+        """
+        root = roots[0].strip() if len(roots) == 1 else ""
+        whole = os.path.normpath(os.path.join(self.folder, root, name))
+        return whole.removeprefix(f"{self.folder}{os.sep}")
 
 
 class Coverage(NamedTuple):

@@ -4,6 +4,8 @@ So that recording costs the same, however much was written down before. Whoever 
 texts folds the `Document`.
 """
 
+from typing import ClassVar
+
 import msgspec
 
 from ...errors import NotFoundError
@@ -18,6 +20,8 @@ JOURNAL = "journal"
 class Journal(msgspec.Struct):
     """The journal at a version of its stream."""
 
+    id: ClassVar[str] = JOURNAL
+    """There is one in a log."""
     version: int = 0
     created_at: str = ""
     """Empty until it was opened."""
@@ -41,11 +45,6 @@ class Journal(msgspec.Struct):
     """The highest number ever given to a learning."""
     pattern_max: int = -1
     """The highest number ever given to a pattern."""
-
-    @property
-    def id(self) -> str:
-        """Return what it goes by: there is one in a log."""
-        return JOURNAL
 
     @property
     def exists(self) -> bool:
