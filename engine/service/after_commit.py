@@ -1,7 +1,6 @@
 """What follows a commit: state files are brought up to date, and edits of them adopted."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from ..errors import SprintlogError
 from ..iterations.events import ADOPT
@@ -19,24 +18,34 @@ def edit_policy(sprint: Sprint) -> str:
 def refresh(service: Service, stream: str) -> Refreshed:
     """Bring a stream's state files up to date, and keep what somebody else put there.
 
-    Where edits are adopted, what somebody else put there becomes events at once.
+    Where edits are adopted, what somebody else put there becomes events at once. A stream
+    whose file cannot be written is not behind either; one that was interrupted here is.
     """
-    with _catching_up(service, stream):
-        refreshed = service.state_files.refresh(stream)
-        if (sprint_id := sprint_of(stream)) is None:
-            return refreshed
-        if refreshed.kept and edit_policy(service.sprint(sprint_id)) == ADOPT:
-            # Imported here: it is needed only where somebody edited a file.
-            from .adopt import adopt_latest
+    try:
+        refreshed = _refresh(service, stream)
+    except SprintlogError:
+        service.behind.discard(stream)
+        raise
+    service.behind.discard(stream)
+    return refreshed
 
-            said = adopt_latest(service, sprint_id)
-            again = service.state_files.refresh(stream)
-            problem = f"{refreshed.problem}; {said}"
-            refreshed = again._replace(kept=refreshed.kept, problem=problem)
-        sprint = service.sprint(sprint_id)
-        if sprint.knowledge.tracker.is_empty:
-            return refreshed
-        return service.state_files.refresh_loop(sprint, refreshed)
+
+def _refresh(service: Service, stream: str) -> Refreshed:
+    refreshed = service.state_files.refresh(stream)
+    if (sprint_id := sprint_of(stream)) is None:
+        return refreshed
+    if refreshed.kept and edit_policy(service.sprint(sprint_id)) == ADOPT:
+        # Imported here: it is needed only where somebody edited a file.
+        from .adopt import adopt_latest
+
+        said = adopt_latest(service, sprint_id)
+        again = service.state_files.refresh(stream)
+        problem = f"{refreshed.problem}; {said}"
+        refreshed = again._replace(kept=refreshed.kept, problem=problem)
+    sprint = service.sprint(sprint_id)
+    if sprint.knowledge.tracker.is_empty:
+        return refreshed
+    return service.state_files.refresh_loop(sprint, refreshed)
 
 
 def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:
@@ -53,17 +62,3 @@ def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:
             sentence = problem.message
         if sentence:
             yield sentence
-
-
-@contextmanager
-def _catching_up(service: Service, stream: str) -> Iterator[None]:
-    """Take a stream's state file as up to date afterwards, or as one that cannot be.
-
-    Whoever is interrupted in here leaves it behind.
-    """
-    try:
-        yield
-    except SprintlogError:
-        service.behind.discard(stream)
-        raise
-    service.behind.discard(stream)

@@ -244,11 +244,9 @@ class ServiceWorkspace:
         if not sprint.knowledge.restoring:
             return 0
         # Imported here: almost never is there one.
-        from .work_tree.restore import finish_restores, is_unfinished
+        from .work_tree.restore import finish_restores
 
-        if not is_unfinished(self, sprint):
-            return 0
-        events, problem = finish_restores(self, sprint.id)
+        events, problem = finish_restores(self, sprint)
         if problem is not None:
             self.tell(problem)
         return events
@@ -264,10 +262,7 @@ class ServiceWorkspace:
         self.act(sprint_id, lambda sprint, at: [event], without=without, **known)
 
     def refresh(self, sprint_id: str) -> Refreshed:
-        """Bring a sprint's state files up to date, and keep what somebody else put there.
-
-        Where edits are adopted, what somebody else put there becomes events at once.
-        """
+        """Bring a sprint's state files up to date, as `after_commit.refresh` does."""
         return after_commit.refresh(self, sprint_stream(sprint_id))
 
     def refresh_journal(self) -> Refreshed:
@@ -279,12 +274,7 @@ class ServiceWorkspace:
         return from_milliseconds(self.clock())
 
     def choose(self, sprint_id: str | None) -> str:
-        """Return the sprint a command means: the named one, else the only unfinished one.
-
-        Of several the folder that one stands in chooses: the one whose file is there, or
-        nearest above. Raise `NotFoundError` when there is none, `RefusedError` listing
-        them when nothing chooses.
-        """
+        """Return the sprint a command means, as `holders.choose` has it."""
         here, root = self.stands_in, self.location.root
         is_inside = here is not None and here.is_relative_to(root)
         parts = here.relative_to(root).parts if here is not None and is_inside else None
@@ -308,7 +298,7 @@ class ServiceWorkspace:
         return status
 
     def sprint(self, sprint_id: str, *, at: str | None = None) -> Sprint:
-        """Return a sprint as it is, or as it was at a point (see `as_of.FORMS`).
+        """Return a sprint as it is, or as it was at a point (see `points.FORMS`).
 
         The state belongs to the workspace: read it, do not change it.
         """

@@ -173,19 +173,18 @@ def _rested(stamps: list[Stamp]) -> bool:
 
 
 def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
-    """Return where the folder is for git, and whether git ignores or tracks the log."""
+    """Return where the folder is for git, and whether git ignores or tracks the log.
+
+    None stands for that git does not say whether it ignores it.
+    """
     if ".git" in folder.parts:
         return IN_GIT, None, False
     if not any((parent / ".git").exists() for parent in folder.parents):
         return ELSEWHERE, None, False
-    return IN_TREE, *_git_sees(folder.resolve())
-
-
-def _git_sees(folder: Path) -> tuple[bool | None, bool]:
-    """Return whether git ignores the log (None where it does not say), and tracks it."""
+    folder = folder.resolve()
     repository = repository_around(folder)
     if repository is None:
-        return None, False
+        return IN_TREE, None, False
     try:
         with borrowed(repository, os.environ) as git:
             tracked = git.read_tree("ls-files", "-z", "--", str(folder))
@@ -194,8 +193,8 @@ def _git_sees(folder: Path) -> tuple[bool | None, bool]:
                 "--", str(folder / DATABASE),
             )  # fmt: skip
     except (SprintlogError, OSError):
-        return None, False
-    return bool(ignored), bool(tracked)
+        return IN_TREE, None, False
+    return IN_TREE, bool(ignored), bool(tracked)
 
 
 def _versions() -> dict[str, str]:

@@ -64,7 +64,7 @@ def difference(
 ) -> Difference:
     """Return a state file at two points, the second one as it is now.
 
-    A point is any of `as_of.FORMS`, with `SPRINT@` before it one of that sprint's; with
+    A point is any of `points.FORMS`, with `SPRINT@` before it one of that sprint's; with
     nothing behind it as that sprint is now.
     """
     chosen = STATE_FILES.get(file)

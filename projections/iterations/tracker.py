@@ -108,9 +108,9 @@ def recommendation_data(given: Recommendation) -> Data:
 def selection_data(judged: Judged, selection: Selection) -> Data:
     """Return which output was selected, with everything that speaks for it."""
     tracker = judged.tracker
-    rules = tracker.rules_at(tracker.selected_at or judged.sprint.version)
-    chosen, compared = selection.selected, selection.comparison
     until = tracker.selected_at or judged.sprint.version
+    rules = tracker.rules_at(until)
+    chosen, compared = selection.selected, selection.comparison
     measured = [one for one in judged.all() if one.version <= until]
     data: Data = {
         "loop_id": judged.loop_id,

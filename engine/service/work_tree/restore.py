@@ -184,15 +184,17 @@ def _check_bytes(made: PlacementPlan, damaged: set[str]) -> None:
         )
 
 
-def finish_restores(workspace: Service, sprint_id: str) -> tuple[int, str | None]:
-    """Finish what killed restores of a sprint left undone.
+def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None]:
+    """Finish what killed restores of a sprint left undone in this work tree.
 
     Return how many events that recorded, and a problem, if any.
     """
+    if not any(_is_here(workspace, restore) for restore in sprint.knowledge.restoring):
+        return 0, None
     store = store_of(workspace)
     try:
         with store.lock():
-            done = _finish(workspace, sprint_id, store, "runtime")
+            done = _finish(workspace, sprint.id, store, "runtime")
     except (SprintlogError, OSError) as error:
         said = error.message if isinstance(error, SprintlogError) else error.strerror
         wrong = f"a restore that was cut short cannot be finished: {said}"
@@ -241,11 +243,6 @@ def _put_back(
     root, kept = workspace.location.root, store.folder / KEPT
     with store.blobs() as blob:
         return place(root, back, blob, keep_in=kept, leaves_damaged=True)
-
-
-def is_unfinished(workspace: Service, sprint: Sprint) -> bool:
-    """Tell whether a restore into this work tree began and did not end."""
-    return any(_is_here(workspace, restore) for restore in sprint.knowledge.restoring)
 
 
 class _Ended(NamedTuple):

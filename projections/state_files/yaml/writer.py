@@ -35,9 +35,9 @@ def dump(document: Mapping[str, Any]) -> str:
     return _rendered(dict(document), indent=0) if document else "{}\n"
 
 
-def dump_entry(key: str, value: object, *, indent: int = 0) -> str:
+def dump_entry(key: str, value: object) -> str:
     """Return one `key: value`; the entries of a document, joined, are its `dump`."""
-    return _rendered({key: value}, indent=indent)
+    return _rendered({key: value}, indent=0)
 
 
 def dump_item(value: object, *, indent: int = 2, path: Iterable[str | int] = ()) -> str:
