@@ -16,8 +16,5 @@ def read_messages(found: object) -> list[Items | None]:
 
 
 def _read(found: object) -> Items | None:
-    for read in _READERS:
-        items = read(mapping(found))
-        if items is not None:
-            return items
-    return None
+    message = mapping(found)
+    return next((x for read in _READERS if (x := read(message)) is not None), None)

@@ -42,9 +42,23 @@ def measure_sources(
         if not (folder / path).exists():
             raise NotFoundError(f"{path}: there is no such file or folder", file=str(path))
     named = ", ".join(map(str, paths))
-    answer = _ask(
-        [str(folder / path) for path in paths], named, folder, environment, timeout_seconds
+    output, errors = Output(), Output()
+    ended = run_kept(
+        [*_PYTHON, _WORKER, *(str(folder / path) for path in paths)],
+        folder=folder,
+        environment=environment,
+        timeout_seconds=timeout_seconds,
+        output=output,
+        errors=errors,
     )
+    if ended is not None and ended.timed_out:
+        raise RefusedError(f"{named}: lizard did not end within {timeout_seconds:g} s")
+    if ended is not None and ended.exit == MISSING:
+        raise RefusedError(
+            f"{named}: lizard, which measures source files, is not installed",
+            hint="pip install 'sprintlog[complexity]'",
+        )
+    answer = _answer(output, errors, named)
     if not answer.files:
         raise InvalidInputError("holds no source file that lizard knows", file=named)
     metrics: dict[str, int | float | str] = {
@@ -61,29 +75,7 @@ def measure_sources(
     )
 
 
-def _ask(
-    paths: Sequence[str],
-    named: str,
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-) -> _Answer:
-    output, errors = Output(), Output()
-    ended = run_kept(
-        [*_PYTHON, _WORKER, *paths],
-        folder=folder,
-        environment=environment,
-        timeout_seconds=timeout_seconds,
-        output=output,
-        errors=errors,
-    )
-    if ended is not None and ended.timed_out:
-        raise RefusedError(f"{named}: lizard did not end within {timeout_seconds:g} s")
-    if ended is not None and ended.exit == MISSING:
-        raise RefusedError(
-            f"{named}: lizard, which measures source files, is not installed",
-            hint="pip install 'sprintlog[complexity]'",
-        )
+def _answer(output: Output, errors: Output, named: str) -> _Answer:
     try:
         return msgspec.json.decode(output.text(), type=_Answer)
     except msgspec.DecodeError as error:
