@@ -10,7 +10,6 @@ from ..state.times import parse
 from ..state.tree import Data, Node, Tree, derived_status
 
 _TIMES = ("started-at", "completed-at", "next-retry-at", "injected-at")
-_TIMES_OF_SPRINT = ("last-activity",)
 
 
 def contradictions(document: Data) -> list[str]:
@@ -25,7 +24,7 @@ def contradictions(document: Data) -> list[str]:
     return [
         *_in_nodes(plan.tree),
         *_in_hooks(document),
-        *_in_times(document, "", _TIMES_OF_SPRINT),
+        *_in_times(document, "", ("last-activity",)),
         *_in_times(mapping_of(document, "stats"), "stats.", _TIMES),
         *_in_figures(document, plan.settle()),
         *_in_pointer(document, plan.settle()),

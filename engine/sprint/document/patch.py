@@ -118,8 +118,6 @@ def _diff_lists(old: list[Any], new: list[Any], path: str, out: list[Operation])
     # Needed by imports only, and not cheap to load: no start-up should wait for it.
     from difflib import SequenceMatcher
 
-    # Imported when it is needed: recording rarely compares documents.
-
     matcher = SequenceMatcher(None, old_ids[head:], new_ids[head:], False)
     shift = head
     for _, old_from, old_to, new_from, new_to in matcher.get_opcodes():

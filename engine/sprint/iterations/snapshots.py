@@ -96,8 +96,8 @@ def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
 def first_snapshot(sprint: Sprint, *, worktree: str) -> HeldSnapshot | None:
     """Return the first snapshot of a work tree, from which changes are seen."""
     held = sprint.knowledge.snapshots
-    own = [h for h in held if h.purpose == f.OF_ITERATION and h.worktree == worktree]
-    return own[0] if own else None
+    own = (h for h in held if h.purpose == f.OF_ITERATION and h.worktree == worktree)
+    return next(own, None)
 
 
 def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:

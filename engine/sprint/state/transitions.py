@@ -54,8 +54,7 @@ SPRINT_TO = {
 }
 """Where each command leads, of a leaf and of the sprint."""
 
-INJECTION_FROM = tuple(word for word in words.SPRINT_STATUSES if word != words.COMPLETED)
-"""In which status of the sprint its plan may grow: what is completed has no more to do."""
+_REOPEN = "`sprintlog sprint reopen` first"
 
 
 def check_exists(sprint: Sprint) -> None:
@@ -76,13 +75,8 @@ def check_sprint(sprint: Sprint, wish: str) -> None:
     if status in SPRINT_FROM[wish]:
         return
     allowed = [name for name, states in SPRINT_FROM.items() if status in states]
-    raise RefusedError(
-        f"sprint {sprint.id} is {status}: cannot {wish} it; allowed: {', '.join(allowed)}",
-        sprint=sprint.id,
-        state=status,
-        wish=wish,
-        allowed=allowed,
-    )
+    said = f"{wish} it; allowed: {', '.join(allowed)}"
+    raise _refused(sprint, wish, said, allowed)
 
 
 def check_running(sprint: Sprint, wish: str) -> None:
@@ -95,20 +89,25 @@ def check_running(sprint: Sprint, wish: str) -> None:
         (name for name in ("start", "resume", "reopen") if status in SPRINT_FROM[name]),
         "start",
     )
-    raise RefusedError(
-        f"sprint {sprint.id} is {status}: cannot {wish}; "
-        f"the sprint must be {words.IN_PROGRESS} for that",
-        hint=f"`sprintlog sprint {way}{_saying(status)}` first",
+    # Who resumes such a sprint says who resolved it and why.
+    how = " --by NAME --why TEXT" if status in (words.BLOCKED, words.NEEDS_HUMAN) else ""
+    said = f"{wish}; the sprint must be {words.IN_PROGRESS} for that"
+    raise _refused(sprint, wish, said, [way], f"`sprintlog sprint {way}{how}` first")
+
+
+def _refused(
+    sprint: Sprint, wish: str, said: str, allowed: list[str], hint: str | None = None
+) -> RefusedError:
+    """Return that the sprint's status does not allow a wish."""
+    status = sprint.plan.status
+    return RefusedError(
+        f"sprint {sprint.id} is {status}: cannot {said}",
+        hint=hint,
         sprint=sprint.id,
         state=status,
         wish=wish,
-        allowed=[way],
+        allowed=allowed,
     )
-
-
-def _saying(status: str) -> str:
-    """Return what resuming needs to be told: who resolved it and why."""
-    return " --by NAME --why TEXT" if status in (words.BLOCKED, words.NEEDS_HUMAN) else ""
 
 
 def check_goal(sprint: Sprint, wish: str) -> None:
@@ -127,28 +126,13 @@ def check_open(sprint: Sprint, wish: str) -> None:
     """Raise `RefusedError` when the sprint is completed."""
     check_exists(sprint)
     if sprint.plan.status == words.COMPLETED:
-        raise RefusedError(
-            f"sprint {sprint.id} is {words.COMPLETED}: cannot {wish}; allowed: reopen",
-            hint="`sprintlog sprint reopen` first",
-            sprint=sprint.id,
-            state=words.COMPLETED,
-            wish=wish,
-            allowed=["reopen"],
-        )
+        raise _refused(sprint, wish, f"{wish}; allowed: reopen", ["reopen"], _REOPEN)
 
 
 def check_growing(sprint: Sprint) -> None:
-    """Raise `RefusedError` unless the sprint's status allows its plan to grow."""
-    if sprint.plan.status in INJECTION_FROM:
-        return
-    raise RefusedError(
-        f"sprint {sprint.id} is {sprint.plan.status}: cannot inject anything into it",
-        hint="`sprintlog sprint reopen` first",
-        sprint=sprint.id,
-        state=sprint.plan.status,
-        wish="inject",
-        allowed=["reopen"],
-    )
+    """Raise `RefusedError` when the sprint is completed: its plan grows no more."""
+    if sprint.plan.status == words.COMPLETED:
+        raise _refused(sprint, "inject", "inject anything into it", ["reopen"], _REOPEN)
 
 
 def check_phase(leaf: Node, wish: str) -> None:
