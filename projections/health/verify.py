@@ -182,14 +182,11 @@ class _Counted:
         """Decode a page; a second time one by one if something in it is damaged."""
         try:
             list(CODEC.events_of_rows(rows))
-        except UnreadableError:
-            for row in rows:
-                self._read_one(row)
-
-    def _read_one(self, row: Any) -> None:
-        try:
-            list(CODEC.events_of_rows([row]))
         except UnreadableError as error:
+            if len(rows) > 1:
+                for row in rows:
+                    self._read([row])
+                return
             where = f"position {error.fields['position']}"
             self._findings.append(Finding("damage", where, str(error.fields["problem"])))
 

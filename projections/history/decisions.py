@@ -96,7 +96,8 @@ def decisions(
             decision = _decision(recorded, how, data, about, known)
             if recorded.type == RolledBack.type and data.get("undoes") is not None:
                 decision.evidence = named.get(data["undoes"], "")
-            decision.in_force = _counts(recorded, live)
+            is_execution = event.kind is Kind.EXECUTION
+            decision.in_force = not is_execution or lies_on(live, recorded.version)
             if not decision.in_force:
                 by = taken_back_by(recorded.version, rollbacks)
                 decision.followed = f"no longer in force since version {by}"
@@ -106,15 +107,12 @@ def decisions(
                 waiting.setdefault("" if how.stops else about, []).append(decision)
             found.append(decision)
         words = None
-        if evidence is not None and not _is_passed(recorded, data):
+        is_passed = recorded.type == GateChecked.type and data.get("exit_code") == 0
+        if evidence is not None and not is_passed:
             said = filter(None, (_named(recorded, about), _words(recorded, evidence, data)))
             words = ": ".join(said)[:TEXT_CHARS_MAX]
         known.take(recorded, data, address=about, words=words)
     return found
-
-
-def _is_passed(event: RecordedEvent, data: Data) -> bool:
-    return event.type == GateChecked.type and data.get("exit_code") == 0
 
 
 def _decision(
@@ -207,11 +205,6 @@ def _shown_item(value: Any) -> str:
 def _named(event: RecordedEvent, about: str) -> str:
     what = f"{event.type} {about}" if about else event.type
     return f"version {event.version}: {what} by {event.actor}"
-
-
-def _counts(event: RecordedEvent, live: Sequence[Interval]) -> bool:
-    is_execution = CODEC.events.get(event.type, _Unknown).kind is Kind.EXECUTION
-    return not is_execution or lies_on(live, event.version)
 
 
 def _gone(version: int, rollbacks: Sequence[tuple[int, int]]) -> str:

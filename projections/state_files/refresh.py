@@ -146,16 +146,13 @@ class ProjectedFile(ABC, Generic[State]):
         if left is None:
             return None
         # Killed after the exchange it was perhaps kept already, before it.
-        is_new = left.digest.hex() != self._last_observed(name, path)
+        observed = self.reader.events(name, EditObserved)
+        digests = [event.digest for event in observed if event.path == path]
+        is_new = digests[-1:] != [left.digest.hex()]
         without = self.files.look(path).digest
         kept = self._observe(name, path, left, without=without) if is_new else None
         self.files.settle(path)
         return kept
-
-    def _last_observed(self, name: str, path: str) -> str | None:
-        events = self.reader.events(name, EditObserved)
-        digests = [event.digest for event in events if event.path == path]
-        return digests[-1] if digests else None
 
     def _write(self, name: str, path: str, seen: Seen, kept: str | None) -> Refreshed:
         state = self.reader.current(name)

@@ -53,8 +53,9 @@ def plan_of(
     workspace: Service, store: Store, sprint: Sprint, restore: Restore
 ) -> PlacementPlan:
     """Return the plan that a restore was begun with."""
-    before = store.read(restore.event.before)
-    return plan_for(workspace, store, sprint, wish_of(restore), before)
+    event = restore.event
+    wish = Wish(*(getattr(event, name) for name in Wish._fields))
+    return plan_for(workspace, store, sprint, wish, store.read(event.before))
 
 
 def way_back(
@@ -68,9 +69,3 @@ def way_back(
 def taken_back(sprint: Sprint, wish: Wish) -> list[Restore]:
     """Return the restore that a wish takes back, if it does."""
     return [r for r in sprint.knowledge.restored if r.version == wish.undoes]
-
-
-def wish_of(restore: Restore) -> Wish:
-    """Return what a restore was begun for."""
-    event = restore.event
-    return Wish(*(getattr(event, name) for name in Wish._fields))
