@@ -30,8 +30,6 @@ class AgentRun(NamedTuple):
     duration_ms: int | None
     output: Output
     errors: Output
-    left_behind: int
-    """How many processes it left running; they were ended."""
 
 
 def run_agent(
@@ -63,12 +61,6 @@ def run_agent(
         tick=tick,
     )
     if ended is None:
-        return AgentRun(None, False, None, output, errors, 0)
-    return AgentRun(
-        ended.exit,
-        ended.timed_out,
-        round(1000 * ended.seconds),
-        output,
-        errors,
-        ended.left_behind,
-    )
+        return AgentRun(None, False, None, output, errors)
+    took = round(1000 * ended.seconds)
+    return AgentRun(ended.exit, ended.timed_out, took, output, errors)
