@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -141,6 +141,14 @@ def _as_utf8(answer: Any) -> Any:
     if isinstance(answer, dict):
         return {name: _as_utf8(value) for name, value in answer.items()}
     return answer
+
+
+def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print an answer for scripts, or what it says in lines for people."""
+    if as_json:
+        print_json(answer)
+    else:
+        print_text(*lines)
 
 
 def print_text(*lines: str) -> None:

@@ -15,7 +15,7 @@ from sprintlog.projections.health.exchange import import_log
 from sprintlog.projections.views.log import LogCopied
 
 from ..context import open_workspace, with_envelope, with_json, with_recording
-from ..output import counted, counting, print_json, print_text, warn
+from ..output import counted, counting, print_answer, warn
 from ..record import Options
 from .import_documents import Importing
 
@@ -97,14 +97,10 @@ def log(file: Path, as_json: bool) -> None:
     for stream, found in (*done.files.items(), (JOURNAL, done.journal)):
         if found is not None and found.problem:
             warn(f"{stream}: {found.problem}; it was left as it is")
-    if as_json:
-        head, sprints = done.head, len(done.files)
-        print_json(LogCopied(name, head.position, sprints, head=head.hash.hex()))
-    else:
-        print_text(
-            f"{name}: {counted(done.head.position, 'event')}, "
-            f"{counted(len(done.files), 'sprint')}, head {done.head.hash.hex()[:16]}"
-        )
+    position, head, sprints = done.head.position, done.head.hash.hex(), len(done.files)
+    said = f"{counted(position, 'event')}, {counted(sprints, 'sprint')}, head {head[:16]}"
+    answer = LogCopied(name, position, sprints, head=head)
+    print_answer(answer, [f"{name}: {said}"], as_json=as_json)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views.history import blamed, blamed_line
 
 from ..context import Reading, open_workspace, with_reading
-from ..output import print_json, print_text, table
+from ..output import print_answer, print_json, print_text, table
 
 
 @click.command(
@@ -68,10 +68,7 @@ def command(fields: tuple[str, ...], every: bool, file: str, reading: Reading) -
 
 def _print(found: Iterable[Blame], *, as_json: bool) -> None:
     for one in found:
-        if as_json:
-            print_json(blamed(one))
-        else:
-            print_text(*_lines(one))
+        print_answer(blamed(one), _lines(one), as_json=as_json)
 
 
 def _lines(found: Blame) -> Iterator[str]:

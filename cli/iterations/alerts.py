@@ -5,7 +5,7 @@ import click
 from sprintlog.engine.iterations.evaluation import Judgement
 
 from ..context import Reading, open_workspace, with_reading
-from ..output import print_json, print_text, table
+from ..output import print_answer, table
 from .judgements import judged_at, with_iteration
 
 
@@ -24,12 +24,5 @@ def command(iteration: int | None, of_all: bool, reading: Reading) -> None:
         elif number is not None:
             found = [judged.one(number)]
     told = [alert for one in found for alert in one.alerts]
-    if reading.as_json:
-        print_json(told)
-    elif not told:
-        print_text("No alerts")
-    else:
-        rows = [
-            (a.severity, a.type, f"iteration {a.triggered_at}", a.message) for a in told
-        ]
-        print_text(*table(rows))
+    rows = [(a.severity, a.type, f"iteration {a.triggered_at}", a.message) for a in told]
+    print_answer(told, table(rows) or ["No alerts"], as_json=reading.as_json)

@@ -22,7 +22,7 @@ from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide
 
 from ..context import Reading, open_workspace, with_reading, with_recording
-from ..output import print_json, print_styled, print_text, warn
+from ..output import print_answer, print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from .capture import Capturer, Capturing, with_capturing
 from .metrics import read_metrics, with_metrics, with_score
@@ -228,10 +228,8 @@ def compare(first: int, second: int, reading: Reading) -> None:
         judged = judged_at(workspace, reading)
         one, other = judged.one(first), judged.one(second)
         files = files_between(workspace, judged.sprint, first, second)
-    if reading.as_json:
-        print_json(comparison(one, other, files))
-    else:
-        print_text(*comparison_lines(one, other), *files_lines(files))
+    lines = [*comparison_lines(one, other), *files_lines(files)]
+    print_answer(comparison(one, other, files), lines, as_json=reading.as_json)
 
 
 def _record_failure(run: Recording, command: FailMeasurement) -> None:

@@ -18,7 +18,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..back.files import bring_back, inside, into_output, left_lines, put_back
 from ..context import here, with_recording
-from ..output import counted, print_json, print_text
+from ..output import counted, print_answer
 from ..record import Options, recording
 
 
@@ -128,13 +128,7 @@ def _tell(
     *,
     as_json: bool,
 ) -> None:
-    if as_json:
-        print_json(
-            FilesCopied(True, held.snapshot, held.iteration, files, left_out(left), **where)
-        )
-    else:
-        print_text(*left_lines(left_out(left)))
-        print_text(
-            f"{counted(files, 'file')} of iteration {held.iteration}: "
-            f"{' '.join(where.values())}"
-        )
+    gone, number = left_out(left), held.iteration
+    answer = FilesCopied(True, held.snapshot, number, files, gone, **where)
+    said = f"{counted(files, 'file')} of iteration {number}: {' '.join(where.values())}"
+    print_answer(answer, [*left_lines(gone), said], as_json=as_json)

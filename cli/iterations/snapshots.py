@@ -15,7 +15,7 @@ from sprintlog.projections.views.events import reference
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from ..context import Function, Reading, open_workspace, with_reading, with_recording
-from ..output import counted, print_json, print_text, progress
+from ..output import counted, print_answer, print_json, print_text, progress
 from ..record import Keep, Options, answer, recording
 
 if TYPE_CHECKING:
@@ -231,10 +231,7 @@ def prune_command(keep: int, **given: Any) -> None:
             envelope=run.envelope({"keep": keep}),
         )
         gone = pruned(outcome)
-        if options.as_json:
-            print_json(Pruned(gone, bytes_freed, [*map(reference, outcome.events)]))
-        else:
-            print_text(
-                f"{counted(len(gone), 'snapshot')} let go, {bytes_freed} bytes freed"
-            )
+        answer = Pruned(gone, bytes_freed, [*map(reference, outcome.events)])
+        said = f"{counted(len(gone), 'snapshot')} let go, {bytes_freed} bytes freed"
+        print_answer(answer, [said], as_json=options.as_json)
         run.refresh()

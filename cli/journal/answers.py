@@ -8,7 +8,7 @@ import msgspec
 from sprintlog.engine.journal.state.shapes import ClosedObject
 from sprintlog.projections.state_files.progress_json import written
 
-from ..output import print_json, print_text, table
+from ..output import print_answer, table
 
 
 def shown(part: ClosedObject) -> dict[str, Any]:
@@ -25,7 +25,5 @@ def print_parts(
     as_json: bool,
 ) -> None:
     """Print parts as a list in JSON, or a line each for people."""
-    if as_json:
-        print_json([written(part) for part in parts])
-    else:
-        print_text(*(table(rows) if rows else [nothing]))
+    lines = table(rows) if rows else [nothing]
+    print_answer([written(part) for part in parts], lines, as_json=as_json)

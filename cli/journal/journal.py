@@ -24,7 +24,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..context import here, open_workspace, with_envelope, with_json, with_point
 from ..intake.files import read_text
-from ..output import print_json, print_text, table, warn
+from ..output import print_answer, print_json, print_text, table, warn
 from ..places import journal_place
 from ..record import Options, arguments_of, recording, refresh_stream
 
@@ -229,8 +229,6 @@ def _tell_taken(
         "patterns": kinds[PatternDiscovered.type],
     }
     version = workspace.journal().version
-    if as_json:
-        print_json(Migrated(str(source), JOURNAL, version, len(events), **counts))
-        return
+    answer = Migrated(str(source), JOURNAL, version, len(events), **counts)
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
-    print_text(f"{source.name}: {said}  [version {version}]")
+    print_answer(answer, [f"{source.name}: {said}  [version {version}]"], as_json=as_json)

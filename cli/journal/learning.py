@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import AddLearning, ReferenceLearning, RetireLearning
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Learning
@@ -14,7 +13,7 @@ from sprintlog.engine.journal.suggestions import extract as extract_learnings
 from sprintlog.projections.views.journal import Proposal
 
 from ..context import open_workspace, with_envelope, with_json, with_point
-from ..output import print_json, print_text, table
+from ..output import print_answer, print_json, print_text, table
 from ..record import record_in_journal
 from .answers import print_parts, shown
 
@@ -88,14 +87,11 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
     """List the learnings that hold."""
     with open_workspace() as workspace:
         document = workspace.document(at=at)
-    if type_ is not None and not with_retired:
-        found = queries.learnings_of_type(document, type_)
-    else:
-        found = [
-            learning
-            for learning in document.learnings
-            if (with_retired or learning.still_valid) and type_ in (None, learning.type)
-        ]
+    found = [
+        learning
+        for learning in document.learnings
+        if (with_retired or learning.still_valid) and type_ in (None, learning.type)
+    ]
     print_parts(
         found,
         [
@@ -172,11 +168,11 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
     proposals = extract_learnings(entry)
     if adds:
         record_in_journal("learning extract", given, AddExtractedLearnings(proposals))
-    elif given["as_json"]:
-        print_json([Proposal(*proposal) for proposal in proposals])
-    else:
-        rows = [(f"{n}.", found.type, found.content) for n, found in proposals]
-        print_text(*(table(rows) if rows else ["nothing to learn from it"]))
+        return
+    rows = [(f"{n}.", found.type, found.content) for n, found in proposals]
+    answer = [Proposal(*proposal) for proposal in proposals]
+    lines = table(rows) or ["nothing to learn from it"]
+    print_answer(answer, lines, as_json=given["as_json"])
 
 
 def _content(text: str, still_valid: bool) -> str:

@@ -8,7 +8,7 @@ from sprintlog.engine.service.streams.soundness import back_up
 from sprintlog.projections.views.log import LogCopied
 
 from ..context import open_workspace, with_json
-from ..output import print_json, print_text
+from ..output import print_answer
 
 
 @click.command("backup", epilog="Example: sprintlog backup ../auth-log.db")
@@ -23,7 +23,6 @@ def command(file: Path, as_json: bool) -> None:
     """
     with open_workspace() as workspace:
         head = back_up(workspace.log, file, clock=workspace.clock)
-    if as_json:
-        print_json(LogCopied(str(file), head.position, head=head.hash.hex()))
-    else:
-        print_text(f"{file}: {head.position} events, head {head.hash.hex()[:16]}")
+    answer = LogCopied(str(file), head.position, head=head.hash.hex())
+    said = f"{file}: {answer.events} events, head {answer.head[:16]}"
+    print_answer(answer, [said], as_json=as_json)

@@ -18,9 +18,9 @@ from ..output import (
     INTEGRITY,
     coloured,
     counting,
+    print_answer,
     print_json,
     print_styled,
-    print_text,
     visible,
 )
 
@@ -79,10 +79,7 @@ def _line(check: Check) -> str:
 
 def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
     rescue = salvage(location, target, progress=counting("events saved"))
-    if as_json:
-        print_json(salvaged(rescue))
-    else:
-        print_text(*_told(location, rescue))
+    print_answer(salvaged(rescue), _told(location, rescue), as_json=as_json)
     if not rescue.is_whole:
         sys.exit(INTEGRITY)
 

@@ -14,7 +14,7 @@ from sprintlog.projections.health.exchange import export_log
 from sprintlog.projections.views.log import LogCopied
 
 from ..context import open_workspace, with_json
-from ..output import counted, counting, print_bytes, print_json, print_text
+from ..output import counted, counting, print_answer, print_bytes
 
 
 @click.command(
@@ -45,12 +45,10 @@ def command(out: Path | None, sprint_id: str | None, as_json: bool) -> None:
             return
         with _new_file(out) as file:
             done = export_log(workspace, file.write, sprint_id=name, progress=progress)
-    if as_json:
-        position, head = done.head.position, done.head.hash.hex()
-        print_json(LogCopied(str(out), done.events, position=position, head=head))
-    else:
-        head = done.head.hash.hex()
-        print_text(f"{out}: {counted(done.events, 'event')}, head {head[:16]}")
+    position, head = done.head.position, done.head.hash.hex()
+    answer = LogCopied(str(out), done.events, position=position, head=head)
+    said = f"{out}: {counted(done.events, 'event')}, head {head[:16]}"
+    print_answer(answer, [said], as_json=as_json)
 
 
 @contextmanager

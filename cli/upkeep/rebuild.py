@@ -17,7 +17,7 @@ from sprintlog.projections.views.log import Rebuilt
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace, with_json, with_sprint
-from ..output import INTEGRITY, print_json, print_text, warn
+from ..output import INTEGRITY, print_answer, print_text, warn
 
 FINE = ("same", "written", "imported", "elsewhere")
 
@@ -70,10 +70,8 @@ def _of_loop(workspace: Workspace, name: str, *, check: bool) -> Iterator[Refres
 def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:
     if refreshed.problem:
         warn(refreshed.problem)
-    if as_json:
-        print_json(Rebuilt(**{kind: name}, **refreshed._asdict()))
-    else:
-        print_text(f"{name}: {_said(refreshed)}")
+    answer = Rebuilt(**{kind: name}, **refreshed._asdict())
+    print_answer(answer, [f"{name}: {_said(refreshed)}"], as_json=as_json)
 
 
 def _said(refreshed: Refreshed) -> str:

@@ -33,7 +33,7 @@ from sprintlog.engine.sprint.state.words import (
 from sprintlog.projections.views import queue as views
 
 from ..context import Reading, open_workspace, with_reading, with_recording
-from ..output import print_json, print_text, table, warn
+from ..output import print_answer, table, warn
 from ..places import source_of
 from ..record import Options, arguments_of, record, recording
 from .injection import Coming, named, of_workflow, with_position, with_workflow
@@ -110,10 +110,9 @@ def list_(reading: Reading, **wanted: tuple[str, ...]) -> None:
             if takes_part(entry)
             and all(entry.get(name) in words for name, words in wanted.items() if words)
         ]
-        if reading.as_json:
-            print_json([views.request(sprint, entry) for entry in found])
-        else:
-            print_text(*table([row_of(entry) for entry in found]) or ["no requests"])
+        answer = [views.request(sprint, entry) for entry in found]
+        lines = table([row_of(entry) for entry in found]) or ["no requests"]
+        print_answer(answer, lines, as_json=reading.as_json)
 
 
 @command.command(epilog="Example: sprintlog queue show req-1")
@@ -125,10 +124,7 @@ def show(request: str, reading: Reading) -> None:
         sprint = reading.sprint(workspace)
         entry = find_request(sprint, request)
         found = views.with_history(sprint, entry, workspace.events(sprint.id))
-    if reading.as_json:
-        print_json(found)
-    else:
-        print_text(*lines_of(found))
+    print_answer(found, lines_of(found), as_json=reading.as_json)
 
 
 @command.command(
@@ -280,13 +276,9 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
         check_exists(sprint)
         rulings = decide_by_rules(sprint, rules=chosen, at=at)
         if dry_run:
-            if options.as_json:
-                print_json([*map(views.ruling, rulings)])
-            else:
-                print_text(
-                    *table([ruling_row(ruling) for ruling in rulings])
-                    or ["nothing is pending"]
-                )
+            lines = table([ruling_row(ruling) for ruling in rulings])
+            answer = [*map(views.ruling, rulings)]
+            print_answer(answer, lines or ["nothing is pending"], as_json=options.as_json)
             return
         wish = {"rules": msgspec.to_builtins(chosen)}
         outcome = run.act(DecideByRules(tuple(chosen)), wish)
