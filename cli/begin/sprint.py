@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.goal.settings import HOOKS, ralph_fields
 from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import lifecycle
-from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id
+from sprintlog.engine.sprint.plan.create import CreateSprint, check_id, check_sprint_id
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.words import MODES, PENDING
@@ -25,8 +25,8 @@ from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
 from ..places import place_in, source_of
 from ..record import Options, record, recording
-from .hook_option import hook_from
 
+FLAGS = {"true": True, "false": False}
 REASON = click.option("--reason", metavar="TEXT", help="Why.")
 
 
@@ -287,3 +287,38 @@ def list_(at: str | None, as_json: bool) -> None:
     else:
         when = "yet" if at is None else "at that point"
         raise NotFoundError(f"there is no sprint in this log {when}")
+
+
+def hook_from(text: str) -> dict[str, Any]:
+    """Return the hook of `id=…,workflow=…`; raise `click.UsageError` for another form.
+
+    What stands behind `command=` or `prompt=` goes to the end of the text.
+    """
+    given: dict[str, Any] = {}
+    rest = text
+    while rest:
+        key, equals, rest = rest.partition("=")
+        value, _, rest = (
+            (rest, "", "") if key in ("command", "prompt") else rest.partition(",")
+        )
+        if key not in ("id", "workflow", "prompt", "command", "parallel", "enabled"):
+            raise _wrong(text, f"{key[:40]!r} is unknown")
+        if not equals or not value or key in given:
+            raise _wrong(text, f"{key} is empty or given twice")
+        given[key] = value
+    check_id(given.get("id"), field="--hook id")
+    for key in ("parallel", "enabled"):
+        given[key] = given.get(key, "true" if key == "enabled" else "false")
+        if given[key] not in FLAGS:
+            raise _wrong(text, f"{key} must be true or false")
+        given[key] = FLAGS[given[key]]
+    if "workflow" not in given and "prompt" not in given and "command" not in given:
+        raise _wrong(text, "it says nothing to run")
+    order = ("id", "workflow", "prompt", "command", "parallel", "enabled")
+    return {key: given[key] for key in order if key in given}
+
+
+def _wrong(text: str, problem: str) -> click.UsageError:
+    return click.UsageError(
+        f"--hook {text[:60]!r}: {problem}; write id=ID,workflow=NAME,parallel=true"
+    )

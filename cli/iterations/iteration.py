@@ -220,8 +220,7 @@ def compare(first: int, second: int, reading: Reading) -> None:
     """
     from sprintlog.projections.views.iterations import comparison
 
-    from .comparison import comparison_lines, files_lines
-    from .judgements import judged_at
+    from .judgements import comparison_lines, files_lines, judged_at
     from .snapshots import files_between
 
     with open_workspace() as workspace:

@@ -8,20 +8,30 @@ import click
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.command import digest_of
-from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.errors import NotFoundError, SprintlogError
 from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.service.loop.gate import run_gate
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.sprint.events import GateBlocked, GateChecked
 from sprintlog.engine.sprint.gates.checks import RecordGate
-from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
+from sprintlog.engine.sprint.gates.gate import (
+    GateResult,
+    failure_text,
+    find_gate,
+    verdict_of,
+)
+from sprintlog.engine.sprint.gates.policy import GatePolicy, gate_of
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import gate_status
+from sprintlog.engine.sprint.state.words import BLOCKED, PASSED
 from sprintlog.projections.views import work as views
-from sprintlog.projections.views.work import GateStanding
+from sprintlog.projections.views.events import reference
+from sprintlog.projections.views.work import GateAnswer, GateStanding, gate_run
+from sprintlog.projections.workspace import Outcome, Workspace
 
 from ..context import Reading, environment, open_workspace, with_reading, with_recording
-from ..output import print_json, print_text, table, warn
-from ..record import Options, recording
-from .gate_answers import answer_gate
+from ..output import GATE_FAILED, print_error, print_json, print_text, table, warn
+from ..record import Options, answer_and_refresh, recording, refresh
 
 PHASE = click.option(
     "--phase", metavar="ADDRESS", help="Whose gate. [the one the pointer waits for]"
@@ -200,3 +210,63 @@ def _lines(gate: GateStanding) -> list[str]:
 
 def _indented(text: str) -> list[str]:
     return [f"  {line}" for line in text.rstrip("\n").split("\n")]
+
+
+def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int:
+    """Print how a gate went, bring the state file up to date; return the exit code."""
+    events = [CODEC.decode(recorded) for recorded in outcome.events]
+    checked = next((event for event in events if isinstance(event, GateChecked)), None)
+    if checked is None:
+        answer_and_refresh(workspace, outcome, as_json=as_json)
+        return 0
+    word = verdict_of(checked)
+    if any(isinstance(event, GateBlocked) for event in events):
+        word = BLOCKED
+    try:
+        answer = gate_run(
+            outcome.sprint,
+            checked,
+            [*map(reference, outcome.events)],
+            status=word,
+            duplicate=outcome.duplicate,
+        )
+        if as_json:
+            print_json(answer)
+        else:
+            _print(outcome, checked, answer)
+    finally:
+        refresh(workspace, outcome.sprint.id)
+    return 0 if word == PASSED else GATE_FAILED
+
+
+def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
+    """Print a verdict for people, and what a repair needs as the only data."""
+    attempt = f"attempt {checked.attempt} of {answer.attempts_max}"
+    if checked.left_behind:
+        left = checked.left_behind
+        warn(f"processes that the gate of {checked.phase} left running were ended: {left}")
+    if answer.status == PASSED:
+        others = "".join(f", {x.type}" for x in answer.events[1:])
+        print_text(
+            f"{outcome.sprint.id}: the gate of {checked.phase} passed, {attempt}{others}"
+            f"  [position {answer.position}, version {answer.version}]"
+        )
+        return
+    how = f"exit code {checked.exit_code}"
+    if checked.timed_out:
+        how = "it ran into its time limit"
+    node = outcome.sprint.plan.tree.find(checked.phase)
+    told = answer.repair_prompt or failure_text(
+        gate_of(node) if node else GatePolicy(None, None),
+        phase=checked.phase,
+        attempt=checked.attempt,
+        exit_code=checked.exit_code,
+        timed_out=checked.timed_out,
+        output=checked.output,
+    )
+    print_text(*told.split("\n"))
+    hint = "repair it and run it again; standard output is what the repair needs"
+    if answer.status == BLOCKED:
+        hint = "`sprintlog sprint resume --by NAME --why TEXT`, then run it again"
+    message = f"the gate of {checked.phase} failed: {how} ({attempt}, {answer.status})"
+    print_error(SprintlogError(message, hint=hint), as_json=False)
