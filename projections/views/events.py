@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import asdict
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
@@ -68,9 +67,14 @@ def recorded(
     return found[0] if len(found) == 1 else found
 
 
-def extended(answer: Struct, kind: type[More], **more: Any) -> More:
-    """Return an answer as one of a kind that says more."""
-    return kind(**asdict(answer), **more)
+def filled(kind: type[More], source: object, **more: Any) -> More:
+    """Return an answer of a kind; what is not given is what the source calls the same."""
+    known = {
+        name: getattr(source, name)
+        for name in kind.__struct_fields__
+        if name not in more and hasattr(source, name)
+    }
+    return kind(**known, **more)
 
 
 def named(recorded: RecordedEvent) -> dict[str, Any]:

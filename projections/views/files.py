@@ -15,7 +15,7 @@ from sprintlog.engine.service.work_tree import restore
 from sprintlog.engine.service.work_tree.snapshot import shown
 from sprintlog.engine.sprint.state.held import HeldSnapshot
 
-from .events import EventReference, reference
+from .events import EventReference, filled, reference
 
 
 class LeftPath(Struct, frozen=True):
@@ -140,12 +140,11 @@ def changes(found: Iterable[tuple[str, str]]) -> list[FileChange]:
 
 def taken(event: RecordedEvent, found: TakenSnapshot) -> SnapshotAnswer:
     """Return a snapshot that was taken, with the event that says so."""
-    return SnapshotAnswer(
+    return filled(
+        SnapshotAnswer,
+        found,
         **asdict(reference(event)),
         snapshot=found.commit,
-        files=found.files,
-        bytes=found.bytes,
-        read=found.read,
         left_out=left_out(found.left_out),
         collisions=[[*map(shown, one)] for one in found.collisions],
     )

@@ -10,6 +10,7 @@ from ..history import blame, blame_lines, decisions, differences, timeline
 from ..history.differences import FieldChange
 from ..history.files import Standing
 from ..sql import schema
+from .events import filled
 from .whole_events import WholeEvent, envelope
 
 
@@ -117,32 +118,21 @@ def blamed(found: blame.Blame) -> BlameAnswer:
 def blamed_line(found: blame_lines.Line) -> BlamedLine:
     """Return a line and who set it."""
     event, origin = found.event, found.brought_back
-    return BlamedLine(
-        found.number,
-        found.text,
-        found.field,
-        event.version,
-        event.position,
-        event.type,
-        event.at,
-        event.actor,
+    return filled(
+        BlamedLine,
+        event,
+        line=found.number,
+        text=found.text,
+        field=found.field,
         brought_back=None if origin is None else origin.version,
     )
 
 
 def step(found: timeline.ReplayStep) -> StepAnswer:
     """Return an event with what it changed."""
-    event = found.event
-    return StepAnswer(
-        event.version,
-        event.position,
-        event.at,
-        event.actor,
-        event.type,
-        found.reason,
-        changes=found.json_patch(),
-        fields=found.changes(),
-    )
+    event, reason, fields = found.event, found.reason, found.changes()
+    patch = found.json_patch()
+    return filled(StepAnswer, event, reason=reason, changes=patch, fields=fields)
 
 
 def table(name: str) -> TableAnswer:

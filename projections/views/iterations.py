@@ -19,7 +19,7 @@ from sprintlog.engine.service.streams.judged import Failure, Judged
 
 from ..iterations.iteration_report import IterationReport
 from ..iterations.tracker import selection_data
-from .events import Answered, Recorded, Unchanged, extended
+from .events import Answered, Recorded, Unchanged, filled
 from .files import FileChange, LeftPath
 
 Figures = dict[str, float | str]
@@ -237,17 +237,15 @@ def comparison(
 
 def advice(given: Recommendation) -> Advice:
     """Return what to do, and how sure that is."""
-    return Advice(
-        given.number,
-        given.action,
-        given.target,
-        given.best,
-        given.reason,
-        given.message,
-        [AdviceReason(reason.text, float(reason.weight)) for reason in given.reasons],
+    return filled(
+        Advice,
+        given,
+        iteration=given.number,
+        target_iteration=given.target,
+        best_iteration=given.best,
+        reasons=[AdviceReason(why.text, float(why.weight)) for why in given.reasons],
         confidence=float(given.confidence),
         confidence_derivation=given.derivation,
-        alternatives=given.alternatives,
     )
 
 
@@ -257,8 +255,8 @@ def decided(
     """Return an advice with what was recorded of it."""
     assert not isinstance(answer, list)
     if isinstance(answer, Unchanged):
-        return extended(answer, AdviceInForce, recommendation=told)
-    return extended(answer, AdviceRecorded, recommendation=told)
+        return filled(AdviceInForce, answer, recommendation=told)
+    return filled(AdviceRecorded, answer, recommendation=told)
 
 
 def selected(
@@ -270,8 +268,8 @@ def selected(
     told = selection_data(judged, selection) if selection else None
     more = {"selection": told, "applied": applied or UNSET}
     if isinstance(answer, Unchanged):
-        return extended(answer, SelectionInForce, **more)
-    return extended(answer, SelectionRecorded, **more)
+        return filled(SelectionInForce, answer, **more)
+    return filled(SelectionRecorded, answer, **more)
 
 
 def best(judged: Judged) -> BestAnswer:

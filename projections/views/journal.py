@@ -7,6 +7,8 @@ from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.journal.state.shapes import Entry, Learning
 
+from .events import filled
+
 
 class JournalFigures(Struct, frozen=True, kw_only=True):
     """What the journal holds, and what failures have in common."""
@@ -60,10 +62,9 @@ class Migrated(Struct, frozen=True):
 def figures(document: JournalDocument, journal: Journal, prd: str | None) -> JournalFigures:
     """Return what the journal holds; attempts of one PRD, or of all."""
     count = journal.attempts if prd is None else {prd: queries.attempts(document, prd)}
-    return JournalFigures(
-        version=document.version,
-        schema=document.schema,
-        project_name=document.project_name,
+    return filled(
+        JournalFigures,
+        document,
         entries=len(document.entries),
         learnings=len(document.learnings),
         learnings_valid=sum(x.still_valid for x in document.learnings),

@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from ..health import salvage, verify
 from ..health.findings import Check
 from ..health.verify import Finding
+from .events import filled
 
 
 class LogPlace(Struct, frozen=True):
@@ -116,14 +117,8 @@ class CompiledAnswer(Struct, frozen=True):
 def verified(report: verify.Verification) -> Verified:
     """Return what the check of a log found."""
     head = report.head
-    return Verified(
-        report.is_sound,
-        report.events,
-        report.sprints,
-        head.position,
-        head.hash.hex(),
-        report.findings,
-    )
+    position, digest = head.position, head.hash.hex()
+    return filled(Verified, report, sound=report.is_sound, position=position, head=digest)
 
 
 def salvaged(rescue: salvage.Rescue) -> SalvagedLog:

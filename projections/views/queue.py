@@ -21,6 +21,8 @@ from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
 from sprintlog.engine.sprint.state.sprint import Sprint
 
+from .events import filled
+
 OF_QUEUE = {event.type for event in EVENTS if event.subject.word == REQUEST.word}
 Data = dict[str, Any]
 
@@ -128,26 +130,18 @@ def ruling(found: Ruling) -> RulingAnswer:
     """Return what a rule decides."""
     why = [x.reasoning for x in found.events if isinstance(x, RequestDecided)]
     came = [a for x in found.events if isinstance(x, Injection) for a in addresses(x)]
-    return RulingAnswer(
-        found.request,
-        found.rule,
-        found.decision,
-        why[0] if why else None,
-        came,
-        found.problem,
-    )
+    reasoning = why[0] if why else None
+    return filled(RulingAnswer, found, reasoning=reasoning, addresses=came)
 
 
 def _happened(
     recorded: RecordedEvent, event: Event, live: list[Interval]
 ) -> RequestHistory:
     decided = event if isinstance(event, RequestDecided) else None
-    return RequestHistory(
-        recorded.version,
-        recorded.at,
-        recorded.actor,
-        recorded.type,
-        isinstance(event, RequestQueued) or lies_on(live, recorded.version),
+    return filled(
+        RequestHistory,
+        recorded,
+        in_force=isinstance(event, RequestQueued) or lies_on(live, recorded.version),
         decision=decided.decision if decided else UNSET,
         reasoning=decided.reasoning if decided else UNSET,
         rule=decided.rule if decided else UNSET,

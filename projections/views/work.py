@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import Node, gate_status
 from sprintlog.engine.sprint.state.words import PASSED
 
-from .events import EventReference, Recorded
+from .events import EventReference, Recorded, filled
 
 STOPPED = (STOP, WAIT, RESUME)
 """Where something other than work is next, and a person may wonder why."""
@@ -230,15 +230,13 @@ def gate(
     policy, tracking = gate_of(node), node.data.get("gate-tracking")
     said = tracking if isinstance(tracking, dict) else {}
     started = run_of(sprint.plan, node)
-    return GateStanding(
-        node.address,
-        gate_status(node.data) or "",
-        is_due(node),
-        attempts_of(node),
-        policy.attempts_max,
-        policy.timeout_seconds,
-        policy.script,
-        policy.on_fail_prompt,
+    return filled(
+        GateStanding,
+        policy,
+        phase=node.address,
+        status=gate_status(node.data) or "",
+        due=is_due(node),
+        attempts=attempts_of(node),
         last_exit_code=said.get("last-exit-code"),
         last_output=said.get("last-output"),
         error=said.get("error"),
