@@ -209,8 +209,7 @@ def _named(event: RecordedEvent, about: str) -> str:
 
 def _gone(version: int, rollbacks: Sequence[tuple[int, int]]) -> str:
     """Return what a rollback took back, and what it brought back."""
-    before = path([r for r in rollbacks if r[0] < version], version - 1)
-    after = path([r for r in rollbacks if r[0] <= version], version)
+    before, after = path(rollbacks, version - 1), path(rollbacks, version)
     gone = _between(stretches_only_in(before, after))
     back = _between(stretches_only_in(after[:-1], before))
     parts = [f"no longer in force: {gone}" if gone else ""]

@@ -37,8 +37,7 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
             yield Happened(recorded, event)
             continue
         version = recorded.version
-        before = path([r for r in rollbacks if r[0] < version], version - 1)
-        now = path([r for r in rollbacks if r[0] <= version], version)
+        before, now = path(rollbacks, version - 1), path(rollbacks, version)
         yield Happened(
             recorded,
             event,

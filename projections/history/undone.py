@@ -22,9 +22,7 @@ def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
     since = taken.undoes + undone.remaining
     return [
         event
-        for first, end in stretches_only_in(
-            path(rollbacks[:-1], at - 1), path(rollbacks, at)
-        )
+        for first, end in stretches_only_in(path(rollbacks, at - 1), path(rollbacks, at))
         for event in log.read_stream(stream, after=max(first - 1, since), until=end)
         if _is_work(CODEC.decode(event))
     ]

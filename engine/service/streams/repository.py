@@ -106,7 +106,7 @@ class Reader(Generic[State]):
         for version in versions:
             if any(state.version < at <= version for at, _ in rollbacks):
                 state = self.reading.begin(name)
-            live = path([r for r in rollbacks if r[0] <= version], version)
+            live = path(rollbacks, version)
             rows = self._log.scan(stream, after=state.version, until=version)
             yield self.reading.fold(state, CODEC.events_of_rows(rows), live)
 

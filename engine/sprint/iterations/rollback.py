@@ -22,8 +22,8 @@ Interval = tuple[int, int]
 def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
     """Return the stretches of the path from the root to `version`, in order.
 
-    `rollbacks` are (version, target) in order of version. A rollback itself lies on the
-    path that it begins.
+    `rollbacks` are (version, target) in order of version; later ones do not count. A
+    rollback itself lies on the path that it begins.
     """
     stretches: list[Interval] = []
     last = version
@@ -57,9 +57,9 @@ def stretches_only_in(
 def taken_back_by(version: int, rollbacks: Sequence[tuple[int, int]]) -> int | None:
     """Return the rollback since which a version is off the path; None if it lies on it."""
     by = None
-    for index, (at, _) in enumerate(rollbacks):
+    for at, _ in rollbacks:
         if at > version:
-            counts = lies_on(path(rollbacks[: index + 1], at), version)
+            counts = lies_on(path(rollbacks, at), version)
             by = None if counts else by or at
     return by
 
