@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from ..command import JournalCommand, commands_in
+from ..command import Commands, JournalCommand
 from ..log.event import Event
 from ..sprint.events import EditAdopted, EditObserved
 from . import events as f
@@ -65,7 +65,7 @@ def adopt_journal_edit(journal: Journal, command: AdoptJournalEdit, at: str) -> 
     return [*new, *([event] if corrected else []), told]
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {AdoptJournalEdit: adopt_journal_edit}
 
 
 def _changed(

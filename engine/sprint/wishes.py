@@ -5,7 +5,7 @@ So `append` obeys the same rules as every other way of recording.
 
 from typing import Any
 
-from ..command import Command, commands_in, made_of
+from ..command import Command, Commands, made_of
 from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
 from ..log.event import Event, event_of
@@ -114,5 +114,5 @@ _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
 }
 """What a wish may leave to the command, and what stands for that until then."""
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {ObserveEvent: observe_event}
 """No wish that is made by its name: `append --observed` makes it."""

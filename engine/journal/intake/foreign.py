@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import asdict
 
-from ...command import JournalCommand, commands_in
+from ...command import Commands, JournalCommand
 from ...errors import RefusedError
 from ...log.append import APPEND_EVENTS_MAX
 from ...log.event import Event, converted
@@ -99,7 +99,7 @@ def take_document_in(journal: Journal, command: TakeDocument, at: str) -> list[E
     return take_document(ours, command.theirs).events[:APPEND_EVENTS_MAX]
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {TakeDocument: take_document_in}
 
 
 def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:

@@ -6,7 +6,7 @@ one that has grown what it has more.
 
 from msgspec.structs import replace
 
-from ...command import JournalCommand, commands_in, rule_of
+from ...command import Commands, JournalCommand, rule_of
 from ...log.event import Event
 from .. import events as f
 from ..document import JournalDocument
@@ -64,7 +64,7 @@ def take_text(journal: Journal, command: TakeText, at: str) -> list[Event]:
     return taking.events
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {TakeText: take_text}
 
 
 def came_from(document: JournalDocument, text: str) -> bool:

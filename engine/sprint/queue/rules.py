@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...command import Command, commands_in, rule_of
+from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import InjectionPosition, RequestDecided, RequestInjection
@@ -96,7 +96,7 @@ def decide_all(sprint: Sprint, command: DecideByRules, at: str) -> list[Event]:
     return [event for ruling in rulings for event in ruling.events]
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {DecideByRules: decide_all}
 
 
 def _fits(rule: Rule, entry: Data) -> bool:
