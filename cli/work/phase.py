@@ -7,13 +7,11 @@ import click
 
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.done_work import waits_to_go_on
-from sprintlog.engine.sprint.plan.injection import InjectPhases
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
 
 from ..context import with_recording
 from ..output import warn
 from ..record import record
-from .injection import inject, with_injection, with_workflow
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,7 +25,23 @@ def with_phase(function: Function) -> Function:
     )
 
 
-@click.group("phase")
+class _Phases(click.Group):
+    """Imports what is needed to inject when that is asked for: it is more than all else."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in order."""
+        return sorted([*super().list_commands(ctx), "inject"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of the group."""
+        if cmd_name != "inject":
+            return super().get_command(ctx, cmd_name)
+        from . import phase_inject
+
+        return phase_inject.command
+
+
+@click.group("phase", cls=_Phases)
 def command() -> None:
     """Record what happens to a phase, step or sub-phase.
 
@@ -116,24 +130,3 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
     """Put what is completed or skipped back: a leaf, or all of a step or a phase."""
     record("phase reopen", given, leaves.ReopenPhase(phase, reason))
-
-
-@command.command(
-    "inject",
-    epilog="Examples: sprintlog phase inject --prompt 'Name the user in the log'\n\n"
-    "sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review\n\n"
-    "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
-)
-@with_injection(
-    click.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
-    with_workflow,
-)
-def inject_(**given: Any) -> None:
-    """Put phases into the plan while it is carried out; the pointer stays on its work.
-
-    Right after the work it stands on, without --position, and behind what came in there
-    before. With --json the answer also says the `addresses` of what came in. A file holds
-    `phases` as a plan has them, simple or with steps. What a file or a workflow has comes
-    in whole, or not at all.
-    """
-    inject("phase inject", given, InjectPhases, key="phases")

@@ -1,0 +1,30 @@
+"""`sprintlog phase inject`: put phases into a plan that is carried out."""
+
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.plan.injection import InjectPhases
+
+from .injection import inject, with_injection, with_workflow
+
+
+@click.command(
+    "inject",
+    epilog="Examples: sprintlog phase inject --prompt 'Name the user in the log'\n\n"
+    "sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review\n\n"
+    "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
+)
+@with_injection(
+    click.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
+    with_workflow,
+)
+def command(**given: Any) -> None:
+    """Put phases into the plan while it is carried out; the pointer stays on its work.
+
+    Right after the work it stands on, without --position, and behind what came in there
+    before. With --json the answer also says the `addresses` of what came in. A file holds
+    `phases` as a plan has them, simple or with steps. What a file or a workflow has comes
+    in whole, or not at all.
+    """
+    inject("phase inject", given, InjectPhases, key="phases")
