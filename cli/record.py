@@ -13,10 +13,10 @@ from sprintlog.engine.command import Command, JournalCommand, digest_of
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.service import after_commit
 from sprintlog.engine.service.port import Skippable
-from sprintlog.engine.service.streams.catalogue import sprint_of, sprint_stream
+from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.state_files.refresh import Refreshed
 from sprintlog.projections.views.events import Answered, described, recorded
 from sprintlog.projections.workspace import (
     Acted,
@@ -277,28 +277,19 @@ def answer_of(outcome: "Outcome | Acted[Journal]") -> Answered:
     )
 
 
-def refresh_stream(workspace: Workspace, stream: str) -> None:
-    """Bring a stream's state file up to date, and say what was found there."""
-    sprint_id = sprint_of(stream)
-    if sprint_id is None:
-        _tell_refreshed(workspace.refresh_journal)
-    else:
-        refresh(workspace, sprint_id)
-
-
 def refresh(workspace: Workspace, sprint_id: str) -> None:
     """Bring the sprint's state file up to date, and say what was found there."""
-    _tell_refreshed(lambda: workspace.refresh(sprint_id))
+    refresh_stream(workspace, sprint_stream(sprint_id))
 
 
-def _tell_refreshed(refresh: Callable[[], Refreshed]) -> None:
-    """Refresh a state file; one that cannot be written is told, and no more than that.
+def refresh_stream(workspace: Workspace, stream: str) -> None:
+    """Bring a stream's state file up to date; one that cannot be is told, no more.
 
     What was to be recorded is recorded: whoever took that for a failure and repeated the
     command would have it twice.
     """
     try:
-        refreshed = refresh()
+        refreshed = after_commit.refresh(workspace, stream)
     except RefusedError as error:
         warn(error.message)
         hint(error.hint)

@@ -2,6 +2,7 @@
 
 import click
 
+from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.views import iterations as views
@@ -34,16 +35,12 @@ def command(explain: bool, reading: Reading) -> None:
         if (target := judged.target()) not in (best.number, None):
             print_text(f"a rollback to the best goes to iteration {target}")
         if explain:
-            print_text(*_explained(judged))
+            print_text(*_explained(judged, one.score))
 
 
-def _explained(judged: Judged) -> list[str]:
+def _explained(judged: Judged, score: Score) -> list[str]:
     """Return the breakdown of the best score, and what it was chosen from."""
-    best = judged.tracker.best
-    assert best is not None
-    measured = judged.all()
-    one = next(found for found in measured if found.number == best.number)
-    lines = ["", *breakdown_lines(one.score), "", *list_lines(judged, measured)]
-    if one.score.is_given:
+    lines = ["", *breakdown_lines(score), "", *list_lines(judged, judged.all())]
+    if score.is_given:
         lines[1:1] = ["its score is a judgement from elsewhere, not the formula's"]
     return lines

@@ -1,8 +1,7 @@
 """What is measured by us: `--report`, `--source`, and `--run`, `--build` before them."""
 
-from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -16,10 +15,8 @@ from sprintlog.engine.sprint.iterations.measurement import (
 )
 from sprintlog.projections.workspace import Workspace
 
-from ..context import environment, here
+from ..context import Function, environment, here
 from ..output import warn
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 TIMEOUT_SECONDS = 600.0
 OUTPUT_CHARS_MAX = 4000

@@ -1,15 +1,14 @@
 """Metrics on the command line: `--metric NAME=VALUE`, `--metrics FILE`, `--score`."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.iterations.metrics import check_metrics
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from ..context import Function
 
 
 def with_metrics(function: Function) -> Function:

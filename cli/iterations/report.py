@@ -78,11 +78,7 @@ def _print_iteration(
     from sprintlog.projections.state_files.loop_files import then_of
 
     if number is None and judged.last is None and judged.tracker.baseline is None:
-        raise NotFoundError(
-            f"there is nothing to report: no iteration of sprint {judged.sprint.id} "
-            "was measured",
-            hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
-        )
+        raise _nothing_measured(judged.sprint.id)
     asked = judged.last if number is None else number
     asked = BASELINE_NUMBER if asked is None else asked
     then = then_of(workspace, judged)(asked)
@@ -141,11 +137,15 @@ def _write(
     numbers = None if number is None else [number]
     written = write_files(workspace, chosen, numbers)
     if not written and number in (None, BASELINE_NUMBER):
-        raise NotFoundError(
-            f"there is nothing to report: no iteration of sprint {chosen} was measured",
-            hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
-        )
+        raise _nothing_measured(chosen)
     if as_json:
         print_json([views.Written(x.path or "", x.state, x.kept) for x in written])
     else:
         tell_written(written)
+
+
+def _nothing_measured(sprint_id: str) -> NotFoundError:
+    return NotFoundError(
+        f"there is nothing to report: no iteration of sprint {sprint_id} was measured",
+        hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+    )

@@ -8,7 +8,7 @@ import msgspec
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from ..context import Reading, open_workspace, with_reading, with_recording
-from ..output import print_json, print_text, table
+from ..output import print_answer, table
 from ..record import record
 from .metrics import number_or_word
 
@@ -80,17 +80,15 @@ def show(reading: Reading) -> None:
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         rules = sprint.knowledge.tracker.rules_at(sprint.version)
-    if reading.as_json:
-        print_json(views.rules(rules))
-        return
-    answer = msgspec.to_builtins(views.rules(rules))
-    words = zip(("weight", "threshold", "policy"), answer.values(), strict=True)
+    answer = views.rules(rules)
+    parts = msgspec.to_builtins(answer).values()
+    words = zip(("weight", "threshold", "policy"), parts, strict=True)
     rows = [
         (f"{word} {name}", _shown(value))
         for word, values in words
         for name, value in values.items()
     ]
-    print_text(*table(rows))
+    print_answer(answer, table(rows), as_json=reading.as_json)
 
 
 def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:

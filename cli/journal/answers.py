@@ -5,10 +5,23 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.journal.state.shapes import ClosedObject
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.journal.document import JournalDocument
+from sprintlog.engine.journal.state.shapes import ClosedObject, Entry
 from sprintlog.projections.state_files.progress_json import written
 
 from ..output import print_answer, table
+
+
+def entry_of(document: JournalDocument, entry_id: str) -> Entry:
+    """Return an entry; raise `NotFoundError` where there is none of that id."""
+    if (entry := document.entry(entry_id)) is None:
+        raise NotFoundError(
+            f"there is no entry {entry_id}",
+            hint="`sprintlog entry list` lists them",
+            entry=entry_id,
+        )
+    return entry
 
 
 def shown(part: ClosedObject) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import RecordEntry
 from sprintlog.engine.journal.state import words
@@ -15,7 +15,7 @@ from ..context import open_workspace, with_envelope, with_json, with_point
 from ..intake.json_reader import load
 from ..output import print_json, print_text
 from ..record import record_in_journal
-from .answers import print_parts, shown
+from .answers import entry_of, print_parts, shown
 
 OBSERVATION = "TYPE: TITLE | JSON"
 
@@ -134,13 +134,7 @@ def list_(
 def show(entry_id: str, at: str | None, as_json: bool) -> None:
     """Show an entry with its observations, numbered."""
     with open_workspace() as workspace:
-        entry = workspace.document(at=at).entry(entry_id)
-    if entry is None:
-        raise NotFoundError(
-            f"there is no entry {entry_id}",
-            hint="`sprintlog entry list` lists them",
-            entry=entry_id,
-        )
+        entry = entry_of(workspace.document(at=at), entry_id)
     if as_json:
         print_json(shown(entry))
         return

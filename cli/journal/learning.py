@@ -15,7 +15,7 @@ from sprintlog.projections.views.journal import Proposal
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..output import print_answer, print_json, print_text, table
 from ..record import record_in_journal
-from .answers import print_parts, shown
+from .answers import entry_of, print_parts, shown
 
 
 @click.group("learning")
@@ -158,13 +158,7 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
     from its category, the text is its description.
     """
     with open_workspace() as workspace:
-        entry = workspace.document().entry(entry_id)
-    if entry is None:
-        raise NotFoundError(
-            f"there is no entry {entry_id}",
-            hint="`sprintlog entry list` lists them",
-            entry=entry_id,
-        )
+        entry = entry_of(workspace.document(), entry_id)
     proposals = extract_learnings(entry)
     if adds:
         record_in_journal("learning extract", given, AddExtractedLearnings(proposals))

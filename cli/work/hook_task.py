@@ -1,7 +1,6 @@
 """`sprintlog hook-task …`: record what is run beside the iterations of a goal."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -12,10 +11,8 @@ from sprintlog.engine.sprint.goal.hook_tasks import (
     SpawnHook,
 )
 
-from ..context import with_recording
+from ..context import Function, with_recording
 from ..record import record
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @click.group("hook-task")

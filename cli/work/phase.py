@@ -1,7 +1,6 @@
 """`sprintlog phase …`: record what happens to a leaf."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -9,11 +8,9 @@ from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.done_work import waits_to_go_on
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
 
-from ..context import with_recording
+from ..context import Function, with_recording
 from ..output import warn
 from ..record import record
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 REASON = click.option("--reason", metavar="TEXT", help="Why.")
 
