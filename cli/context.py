@@ -87,9 +87,12 @@ def diagnose(event: str, **fields: object) -> None:
     logger.info(event, **said)
 
 
-def with_json(function: Function) -> Function:
-    """Add `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")(function)
+with_json = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+with_point = click.option(
+    "--at",
+    metavar="POINT",
+    help="As of position:N, version:N, iter:N, best, start, an ISO time, or '2h ago'.",
+)
 
 
 def with_sprint(function: Function) -> Function:
@@ -101,15 +104,6 @@ def with_sprint(function: Function) -> Function:
         metavar="ID",
         help="Which sprint; needed only when several are unfinished. [SPRINTLOG_SPRINT]",
     )(telling(function))
-
-
-def with_point(function: Function) -> Function:
-    """Add `--at` for reading."""
-    return click.option(
-        "--at",
-        metavar="POINT",
-        help="As of position:N, version:N, iter:N, best, start, an ISO time, or '2h ago'.",
-    )(function)
 
 
 class Reading(NamedTuple):
@@ -140,18 +134,6 @@ def with_recording(function: Function) -> Function:
     return with_sprint(with_envelope(function))
 
 
-def with_actor(function: Function) -> Function:
-    """Add the option that says who causes the event."""
-    return click.option(
-        "--actor",
-        envvar="SPRINTLOG_ACTOR",
-        default=_who_types,
-        metavar="WHO",
-        help="runtime, operator, operator:…, agent:… or import:…. "
-        "[SPRINTLOG_ACTOR; operator on a terminal, else runtime]",
-    )(function)
-
-
 def _who_types() -> str:
     """Return who causes an event where nobody says so.
 
@@ -160,6 +142,16 @@ def _who_types() -> str:
     both = sys.stdin, sys.stdout
     on_terminal = all(file is not None and file.isatty() for file in both)
     return "operator" if on_terminal else "runtime"
+
+
+with_actor = click.option(
+    "--actor",
+    envvar="SPRINTLOG_ACTOR",
+    default=_who_types,
+    metavar="WHO",
+    help="runtime, operator, operator:…, agent:… or import:…. "
+    "[SPRINTLOG_ACTOR; operator on a terminal, else runtime]",
+)
 
 
 def with_envelope(function: Function) -> Function:

@@ -6,11 +6,16 @@ from sprintlog.engine.iterations.evaluation import Judgement
 
 from ..context import Reading, open_workspace, with_reading
 from ..output import print_answer, table
-from .judgements import judged_at, with_iteration
+from .judgements import judged_at
 
 
 @click.command("alerts", epilog="Example: sprintlog alerts --all")
-@with_iteration
+@click.option(
+    "--iteration",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Which iteration. [the one measured last]",
+)
 @click.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading
 def command(iteration: int | None, of_all: bool, reading: Reading) -> None:

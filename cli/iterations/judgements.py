@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import click
-
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, short, shown
 from sprintlog.engine.iterations.recommend import Recommendation
@@ -91,16 +89,6 @@ def recommendation_lines(given: Recommendation) -> list[str]:
 def exits_with(action: str) -> int:
     """Return the exit code that says an action to a script."""
     return {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}[action]
-
-
-def with_iteration(function: Any) -> Any:
-    """Add `--iteration`."""
-    return click.option(
-        "--iteration",
-        type=click.IntRange(0),
-        metavar="N",
-        help="Which iteration. [the one measured last]",
-    )(function)
 
 
 def _row(judged: Judged, one: Judgement, off_path: set[int]) -> tuple[str, ...]:

@@ -33,14 +33,12 @@ def with_metrics(function: Function) -> Function:
     return function
 
 
-def with_score(function: Function) -> Function:
-    """Add `--score`."""
-    return click.option(
-        "--score",
-        type=float,
-        metavar="NUMBER",
-        help="A judgement from elsewhere, 0 to 1: it stands for the formula's.",
-    )(function)
+with_score = click.option(
+    "--score",
+    type=float,
+    metavar="NUMBER",
+    help="A judgement from elsewhere, 0 to 1: it stands for the formula's.",
+)
 
 
 def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:

@@ -7,21 +7,18 @@ import click
 
 from sprintlog.projections.workspace import Workspace
 
-from ..context import Function
 from ..output import print_text, warn
 
 if TYPE_CHECKING:
     from sprintlog.projections.state_files.refresh import Refreshed
 
 
-def with_writing(function: Function) -> Function:
-    """Add `--write`."""
-    return click.option(
-        "--write",
-        "is_written",
-        is_flag=True,
-        help="Write metrics and report below .aiwg/ralph/LOOP/ too.",
-    )(function)
+with_writing = click.option(
+    "--write",
+    "is_written",
+    is_flag=True,
+    help="Write metrics and report below .aiwg/ralph/LOOP/ too.",
+)
 
 
 def write_files(

@@ -39,16 +39,22 @@ class Coming(NamedTuple):
     read: Sequence[tuple[Path, bytes]] = ()
 
 
-def with_position(function: Function) -> Function:
-    """Add where in the plan something comes in."""
-    return click.option(
-        "--position",
-        default=AFTER_CURRENT,
-        metavar="WHERE",
-        callback=_position,
-        help="after-current, before:ADDRESS, after:ADDRESS, end-of-phase[:ADDRESS] or "
-        "end-of-workflow. [after-current]",
-    )(function)
+def _position(
+    context: click.Context, parameter: click.Parameter, value: str
+) -> InjectionPosition:
+    if (position := parse_position(value)) is None:
+        raise click.BadParameter(f"{value[:60]!r} is none of {', '.join(POSITIONS)}")
+    return position
+
+
+with_position = click.option(
+    "--position",
+    default=AFTER_CURRENT,
+    metavar="WHERE",
+    callback=_position,
+    help="after-current, before:ADDRESS, after:ADDRESS, end-of-phase[:ADDRESS] or "
+    "end-of-workflow. [after-current]",
+)
 
 
 def with_workflow(function: Function) -> Function:
@@ -93,14 +99,6 @@ def with_injection(*more: Decorator) -> Decorator:
         return function
 
     return decorate
-
-
-def _position(
-    context: click.Context, parameter: click.Parameter, value: str
-) -> InjectionPosition:
-    if (position := parse_position(value)) is None:
-        raise click.BadParameter(f"{value[:60]!r} is none of {', '.join(POSITIONS)}")
-    return position
 
 
 def inject(
