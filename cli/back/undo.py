@@ -7,7 +7,7 @@ import click
 from sprintlog.engine.sprint.iterations.rollback import UndoDecision, UndoRollback
 
 from ..context import with_recording
-from .undo_redo import take_back, take_state_back, with_files
+from .undo_redo import take_back, with_files
 
 
 @click.command(
@@ -37,7 +37,7 @@ def command(
     With --decision the state is as it was just before the latest decision; what was
     recorded since then no longer counts either. `sprintlog redo` takes an undo back.
     """
-    if not decision:
+    if decision:
+        take_back("undo --decision", UndoDecision(reason), given, no_files=True)
+    else:
         take_back("undo", UndoRollback(reason), given, no_files=no_files, is_agreed=yes)
-        return
-    take_state_back("undo --decision", UndoDecision(reason), given)

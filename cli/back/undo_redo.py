@@ -17,7 +17,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..context import Function
 from ..output import counted, warn
-from ..record import Options, arguments_of, recording
+from ..record import Options, Recording, arguments_of, recording
 
 SHOWN_MAX = 3
 """So many of the events that no longer count are named."""
@@ -34,27 +34,26 @@ def with_files(function: Function) -> Function:
 
 def take_back(
     name: str,
-    command: UndoRollback | Redo,
+    command: UndoRollback | Redo | UndoDecision,
     given: dict[str, Any],
     *,
     no_files: bool,
-    is_agreed: bool,
+    is_agreed: bool = False,
 ) -> None:
     """Take a rollback back, and the files that came with it unless they are to stay.
 
-    Where files alone came back after it, they are what is taken back.
+    Where files alone came back after it, they are what is taken back. With a decision no
+    files came; which later work goes with it is said.
     """
-    if no_files or not _with_files(name, command, given, is_agreed=is_agreed):
-        take_state_back(name, command, given)
-
-
-def take_state_back(
-    name: str, command: UndoRollback | Redo | UndoDecision, given: dict[str, Any]
-) -> None:
-    """Take a rollback or a decision back, and say which later work went with it."""
     options = Options(given)
     command = options.masked_command(command)
     with recording(name, options) as run:
+        if (
+            not no_files
+            and not isinstance(command, UndoDecision)
+            and _take_files_back(run, command, is_agreed=is_agreed)
+        ):
+            return
         outcome = run.act(command, arguments_of(command, ("reason",)))
         run.answer(outcome)
         if outcome.events and not outcome.duplicate:
@@ -82,34 +81,30 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
     )
 
 
-def _with_files(
-    name: str, command: UndoRollback | Redo, given: dict[str, Any], *, is_agreed: bool
+def _take_files_back(
+    run: Recording, command: UndoRollback | Redo, *, is_agreed: bool
 ) -> bool:
     """Take back what brought files along; tell whether it did."""
-    options = Options(given)
-    with recording(name, options) as run:
-        workspace, sprint_id = run.workspace, run.sprint_id
-        sprint = workspace.sprint(sprint_id)
-        if not sprint.knowledge.restored and not sprint.knowledge.restoring:
+    workspace, sprint_id = run.workspace, run.sprint_id
+    sprint = workspace.sprint(sprint_id)
+    if not sprint.knowledge.restored and not sprint.knowledge.restoring:
+        return False
+    run.finish_restores()
+    # Imported here: most rollbacks are of the state alone.
+    from sprintlog.engine.service.work_tree.restore_plan import Wish
+
+    from .files import bring_back
+
+    sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
+    latest = files_to_redo if isinstance(command, Redo) else files_to_undo
+    if (alone := latest(sprint, worktree=worktree)) is not None:
+        # It had nothing to do with the state.
+        wish, roll_back = Wish(alone.event.before, undoes=alone.version), None
+    else:
+        events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
+        restore = files_with(sprint, events, worktree=worktree)
+        if restore is None:
             return False
-        run.finish_restores()
-        sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
-        command = options.masked_command(command)
-        # Imported here: most rollbacks are of the state alone.
-        from sprintlog.engine.service.work_tree.restore_plan import Wish
-
-        from .files import bring_back
-
-        latest = files_to_redo if isinstance(command, Redo) else files_to_undo
-        if (alone := latest(sprint, worktree=worktree)) is not None:
-            # It had nothing to do with the state.
-            wish, roll_back = Wish(alone.event.before, undoes=alone.version), None
-        else:
-            events = workspace.preview(command, sprint_id=sprint_id, at=options.at)
-            restore = files_with(sprint, events, worktree=worktree)
-            if restore is None:
-                return False
-            wish, roll_back = Wish(restore.event.before), command
-        arguments = asdict(command)
-        bring_back(run, wish, arguments, is_agreed=is_agreed, roll_back=roll_back)
+        wish, roll_back = Wish(restore.event.before), command
+    bring_back(run, wish, asdict(command), is_agreed=is_agreed, roll_back=roll_back)
     return True

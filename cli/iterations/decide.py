@@ -12,6 +12,9 @@ from ..context import with_recording
 from ..output import print_json, print_text
 from ..record import Options, answer_of, recording
 
+EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
+"""What says an action to a script."""
+
 
 @click.command("decide", epilog="Example: sprintlog decide --exit-code || break")
 @click.option(
@@ -34,7 +37,7 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.views import iterations as views
 
-    from .judgements import exits_with, recommendation_lines, subject_line
+    from .judgements import recommendation_lines, subject_line
 
     options = Options(given)
     with recording("decide", options) as run:
@@ -57,4 +60,4 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
             print_text(advice.message, subject_line(judged, advice), *lines)
         run.refresh()
     if says_by_code:
-        sys.exit(exits_with(event.action))
+        sys.exit(EXIT_CODES[event.action])

@@ -86,11 +86,6 @@ def recommendation_lines(given: Recommendation) -> list[str]:
     return [*lines, *(f"alternative: {one}" for one in given.alternatives)]
 
 
-def exits_with(action: str) -> int:
-    """Return the exit code that says an action to a script."""
-    return {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}[action]
-
-
 def _row(judged: Judged, one: Judgement, off_path: set[int]) -> tuple[str, ...]:
     now, best = one.figures, judged.tracker.best
     selected = judged.tracker.selected

@@ -4,6 +4,7 @@ A judgement has one form wherever it is answered; numbers are not rounded.
 """
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
@@ -221,7 +222,7 @@ def judgements(
     """Return iterations by their number, those without a measurement among them."""
     off_path = judged.off_path()
     answers = [judgement(judged, one, off_path) for one in found]
-    return sorted([*answers, *map(failure, failures)], key=_number)
+    return sorted([*answers, *map(failure, failures)], key=attrgetter("iteration"))
 
 
 def comparison(
@@ -353,7 +354,3 @@ def _figures(values: Mapping[str, Any]) -> Figures:
 
 def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, int | str) else float(value)
-
-
-def _number(one: JudgedIteration) -> int:
-    return one.iteration
