@@ -234,7 +234,7 @@ def compare(first: int, second: int, reading: Reading) -> None:
 def _record_failure(run: Recording, command: FailMeasurement) -> None:
     """Record that an iteration could not be measured; whoever asked is told why after."""
     try:
-        outcome = run.following().act(command)
+        outcome = run.following().act(command, sprint_id=run.sprint_id)
         for event in outcome.events:
             warn(f"recorded: {described(event)}; `sprintlog decide` asks a person then")
     finally:

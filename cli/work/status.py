@@ -23,7 +23,6 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.views import work as views
-from sprintlog.projections.views.work import RunningLoop
 
 from ..context import Reading, open_workspace, with_reading
 from ..named_sprint import told
@@ -60,7 +59,10 @@ def command(reading: Reading) -> None:
     if reading.as_json:
         print_json(views.status(sprint, action, stale=stale, loop=loop))
         return
-    print_styled("\n".join([*_lines(sprint, stale, action), *loop_lines(loop)]))
+    lines = _lines(sprint, stale, action)
+    if loop is not None:
+        lines.append(visible(f"run by process {loop.pid} since {loop.since}"))
+    print_styled("\n".join(lines))
 
 
 def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
@@ -194,10 +196,3 @@ def spent_lines(sprint: Sprint) -> list[str]:
     if spent.cost_usd is not None:
         line += f"  ${spent.cost_usd:.2f}"
     return [line]
-
-
-def loop_lines(loop: RunningLoop | None) -> list[str]:
-    """Return who runs the sprint now, for people."""
-    if loop is None:
-        return []
-    return [visible(f"run by process {loop.pid} since {loop.since}")]
