@@ -1,6 +1,6 @@
 """Where a workspace is put together: the service, and the state files that it keeps.
 
-This is the library's door: `from sprintlog.projections import Workspace`.
+The library's door hands it on: `from sprintlog import Workspace`.
 """
 
 from sprintlog.engine.log.port import Clock, Log

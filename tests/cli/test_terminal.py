@@ -115,9 +115,10 @@ def words(
     path: str, command: click.Command, *, but: click.Parameter | None = None
 ) -> list[str]:
     """Return a command line with what the command needs, one parameter left out."""
-    needed = (p for p in command.params if p is not but and p.name in NEEDED)
+    asked = (p for p in command.params if p is not but)
+    needed = (p for p in asked if p.required or p.name in NEEDED)
     return path.split()[1:] + [
-        given(parameter, NEEDED[str(parameter.name)])
+        given(parameter, NEEDED.get(str(parameter.name), EVIL))
         for parameter in needed
         if parameter.required
         or isinstance(parameter, click.Argument)

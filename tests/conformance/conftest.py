@@ -29,7 +29,7 @@ def seeded(seed: bytes = b"seed") -> Entropy:
 
 def new_log(store: str, folder: Path) -> Log:
     """Return a new, empty log that does not wait for others."""
-    url = f"{store}:{folder / 'log.db'}"
+    url = f"{store}:{folder / store / 'log'}"
     return create_log(url, clock=ticking(), entropy=seeded(), wait=Wait(0))
 
 

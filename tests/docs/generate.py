@@ -229,7 +229,10 @@ def _field_table(struct: type[msgspec.Struct], docs: dict[str, tuple[str, str]])
     for field in msgspec.structs.fields(struct):
         written, said = docs[field.name]
         default = "" if field.required else f"`{_json(journal.default_of(field))}`"
-        said = said or MEANINGS[field.name]
+        said = said or MEANINGS.get(field.name, "")
+        if not said:
+            where = f"{struct.__module__}.{struct.__name__}.{field.name}"
+            raise SystemExit(f"{where}: say below it what it means, in a docstring")
         rows.append(f"| `{field.name}` | {_typed(written)} | {default} | {said} |")
     return "\n".join(rows) if len(rows) > 2 else "No fields." * issubclass(struct, Event)
 

@@ -1,0 +1,17 @@
+"""Every module with a terminal command is one that somebody can type."""
+
+from sprintlog.cli.main import COMMANDS, FOLDERS, module_of
+
+from .tree import ROOT
+
+
+def test_no_terminal_command_is_forgotten() -> None:
+    """A module of a section that makes a command is named in the help's sections."""
+    made = {
+        f"{path.parent.name}.{path.stem}"
+        for folder in FOLDERS.values()
+        for path in (ROOT / "cli" / folder).glob("*.py")
+        if "\ndef command(" in path.read_text(encoding="utf-8")
+    }
+    named = {module_of(name) for name in COMMANDS} | {"work.phase_inject"}
+    assert made - named == set(), "give each its line in SECTIONS, `cli/main.py`"
