@@ -106,7 +106,7 @@ def with_sprint(function: Function) -> Function:
     )(telling(function))
 
 
-class Reading(NamedTuple):
+class ReadOptions(NamedTuple):
     """Which sprint is read, as of when, and whether a script gets the answer."""
 
     sprint_id: str | None
@@ -123,7 +123,7 @@ def with_reading(function: Function) -> Function:
 
     @wraps(function)
     def packed(*args: Any, **given: Any) -> Any:
-        reading = Reading(**{name: given.pop(name) for name in Reading._fields})
+        reading = ReadOptions(**{name: given.pop(name) for name in ReadOptions._fields})
         return function(*args, reading=reading, **given)
 
     return with_point(with_sprint(with_json(cast(Function, packed))))

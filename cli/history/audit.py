@@ -10,7 +10,7 @@ from sprintlog.projections.history.decisions import KINDS, Decision, decisions
 from sprintlog.projections.markdown import code
 from sprintlog.projections.views.history import Audit
 
-from ..context import Reading, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import counted, print_bytes, print_json, print_text
 from .tables import csv_lines, markdown_table
 
@@ -37,7 +37,9 @@ COLUMNS = (
 @click.option("--markdown", is_flag=True, help="Answer as Markdown.")
 @click.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
 @with_reading
-def command(kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: Reading) -> None:
+def command(
+    kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: ReadOptions
+) -> None:
     """Tell the decisions of a sprint: who, when, on what evidence, and what followed.
 
     Decisions are gates, rollbacks, edits from outside, what people stopped, skipped,

@@ -15,7 +15,7 @@ from sprintlog.projections.history.differences import cut, shown
 from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views.history import blamed, blamed_line
 
-from ..context import Reading, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_answer, print_json, print_text, table
 
 
@@ -34,7 +34,7 @@ from ..output import print_answer, print_json, print_text, table
     help="Which state file. [progress]",
 )
 @with_reading
-def command(fields: tuple[str, ...], every: bool, file: str, reading: Reading) -> None:
+def command(fields: tuple[str, ...], every: bool, file: str, reading: ReadOptions) -> None:
     """Say who set a field of a state file, when, why, and what caused it.
 
     That is the last event after which the field is another than before. Where that is a

@@ -15,7 +15,7 @@ from sprintlog.engine.service.wanted import EventFilter, range_of, select
 from sprintlog.projections.views.whole_events import envelope
 from sprintlog.projections.workspace import Workspace
 
-from ..context import Reading, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_json, print_text, table
 from .pager import STDOUT, paged
 
@@ -70,7 +70,7 @@ def command(
     follows: bool,
     oneline: bool,
     no_pager: bool,
-    reading: Reading,
+    reading: ReadOptions,
     types: tuple[str, ...],
     actors: tuple[str, ...],
 ) -> None:

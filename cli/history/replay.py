@@ -9,7 +9,7 @@ from sprintlog.projections.history.differences import cut, told
 from sprintlog.projections.history.timeline import ReplayStep, replay
 from sprintlog.projections.views import history as views
 
-from ..context import Reading, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_json, print_text, progress
 
 VALUE_CHARS_MAX = 60
@@ -38,7 +38,9 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
     help="On a terminal stop at each event: next, back or quit.",
 )
 @with_reading
-def command(since: str | None, until: str | None, stepwise: bool, reading: Reading) -> None:
+def command(
+    since: str | None, until: str | None, stepwise: bool, reading: ReadOptions
+) -> None:
     """Fold a sprint's events one by one and show what each of them changed.
 
     With --json one line for each event: its type, time, actor and reason, its changes to

@@ -8,7 +8,7 @@ from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.progress_yaml import render
 from sprintlog.projections.views.whole_events import envelope
 
-from ..context import Reading, open_workspace, with_json, with_point, with_reading
+from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading
 from ..output import print_bytes, print_json, print_text, table, visible
 
 
@@ -19,7 +19,7 @@ def command() -> None:
 
 @command.command(epilog="Example: sprintlog show progress --at iter:3")
 @with_reading
-def progress(reading: Reading) -> None:
+def progress(reading: ReadOptions) -> None:
     """Print PROGRESS.yaml: exactly the bytes that would be written."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
@@ -46,7 +46,7 @@ def journal(at: str | None, as_json: bool) -> None:
 
 @command.command(epilog="Example: sprintlog show best --at iter:3")
 @with_reading
-def best(reading: Reading) -> None:
+def best(reading: ReadOptions) -> None:
     """Print all that is known of the iterations: measured, judged, advised, selected."""
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.iterations.tracker import tracker_data
@@ -88,7 +88,7 @@ def event(position: int, as_json: bool) -> None:
 @click.argument("number", type=click.IntRange(0))
 @click.option("--files", "with_files", is_flag=True, help="List the files it left.")
 @with_reading
-def iteration(number: int, with_files: bool, reading: Reading) -> None:
+def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
     """Print what is known of an iteration's snapshot, and what files it holds."""
     from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
     from sprintlog.projections.views import files

@@ -4,7 +4,7 @@ import click
 
 from sprintlog.engine.iterations.evaluation import Judgement
 
-from ..context import Reading, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_answer, table
 from .judgements import judged_at
 
@@ -18,7 +18,7 @@ from .judgements import judged_at
 )
 @click.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading
-def command(iteration: int | None, of_all: bool, reading: Reading) -> None:
+def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
     """Show what got worse from the iteration before, the worst first."""
     found: list[Judgement] = []
     with open_workspace() as workspace:

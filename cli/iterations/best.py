@@ -7,7 +7,7 @@ from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.views import iterations as views
 
-from ..context import Reading, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_json, print_text
 from .judgements import breakdown_lines, judged_at, list_lines
 
@@ -15,7 +15,7 @@ from .judgements import breakdown_lines, judged_at, list_lines
 @click.command("best", epilog="Example: sprintlog best --explain")
 @click.option("--explain", is_flag=True, help="Say what its score was made from.")
 @with_reading
-def command(explain: bool, reading: Reading) -> None:
+def command(explain: bool, reading: ReadOptions) -> None:
     """Show the best iteration so far: the highest score, the earlier one of equals.
 
     `sprintlog rollback --to best` goes back to the latest one on the path that is verified

@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide
 
-from ..context import Reading, open_workspace, with_reading, with_recording
+from ..context import ReadOptions, open_workspace, with_reading, with_recording
 from ..output import print_answer, print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from .capture import Capturer, Capturing, with_capturing
@@ -183,7 +183,7 @@ def baseline(
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
 @with_reading
-def list_(last: int | None, reading: Reading) -> None:
+def list_(last: int | None, reading: ReadOptions) -> None:
     """List what was measured: class, score, tests, coverage, errors and alerts.
 
     An iteration whose measurement failed is listed with the reason.
@@ -213,7 +213,7 @@ def list_(last: int | None, reading: Reading) -> None:
 @click.argument("first", metavar="A", type=click.IntRange(0))
 @click.argument("second", metavar="B", type=click.IntRange(0))
 @with_reading
-def compare(first: int, second: int, reading: Reading) -> None:
+def compare(first: int, second: int, reading: ReadOptions) -> None:
     """Show what changed between two iterations; 0 is the baseline.
 
     Where both have a snapshot the files that differ are told too.

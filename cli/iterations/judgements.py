@@ -14,7 +14,7 @@ from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
 from sprintlog.projections.workspace import Workspace
 
-from ..context import Reading
+from ..context import ReadOptions
 from ..output import coloured, shows_bars, table
 
 ERROR_CHARS_MAX = 120
@@ -24,7 +24,7 @@ FILES_MAX = 20
 HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
 
 
-def judged_at(workspace: Workspace, reading: Reading) -> Judged:
+def judged_at(workspace: Workspace, reading: ReadOptions) -> Judged:
     """Return a sprint's iterations as they are judged at a point."""
     return evaluate(workspace.log, reading.sprint(workspace))
 

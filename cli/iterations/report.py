@@ -8,7 +8,7 @@ from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.views import iterations as views
 from sprintlog.projections.workspace import Workspace
 
-from ..context import Reading, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_bytes, print_json
 from .judgements import judged_at
 from .report_files import tell_written, write_files
@@ -34,7 +34,7 @@ def command(
     is_selection: bool,
     is_summary: bool,
     is_written: bool,
-    reading: Reading,
+    reading: ReadOptions,
 ) -> None:
     """Print the report of an iteration, the one measured last where none is named.
 

@@ -7,7 +7,7 @@ import msgspec
 
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
-from ..context import Reading, open_workspace, with_reading, with_recording
+from ..context import ReadOptions, open_workspace, with_reading, with_recording
 from ..output import print_answer, table
 from ..record import record
 from .metrics import number_or_word
@@ -72,7 +72,7 @@ def set_(
 
 @command.command(epilog="Example: sprintlog rules show --json")
 @with_reading
-def show(reading: Reading) -> None:
+def show(reading: ReadOptions) -> None:
     """Show the weights, limits and policies in force."""
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.projections.views import iterations as views

@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import reference
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
-from ..context import Function, Reading, open_workspace, with_reading, with_recording
+from ..context import Function, ReadOptions, open_workspace, with_reading, with_recording
 from ..output import counted, print_answer, print_json, print_text, progress
 from ..record import Keep, Options, answer, recording
 
@@ -148,7 +148,7 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
 @click.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
 @with_reading
 def diff(
-    one: str, other: str, paths: tuple[str, ...], as_patch: bool, reading: Reading
+    one: str, other: str, paths: tuple[str, ...], as_patch: bool, reading: ReadOptions
 ) -> None:
     """Show how the files of two snapshots differ; each is iter:N or snapshot:ID."""
     from sprintlog.engine.service.work_tree.own_paths import own_paths

@@ -29,7 +29,7 @@ from sprintlog.projections.views.events import reference
 from sprintlog.projections.views.work import GateAnswer, GateStanding, gate_run
 from sprintlog.projections.workspace import Outcome, Workspace
 
-from ..context import Reading, environment, open_workspace, with_reading, with_recording
+from ..context import ReadOptions, environment, open_workspace, with_reading, with_recording
 from ..output import GATE_FAILED, print_error, print_json, print_text, table, warn
 from ..record import Options, answer_and_refresh, recording, refresh
 
@@ -146,7 +146,7 @@ def record(
 @command.command(epilog="Example: sprintlog gate show --phase build --json")
 @PHASE
 @with_reading
-def show(phase: str | None, reading: Reading) -> None:
+def show(phase: str | None, reading: ReadOptions) -> None:
     """Show where gates stand: all in a line each, or one with its last output."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)

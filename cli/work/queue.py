@@ -32,7 +32,7 @@ from sprintlog.engine.sprint.state.words import (
 )
 from sprintlog.projections.views import queue as views
 
-from ..context import Reading, open_workspace, with_reading, with_recording
+from ..context import ReadOptions, open_workspace, with_reading, with_recording
 from ..output import print_answer, table, warn
 from ..places import source_of
 from ..record import Options, arguments_of, record, recording
@@ -99,7 +99,7 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
 )
 @click.option("--type", multiple=True, type=click.Choice(REQUEST_TYPES), help="Only these.")
 @with_reading
-def list_(reading: Reading, **wanted: tuple[str, ...]) -> None:
+def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
     """List the requests in the order in which they were recorded."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
@@ -118,7 +118,7 @@ def list_(reading: Reading, **wanted: tuple[str, ...]) -> None:
 @command.command(epilog="Example: sprintlog queue show req-1")
 @REQUEST
 @with_reading
-def show(request: str, reading: Reading) -> None:
+def show(request: str, reading: ReadOptions) -> None:
     """Show a request, and who decided what of it and when."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)

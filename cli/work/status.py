@@ -24,7 +24,7 @@ from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.views import work as views
 
-from ..context import Reading, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import coloured, counted, print_json, print_styled, visible
 from ..stops import stopped_lines
@@ -42,7 +42,7 @@ MARKS = {
 
 @click.command("status", epilog="Example: sprintlog status --json")
 @with_reading
-def command(reading: Reading) -> None:
+def command(reading: ReadOptions) -> None:
     """Show where a sprint stands: status, pointer, figures, phases, goal and steps.
 
     Of one that does not go on it says first why, and what can be done. With it who runs
