@@ -111,9 +111,6 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
     with open_workspace() as workspace:
         found = search_in(workspace, " ".join(words), kind=kind, limit=limit)
         learnings = workspace.journal().learnings
-    if as_json:
-        print_json([found_part(hit, learnings) for hit in found])
-        return
     rows = [
         (
             hit.kind,
@@ -124,7 +121,8 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
         )
         for hit in found
     ]
-    print_text(*(table(rows) if rows else ["nothing found"]))
+    answer = [found_part(hit, learnings) for hit in found]
+    print_answer(answer, table(rows) or ["nothing found"], as_json=as_json)
 
 
 @command.command(
