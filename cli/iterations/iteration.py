@@ -39,10 +39,8 @@ def command() -> None:
     """Record, measure and compare the iterations of the loop."""
 
 
-command.add_command(snapshot)
-command.add_command(diff)
-command.add_command(prune_command)
-command.add_command(select)
+for further in (snapshot, diff, prune_command, select):
+    command.add_command(further)
 
 
 @command.command(epilog="Example: sprintlog iteration start")
