@@ -123,12 +123,12 @@ def events_in(names: dict[str, Any]) -> tuple[type[Event], ...]:
     return tuple(kind for kind in kinds if "type" in vars(kind))
 
 
-def takers_in(names: dict[str, Any], state: type) -> dict[type[Event], Callable[..., None]]:
+def takers_in(names: dict[str, Any], state: type) -> dict[type[Event], Callable[..., Any]]:
     """Return by event the function of a module by which a state takes it in.
 
     Its first two parameters say of which state and which event it is.
     """
-    found: dict[type[Event], Callable[..., None]] = {}
+    found: dict[type[Event], Callable[..., Any]] = {}
     for take in names.values():
         if isinstance(take, FunctionType) and take.__module__ == names["__name__"]:
             first, second, *_ = (*take.__annotations__.values(), None, None)

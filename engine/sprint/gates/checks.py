@@ -11,7 +11,7 @@ import msgspec
 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from .. import events as f
 from ..phases.breakpoints import breakpoint_after
 from ..phases.done_work import done_work
@@ -289,12 +289,12 @@ def _take_up(plan: Plan, node: Node, at: str) -> None:
         plan.tree.set_status(node, words.IN_PROGRESS, at)
 
 
-def _started(plan: Plan, node: Node, event: f.GateStarted, at: str) -> None:
+def _started(node: Node, event: f.GateStarted, plan: Plan, at: str) -> None:
     _take_up(plan, node, at)
     _track(node, max(event.attempt - 1, 0), words.RUNNING)
 
 
-def _was_checked(plan: Plan, node: Node, event: f.GateChecked, at: str) -> None:
+def _was_checked(node: Node, event: f.GateChecked, plan: Plan, at: str) -> None:
     _take_up(plan, node, at)
     _track(
         node,
@@ -305,11 +305,11 @@ def _was_checked(plan: Plan, node: Node, event: f.GateChecked, at: str) -> None:
     )
 
 
-def _interrupted(plan: Plan, node: Node, event: f.GateInterrupted, at: str) -> None:
+def _interrupted(node: Node, event: f.GateInterrupted, plan: Plan, at: str) -> None:
     _track(node, attempts_of(node), word_after(attempts_of(node)))
 
 
-def _blocked(plan: Plan, node: Node, event: f.GateBlocked, at: str) -> None:
+def _blocked(node: Node, event: f.GateBlocked, plan: Plan, at: str) -> None:
     _track(node, attempts_of(node), words.BLOCKED, error=event.error)
     if node.leaf >= 0:
         put(node.data, "error", event.error)
@@ -317,7 +317,7 @@ def _blocked(plan: Plan, node: Node, event: f.GateBlocked, at: str) -> None:
 
 
 def _evolves(
-    change: Callable[[Plan, Node, Any, str], None],
+    change: Callable[[Node, Any, Plan, str], None],
 ) -> Evolve:
     """Return the evolve of a gate's event: its state first, then what follows upwards."""
 
@@ -326,7 +326,7 @@ def _evolves(
         # An observed event may name a phase that has no gate, or that no plan of ours has.
         if node is None or gate_status(node.data) is None:
             return
-        change(plan, node, event, at)
+        change(node, event, plan, at)
         plan.tree.settle_gate(node, at)
         if isinstance(event, f.GateStarted | f.GateChecked):
             plan.last.gates[node.address] = event
@@ -338,10 +338,7 @@ def _evolves(
 
 
 EVOLVE: Evolves = {
-    f.GateStarted: _evolves(_started),
-    f.GateChecked: _evolves(_was_checked),
-    f.GateInterrupted: _evolves(_interrupted),
-    f.GateBlocked: _evolves(_blocked),
+    event: _evolves(change) for event, change in takers_in(globals(), Node).items()
 }
 
 COMMANDS = commands_in(globals())

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
 from ..plan.create import check_id
 from ..state.given import list_of
-from ..state.sprint import Evolves, Knowledge, Plan, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.transitions import check_goal
 from ..state.tree import Data
 from ..state.words import COMPLETED, DYNAMIC_STEP_STATUSES, PENDING
@@ -233,10 +233,7 @@ def record_added(knowledge: Knowledge, event: DynamicStepAdded, version: int) ->
     knowledge.allotted[_ALLOTTED] = number
 
 
-EVOLVE: Evolves = {
-    DynamicStepAdded: _evolve_added,
-    DynamicStepUpdated: _evolve_updated,
-}
+EVOLVE = takers_in(globals(), Plan)
 
 COMMANDS = commands_in(globals())
 

@@ -6,7 +6,7 @@ from msgspec.structs import astuple
 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
 from ..iterations.loop import NUMBER_MAX, EndIteration, end_iteration
 from ..phases.leaves import check_word
@@ -14,7 +14,7 @@ from ..phases.lifecycle import check_finished
 from ..phases.retry import next_retry_at
 from ..queue.requests import listed, urgent
 from ..state.given import mapping_of
-from ..state.sprint import Evolves, Plan, Sprint
+from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists, check_goal, check_open, check_running
 from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED
 from .dynamic_steps import open_steps
@@ -44,7 +44,7 @@ def set_goal(sprint: Sprint, command: SetGoal, at: str) -> list[Event]:
             raise RefusedError(
                 f"{field} {given} is not allowed: 1 to {NUMBER_MAX}", field=field
             )
-    return [] if _is_set(sprint.plan, event) else [event]
+    return [] if _is_set(event, sprint.plan) else [event]
 
 
 class CompleteGoal(Command, frozen=True):
@@ -142,7 +142,7 @@ def fail_iteration(sprint: Sprint, command: FailIteration, at: str) -> list[Even
     return [event, SprintBlocked(f"iteration {given} failed: {command.error}")]
 
 
-def _is_set(plan: Plan, event: GoalSet) -> bool:
+def _is_set(event: GoalSet, plan: Plan) -> bool:
     document, stats = plan.document, plan.given_stats
     settings = mapping_of(document, "ralph")
     given = (
@@ -194,12 +194,7 @@ def _evolve_failed(plan: Plan, event: IterationFailed, at: str) -> None:
     plan.last.failure = event
 
 
-EVOLVE: Evolves = {
-    GoalSet: _evolve_set,
-    GoalClaimed: _evolve_claimed,
-    GoalCompleted: _evolve_completed,
-    IterationFailed: _evolve_failed,
-}
+EVOLVE = takers_in(globals(), Plan)
 
 COMMANDS = commands_in(globals())
 

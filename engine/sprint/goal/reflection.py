@@ -1,8 +1,8 @@
 """Reflection: what a loop that gets nowhere does (R54); rules and evolve."""
 
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from ..events import ReflectionStarted
-from ..state.sprint import Evolves, Plan
+from ..state.sprint import Plan
 from .settings import idle_threshold
 
 
@@ -28,4 +28,4 @@ def _evolve_started(plan: Plan, event: ReflectionStarted, at: str) -> None:
     plan.turns.reflects = True
 
 
-EVOLVE: Evolves = {ReflectionStarted: _evolve_started}
+EVOLVE = takers_in(globals(), Plan)

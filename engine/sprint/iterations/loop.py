@@ -2,12 +2,12 @@
 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from ..events import IterationEnded, IterationsLimited, IterationStarted
 from ..goal.reflection import start_reflection
 from ..goal.settings import max_iterations as limit_of
 from ..state import starts
-from ..state.sprint import Evolves, Knowledge, Plan, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.transitions import check_exists, check_open, check_running
 
 NUMBER_MAX = 1_000_000_000
@@ -167,11 +167,7 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
     knowledge.iteration_max = max(knowledge.iteration_max, event.number)
 
 
-EVOLVE: Evolves = {
-    IterationStarted: _evolve_started,
-    IterationEnded: _evolve_ended,
-    IterationsLimited: _evolve_limited,
-}
+EVOLVE = takers_in(globals(), Plan)
 
 COMMANDS = commands_in(globals())
 

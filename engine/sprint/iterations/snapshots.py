@@ -7,10 +7,10 @@ from msgspec import structs
 from ...command import Command, commands_in, rule_of
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import ArtifactsApplied
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from .. import events as f
 from ..state.held import HeldSnapshot, Restore
-from ..state.sprint import Knowledge, Learns, Sprint
+from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 from .loop import open_iteration
 from .rollback import (
@@ -310,13 +310,7 @@ def _record_forked(knowledge: Knowledge, event: f.ForkCreated, version: int) -> 
     knowledge.restoring, knowledge.restored = [], []
 
 
-LEARN: Learns = {
-    f.SnapshotTaken: _record_taken,
-    f.RestoreStarted: _record_started,
-    f.FilesRestored: _record_ended,
-    f.SnapshotsPruned: _record_pruned,
-    f.ForkCreated: _record_forked,
-}
+LEARN = takers_in(globals(), Knowledge)
 """What the knowledge keeps of an event, whatever was rolled back since."""
 
 COMMANDS = commands_in(globals())

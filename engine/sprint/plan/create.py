@@ -6,14 +6,14 @@ from msgspec.structs import replace
 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from ..document.patch import Operation, apply, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..goal.settings import HOOKS, RALPH, ralph_fields
 from ..queue.view import QUEUE, says_queue, with_queue
 from ..state.given import count_of, mapping_of
 from ..state.last_events import LastEvents
-from ..state.sprint import Evolves, Plan, Sprint
+from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.turns import Turns
 from ..state.words import NOT_STARTED, PENDING
@@ -288,10 +288,7 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
     plan.turns = Turns()
 
 
-EVOLVE: Evolves = {
-    SprintCompiled: _evolve_compiled,
-    SprintImported: _evolve_imported,
-}
+EVOLVE = takers_in(globals(), Plan)
 
 COMMANDS = commands_in(globals())
 

@@ -14,11 +14,11 @@ from msgspec import structs
 
 from ...command import Command, Events, commands_in
 from ...errors import InvalidInputError, NotFoundError, RefusedError
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from .. import events as f
 from ..phases.leaves import check_word
 from ..plan.create import check_id
-from ..state.sprint import Evolves, Knowledge, Learns, Plan, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.times import normalise
 from ..state.transitions import check_exists
 from ..state.tree import Data, Node
@@ -301,14 +301,8 @@ def record_ids(
                 knowledge.request_ids.append(identity)
 
 
-EVOLVE: Evolves = {
-    f.RequestDecided: _evolve_decided,
-    f.RequestReturned: _evolve_returned,
-    f.RequestReopened: _evolve_reopened,
-}
-LEARN: Learns = {
-    f.RequestQueued: _record_queued,
-}
+EVOLVE = takers_in(globals(), Plan)
+LEARN = takers_in(globals(), Knowledge)
 
 COMMANDS = commands_in(globals())
 
