@@ -5,7 +5,7 @@ import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.projections.state_files import progress_json
-from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.views.whole_events import envelope
 
 from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading

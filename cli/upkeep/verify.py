@@ -12,7 +12,7 @@ from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import Head
 from sprintlog.projections.health.verify import Finding, Verification, verify
 from sprintlog.projections.state_files import progress_json
-from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.views.log import verified
 from sprintlog.projections.workspace import Workspace
 

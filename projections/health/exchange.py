@@ -24,12 +24,12 @@ from sprintlog.engine.service.streams.catalogue import (
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.create import check_sprint_id
 
-from ..state_files import progress_json, progress_yaml
+from ..state_files import progress_json
 from ..state_files.journal_file import JournalFile
 from ..state_files.loop_files import state_files_of
 from ..state_files.loop_place import loop_folder
 from ..state_files.refresh import ProjectedFile, Refreshed
-from ..state_files.sprint_file import SprintFile
+from ..state_files.sprint_file import SprintFile, render
 from ..workspace import Workspace
 
 EVENTS_A_STEP = 512
@@ -216,7 +216,7 @@ def _check_readable(workspace: Workspace, file: str) -> None:
     try:
         for sprint_id in workspace.sprints():
             name = f"sprint {sprint_id}"
-            progress_yaml.render(workspace.reader.from_nothing(sprint_id))
+            render(workspace.reader.from_nothing(sprint_id))
         name = "the journal"
         progress_json.render(workspace.documents.from_nothing(JOURNAL))
     except (SprintlogError, RecursionError, LookupError, TypeError, ValueError) as error:

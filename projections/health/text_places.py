@@ -11,6 +11,7 @@ import msgspec
 
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.snapshots.object_search import inflated, objects_holding
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.place.location import HIDDEN
@@ -19,7 +20,8 @@ from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 
 from ..sql import proof
 from ..workspace import Workspace
-from .needle import Needle, files_in
+
+_CHUNK = 1 << 20
 
 
 class Why(Enum):
@@ -33,6 +35,33 @@ class Why(Enum):
     TREES_OWN = "it is a file of the work tree, like those that people make"
     NOT_ALONE = "other events that are nowhere else stand beside it"
     NO_TEXT = "nobody's words get there"
+
+
+class Needle:
+    """A text that is looked for, in all the ways in which it is written down."""
+
+    def __init__(self, text: str) -> None:
+        if not text or "\n" in text:
+            raise InvalidInputError("give one line of text", field="text")
+        quoted = msgspec.json.encode(text)[1:-1]
+        self.forms = tuple({text.encode(), quoted, text.replace("'", "''").encode()})
+        """As it is, as JSON and as YAML quote it."""
+
+    def is_in(self, content: bytes) -> bool:
+        """Tell whether bytes hold the text."""
+        return any(form in content for form in self.forms)
+
+    def is_in_file(self, path: Path) -> bool:
+        """Tell whether a plain file holds the text, in its name or in its bytes."""
+        if self.is_in(os.fsencode(path.name)):
+            return True
+        before = b""
+        with proof.plain_file(path) as file:
+            while chunk := file.read(_CHUNK):
+                if self.is_in(before + chunk):
+                    return True
+                before = (before + chunk)[1 - max(map(len, self.forms)) :]
+        return False
 
 
 class Erased(NamedTuple):
@@ -200,6 +229,13 @@ class Transcripts(KeptText, frozen=True):
             ):
                 os.unlink(name, dir_fd=descriptor)
         return Erased(tuple(found))
+
+
+def files_in(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield every plain file below a folder, with its path from there."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            yield path.relative_to(folder).as_posix(), path
 
 
 def _parts(event: RecordedEvent) -> Iterator[bytes]:

@@ -14,15 +14,15 @@ from sprintlog.engine.service.streams.repository import Reader
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_path import (
     MISSING,
+    named_items,
     parse_path,
-    under_item,
     under_key,
 )
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import CHILDREN, Node
 
-from ..state_files.progress_yaml import render
+from ..state_files.sprint_file import render
 from ..state_files.yaml.writer import dump_entry, dump_item
 from .blame import Setting, event_at, search
 from .probe import line_token, token
@@ -102,9 +102,7 @@ def _lines_below(name: str, value: dict[str, Any] | list[Any]) -> Iterator[str]:
     if isinstance(value, dict):
         yield from _lines_of_mapping(name, value)
         return
-    ids: set[Any] = set()
-    for index, item in enumerate(value):
-        place = under_item(name, item, index, ids=ids)
+    for place, item in named_items(name, value):
         if item and isinstance(item, dict | list):
             # Its first line is also that of the item.
             yield from _lines_below(place, item)
@@ -238,12 +236,11 @@ class _LineWatch:
 
     def _items(self, name: str, items: list[Any]) -> list[tuple[str, Any]]:
         """Return the items of a list by their names."""
-        found, ids = [], set[Any]()
-        for index, item in enumerate(items):
-            place = under_item(name, item, index, ids=ids)
-            if place != (by_index := f"{name}[{index}]"):
-                self.named.add(by_index)
-            found.append((place, item))
+        found = list(named_items(name, items))
+        by_index = (f"{name}[{index}]" for index in range(len(items)))
+        self.named |= {
+            at for at, (place, _) in zip(by_index, found, strict=True) if at != place
+        }
         return found
 
 

@@ -3,7 +3,8 @@
 Each event declares whether it is one, and what it tells a later one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import msgspec
@@ -88,7 +89,8 @@ def decisions(
         data = {} if event.is_quiet else _data(recorded)
         about = str(data.get(event.subject.address) or "")
         if not event.is_quiet:
-            for name in {"", *_above(about)} if about else {""}:
+            # The sprint, and the address with all above it.
+            for name in {"", *accumulate(about.split("/"), "{}/{}".format)}:
                 for before in waiting.pop(name, ()):
                     before.followed = _named(recorded, about)
         if how is not None:
@@ -135,7 +137,7 @@ def _decision(
         BREAKPOINT if is_review else how.kind,
         event.type,
         about,
-        _said(event, how, data),
+        _verdict(data) if event.type == GateChecked.type else _fields(how.said, data),
         "; ".join(dict.fromkeys(filter(None, evidence))),
         "",
         in_force=True,
@@ -146,19 +148,6 @@ def _data(event: RecordedEvent) -> Data:
     payload = CODEC.today(event)
     data = {} if payload is None else msgspec.json.decode(payload)
     return data if isinstance(data, dict) else {}
-
-
-def _above(address: str) -> Iterator[str]:
-    """Yield an address and those above it."""
-    while address:
-        yield address
-        address = address.rpartition("/")[0]
-
-
-def _said(event: RecordedEvent, how: AsDecision, data: Data) -> str:
-    if event.type == GateChecked.type:
-        return _verdict(data)
-    return _fields(how.said, data)
 
 
 def _words(event: RecordedEvent, evidence: Sequence[str], data: Data) -> str:

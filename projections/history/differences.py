@@ -8,7 +8,7 @@ import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document.field_path import under_item, under_key
+from sprintlog.engine.sprint.document.field_path import named_items, under_key
 from sprintlog.engine.sprint.document.patch import Operation, diff, same
 
 from .files import STATE_FILES, Standing, StateFile
@@ -95,7 +95,7 @@ def _changes(name: str, old: Any, new: Any) -> Iterator[FieldChange]:
         places = {key: under_key(name, key) for key in (*old, *new)}
         yield from _in_both(name or "(top)", old, new, places)
     elif isinstance(old, list) and isinstance(new, list):
-        before, after = _items(name, old), _items(name, new)
+        before, after = dict(named_items(name, old)), dict(named_items(name, new))
         yield from _in_both(name, before, after, {key: key for key in (*before, *after)})
     elif not same(old, new):
         yield FieldChange(name, "changed", old, new)
@@ -115,14 +115,6 @@ def _in_both(
             yield FieldChange(places[key], "added", None, value)
     if [key for key in old if key in new] != [key for key in new if key in old]:
         yield FieldChange(name, "moved", list(old), list(new))
-
-
-def _items(name: str, items: list[Any]) -> dict[str, Any]:
-    """Return the items of a list by their names."""
-    ids: set[Any] = set()
-    return {
-        under_item(name, item, index, ids=ids): item for index, item in enumerate(items)
-    }
 
 
 def told(change: FieldChange, *, chars_max: int = 72) -> str:

@@ -20,13 +20,13 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.sprint.iterations.rollback import path as path_to
-from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
+from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, Sprint
+from sprintlog.engine.sprint.state.tree import gate_status
 
 from ..history.decisions import decisions
 from ..runner import Mark, catch_up
 from ..workspace import Workspace
 from .proof import BUSY_SECONDS, is_proven, prove, remove
-from .rows import Row, phase_rows, sprint_row
 from .schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
 
 NAME = "query.db"
@@ -36,6 +36,7 @@ FORMAT = (STATE_FORMAT + 1) % 2**31
 """Raise the summand when what is in the tables is computed in another way."""
 
 Progress = Callable[[int], None]
+Row = tuple[Any, ...]
 
 _KNOWLEDGE = {
     tag for tag, event in CODEC.events.items() if event.kind is not Kind.EXECUTION
@@ -265,8 +266,8 @@ def _write_sprint(
     rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
     for table in TABLES.keys() - {"v_events"}:
         connection.execute(f"DELETE FROM {table} WHERE sprint = ?", (name,))
-    connection.execute(inserting("v_sprints"), sprint_row(sprint))
-    connection.executemany(inserting("v_phases"), phase_rows(sprint))
+    connection.execute(inserting("v_sprints"), _sprint_row(sprint))
+    connection.executemany(inserting("v_phases"), _phase_rows(sprint))
     events = workspace.log.read_stream(f"sprint/{name}", until=version)
     rows = (
         (name, *msgspec.structs.astuple(decision))
@@ -278,6 +279,54 @@ def _write_sprint(
     for table in ("v_gates", "v_iterations"):
         sql = inserting(table)
         connection.execute(sql, (name,) * sql.count("?"))
+
+
+def _sprint_row(sprint: Sprint) -> Row:
+    """Return a sprint as a row of `v_sprints`."""
+    document = sprint.document
+    figures = document.get("stats")
+    stats = figures if isinstance(figures, dict) else {}
+    fields = [document.get("mode"), document.get("goal"), document.get("last-activity")]
+    names = ("started-at", "completed-at", "total-phases", "completed-phases")
+    fields += [stats.get(name) for name in names]
+    place = sprint.plan.place
+    path = place.path if place else None
+    return sprint.id, sprint.version, sprint.plan.status, *map(_plain, fields), path
+
+
+def _phase_rows(sprint: Sprint) -> Iterator[Row]:
+    """Yield all phases, steps and sub-phases as rows of `v_phases`."""
+    names = (
+        *("prompt", "model", "started-at", "completed-at"),
+        *("summary", "error", "next-retry-at"),
+    )
+    pointed = sprint.plan.pointed()
+    for number, node in enumerate(sprint.plan.tree.root.walk(), start=1):
+        data = node.data
+        tracking = data.get("gate-tracking")
+        attempts = tracking.get("attempts") if isinstance(tracking, dict) else None
+        yield (
+            sprint.id,
+            node.address,
+            node.address.rpartition("/")[0] or None,
+            number,
+            node.level,
+            int(node.leaf >= 0),
+            int(node is pointed),
+            _plain(data.get("id")),
+            _plain(data.get("status")),
+            *(_plain(data.get(name)) for name in names),
+            int(data.get("injected") is True),
+            gate_status(data),
+            _plain(attempts),
+        )
+
+
+def _plain(value: Any) -> str | int | float | None:
+    """Return a value that a column takes; what has parts as JSON."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return msgspec.json.encode(value).decode()
 
 
 def _mark(connection: sqlite3.Connection, name: str, live: list[tuple[int, int]]) -> None:

@@ -159,10 +159,8 @@ class WrittenFiles:
                 left = left_behind(spot)
         except FileNotFoundError:
             return None
-        if left is None:
-            return None
-        seen = self._seen(path, left)
-        if seen.is_foreign:
+        seen = None if left is None else self._seen(path, left)
+        if seen is None or seen.is_foreign:
             return seen
         self.forget_displaced(path)
         return None

@@ -104,10 +104,6 @@ class ProjectedFile(ABC, Generic[State]):
         self.know_same(state)
         return self.check(state)
 
-    def check_anew(self, name: str) -> Refreshed:
-        """Compare a state file with the state computed from the whole log."""
-        return self.check(self.reader.from_nothing(name))
-
     def rebuild(self, name: str) -> Refreshed:
         """Compute the state from the whole log, save it, and write the file anew."""
         state = self.reader.from_nothing(name)

@@ -7,9 +7,14 @@ from sprintlog.engine.service.holders import holder
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
-from . import progress_yaml
 from .files import FilesService
 from .refresh import ProjectedFile
+from .yaml.writer import dump
+
+
+def render(sprint: Sprint) -> bytes:
+    """Return the file's bytes: the same state gives the same bytes everywhere."""
+    return dump(sprint.document).encode()
 
 
 class SprintFile(ProjectedFile[Sprint]):
@@ -31,7 +36,7 @@ class SprintFile(ProjectedFile[Sprint]):
 
     def render(self, state: Sprint) -> bytes:
         """Return the file's bytes."""
-        return progress_yaml.render(state)
+        return render(state)
 
     def document(self, state: Sprint) -> dict[str, Any]:
         """Return what the file holds, as data."""

@@ -108,14 +108,12 @@ def schemas(name: str | None = None) -> dict[str, Any]:
     made, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     known = dict(zip(kinds, made, strict=True))
     found = {
-        command or "every other command": _any_of([known[kind] for kind in these])
+        command or "every other command": known[these[0]]
+        if len(these) == 1
+        else {"anyOf": [known[kind] for kind in these]}
         for command, these in wanted.items()
     }
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": parts}
     if name is not None:
         return {**head, "title": f"sprintlog {name}", **found[name]}
     return {**head, "title": "sprintlog answers", "type": "object", "properties": found}
-
-
-def _any_of(found: list[dict[str, Any]]) -> dict[str, Any]:
-    return found[0] if len(found) == 1 else {"anyOf": found}

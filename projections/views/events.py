@@ -53,7 +53,7 @@ Answered = Recorded | list[Recorded] | Unchanged
 
 def reference(event: RecordedEvent) -> EventReference:
     """Return where an event is."""
-    return EventReference(**_place(event))
+    return filled(EventReference, event, hash=event.hash.hex())
 
 
 def recorded(
@@ -61,7 +61,10 @@ def recorded(
 ) -> Answered:
     """Return what a recording command answers."""
     repeated = duplicate or UNSET
-    found = [Recorded(**_place(e), **named(e), duplicate=repeated) for e in events]
+    found = [
+        filled(Recorded, e, hash=e.hash.hex(), duplicate=repeated, **named(e))
+        for e in events
+    ]
     if not found:
         return Unchanged(stream=stream, version=version)
     return found[0] if len(found) == 1 else found
@@ -97,11 +100,3 @@ def described(recorded: RecordedEvent) -> str:
 def event_of(recorded: RecordedEvent) -> Event | None:
     """Return what was recorded; None when it was erased."""
     return None if recorded.payload is None else CODEC.decode(recorded)
-
-
-def _place(event: RecordedEvent) -> dict[str, Any]:
-    place = {name: getattr(event, name) for name in _COPIED}
-    return {**place, "hash": event.hash.hex()}
-
-
-_COPIED = ("position", "stream", "version", "id", "type")

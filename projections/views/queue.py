@@ -91,24 +91,17 @@ def request(sprint: Sprint, entry: Data) -> RequestAnswer:
     decision: Data = said if isinstance(said, dict) else {}
     last = sprint.plan.decisions.get(entry["id"])
     injection = decision.get("injection")
-    known: Data = {name: entry.get(name.replace("_", "-")) for name in _COPIED}
-    return RequestAnswer(
-        sprint=sprint.id,
-        **known,
-        decision=decision.get("decision"),
-        reasoning=decision.get("reasoning"),
-        rule=last.event.rule if last is not None and decision else None,
-        injection=_snake(injection) if isinstance(injection, dict) else None,
-        came_back_from=last.returned if last is not None else None,
-    )
-
-
-_COPIED = (
-    *("id", "title", "description", "priority", "type", "status", "created_at"),
-    *("discovered_in", "context", "taken_over_from", "decided_at"),
-    *("rejection_reason", "deferred_until"),
-)
-"""What an answer has as the document has it."""
+    fields = RequestAnswer.__struct_fields__
+    as_in_document: Data = {name: entry.get(name.replace("_", "-")) for name in fields}
+    own: Data = {
+        "sprint": sprint.id,
+        "decision": decision.get("decision"),
+        "reasoning": decision.get("reasoning"),
+        "rule": last.event.rule if last is not None and decision else None,
+        "injection": _snake(injection) if isinstance(injection, dict) else None,
+        "came_back_from": last.returned if last is not None else None,
+    }
+    return RequestAnswer(**{**as_in_document, **own})
 
 
 def with_history(

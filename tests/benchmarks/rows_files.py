@@ -6,7 +6,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import PhaseCompleted, PhaseStarted, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.state_files.sprint_file import render
 
 from .js_yaml import JsYaml
 from .logs import Bench, make_sprint

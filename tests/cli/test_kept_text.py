@@ -14,7 +14,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.streams.checkpoints import EVERY
 from sprintlog.projections.health import kept_text
 from sprintlog.projections.health.kept_text import KEPT_TEXT, entry_of
-from sprintlog.projections.health.needle import Needle, files_in
+from sprintlog.projections.health.text_places import Needle, files_in
 from sprintlog.projections.workspace import Workspace
 
 from ..adapters.trees import git, put

@@ -15,7 +15,7 @@ from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import find
 from sprintlog.engine.sprint.events import EditObserved
 from sprintlog.projections.health import verify
-from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.workspace import Workspace
 
 SHOWN_MAX = 20

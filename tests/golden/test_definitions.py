@@ -8,7 +8,7 @@ from sprintlog.cli.intake.definition import compile_files
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.state_files.sprint_file import render
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 DEFINITIONS = sorted((FIXTURES / "definitions").glob("*/SPRINT.yaml"))

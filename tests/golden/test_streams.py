@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.events import EVENTS, SprintCompiled
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.state_files.sprint_file import render
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 STREAMS = sorted((FIXTURES / "streams").glob("*.jsonl"))

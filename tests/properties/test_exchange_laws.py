@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
 from sprintlog.projections.health.exchange import export_log, import_log
-from sprintlog.projections.state_files.progress_yaml import render
+from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.workspace import Workspace
 
 from .sprint_histories import World, worlds

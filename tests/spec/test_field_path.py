@@ -10,8 +10,8 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.document.field_path import (
     MISSING,
     find,
+    named_items,
     parse_path,
-    under_item,
     under_key,
 )
 
@@ -81,9 +81,8 @@ def fields(name: str, value: Any) -> list[tuple[str, Any]]:
         for key, inside in value.items():
             found += fields(under_key(name, key), inside)
     elif isinstance(value, list):
-        ids: set[Any] = set()
-        for index, item in enumerate(value):
-            found += fields(under_item(name, item, index, ids=ids), item)
+        for place, item in named_items(name, value):
+            found += fields(place, item)
     return found
 
 

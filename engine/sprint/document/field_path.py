@@ -5,6 +5,7 @@ characters is written as a JSON string: `phases["a.b]"]`, `stats["odd key"]`.
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -77,20 +78,19 @@ def under_key(prefix: str, key: str) -> str:
     return f"{prefix}[{_quoted(key)}]"
 
 
-def under_item(prefix: str, item: Any, index: int, *, ids: set[Any]) -> str:
-    """Return the name of an item: by its id, unless another one before it has the same.
-
-    `ids` are those met before, and takes in this one.
-    """
-    identity = item.get("id") if isinstance(item, dict) else None
-    if not isinstance(identity, str) or identity in ids:
-        return f"{prefix}[{index}]"
-    ids.add(identity)
-    if _NUMBER.fullmatch(identity) or not (
-        _PLAIN_ID.fullmatch(identity) and identity.isprintable()
-    ):
-        return f"{prefix}[{_quoted(identity)}]"
-    return f"{prefix}[{identity}]"
+def named_items(prefix: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield a list's items by name: by id, unless one before has the same."""
+    ids: set[str] = set()
+    for index, item in enumerate(items):
+        identity = item.get("id") if isinstance(item, dict) else None
+        if not isinstance(identity, str) or identity in ids:
+            yield f"{prefix}[{index}]", item
+            continue
+        ids.add(identity)
+        is_plain = _PLAIN_ID.fullmatch(identity) and identity.isprintable()
+        if _NUMBER.fullmatch(identity) or not is_plain:
+            identity = _quoted(identity)
+        yield f"{prefix}[{identity}]", item
 
 
 def _inside(holder: Any, step: Step) -> Any:

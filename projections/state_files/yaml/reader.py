@@ -9,11 +9,11 @@ import re
 from itertools import islice
 from typing import Any, NoReturn
 
+import msgspec
 import yaml
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .json_text import as_yaml, is_json
 from .scalars import float_of
 from .writer import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN, NODES_MAX, field_path
 
@@ -35,6 +35,9 @@ _FORBIDDEN = re.compile(
 _DIRECTIVE = re.compile(r"[\r\n]%")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
+# JSON is YAML but for two things: escapes in pairs, and characters that need no escape.
+_PAIR = re.compile(rb"(?:\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_RAW = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _TYPED_FIRST = frozenset("0123456789+-.~nNtTfF")
 _WORDS: dict[str, object] = {
     "~": None,
@@ -74,8 +77,8 @@ def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = No
             f"is too long; at most {BYTES_MAX} bytes are allowed", file=file
         )
     builder, line = builder or Builder(), 1
-    if is_json(data):
-        data, builder.is_json = as_yaml(data), True
+    if _is_json(data):
+        data, builder.is_json = _as_yaml(data), True
     _check_characters(data, file)
     try:
         events: Any = yaml.parse(data, Loader=_LOADER)
@@ -339,3 +342,29 @@ def _shown(text: str) -> str:
     """Return a piece of the source, short and safe to print."""
     cut = text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…"
     return json.dumps(cut, ensure_ascii=not cut.isprintable())
+
+
+def _is_json(data: bytes) -> bool:
+    """Tell whether this is JSON, an object or a list."""
+    if data[:64].lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        msgspec.json.decode(data)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _as_yaml(data: bytes) -> bytes:
+    """Return JSON in words that YAML has, too.
+
+    Only in strings can JSON hold either, so nothing else of it changes, no line either.
+    """
+    escaped = _RAW.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode())
+    return _PAIR.sub(_character, escaped.encode())
+
+
+def _character(found: re.Match[bytes]) -> bytes:
+    """Return the character that a pair stands for, behind what stands before it."""
+    slashes, high, low = found[0][:-12], int(found[0][-10:-6], 16), int(found[0][-4:], 16)
+    return slashes + chr(0x10000 + ((high - 0xD800) << 10) + low - 0xDC00).encode()
