@@ -27,12 +27,8 @@ class Gathering:
         """Whether it went on to work after its last words."""
         self._used: dict[tuple[FigureSpan, str, int | None], Usage] = {}
 
-    def take(self, *items: Item) -> None:
-        """Take the next items."""
-        for item in items:
-            self._take(item)
-
-    def _take(self, item: Item) -> None:
+    def take(self, item: Item) -> None:
+        """Take the next item."""
         match item:
             case Session():
                 self._session = item.id

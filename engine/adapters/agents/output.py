@@ -7,17 +7,21 @@ understood are counted and passed over.
 """
 
 import re
+from itertools import chain
 
 from ...sprint.agent.answers import Answer, repeats
+from . import claude, codex, copilot, gemini, opencode
 from .answer import Gathering
-from .messages import read_messages
-from .values import is_cut, parse
+from .items import Items
+from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 """How much of the end of an output is read as words or as one object."""
 LINE_BYTES_MAX = 16 * 1024 * 1024
 """A longer line is passed over."""
 
+_READERS = (opencode.read, copilot.read, gemini.read, codex.read, claude.read)
+"""Those with the clearest marks first: what is in a message tells whose it is."""
 _JSON_LINE = re.compile(rb'^[ \t]*[{\[][^\n"]*"[^\n]*[}\]][ \t\r]*$', re.MULTILINE)
 _OPENS = re.compile(rb"^[{\[][ \t\r]*$", re.MULTILINE)
 _CLOSES = re.compile(rb"^[}\]][ \t\r]*$", re.MULTILINE)
@@ -79,12 +83,12 @@ class Hearing:
         for line in _JSON_LINE.finditer(block):
             if len(line[0]) > LINE_BYTES_MAX or line[0].strip() in self._told_lines:
                 continue
-            known = [items for items in read_messages(parse(line[0])) if items is not None]
+            known = [items for items in _messages(parse(line[0])) if items is not None]
             if known:
                 self._known += 1
                 last = line.end()
-            for items in known:
-                self._gathering.take(*items)
+            for item in chain.from_iterable(known):
+                self._gathering.take(item)
         self._ends_known = last > 0 and not block[last:].strip()
 
     def _whole(self, content: bytes) -> Answer | None:
@@ -98,12 +102,12 @@ class Hearing:
         for piece in pieces:
             if repeats(piece.decode("utf-8", "replace"), self._told):
                 continue
-            messages = read_messages(parse(piece) if piece[:1] in (b"{", b"[") else None)
+            messages = _messages(parse(piece) if piece[:1] in (b"{", b"[") else None)
             known = [items for items in messages if items is not None]
             if known and 2 * len(known) >= len(messages):
                 gathering = Gathering()
-                for items in known:
-                    gathering.take(*items)
+                for item in chain.from_iterable(known):
+                    gathering.take(item)
                 return gathering.answer(unknown=len(messages) - len(known))
         return None
 
@@ -116,6 +120,15 @@ def hear(content: bytes, *, told: str = "") -> Answer:
     hearing = Hearing(told=told)
     hearing.feed(content)
     return hearing.answer()
+
+
+def _messages(found: object) -> list[Items | None]:
+    """Return what an object, or each one of a list, says; None for an unknown one."""
+    listed = found if isinstance(found, list) else [found]
+    return [
+        next((x for read in _READERS if (x := read(mapping(one))) is not None), None)
+        for one in listed
+    ]
 
 
 def _plain(content: bytes) -> Answer:

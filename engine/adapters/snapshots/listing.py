@@ -109,7 +109,9 @@ class _Lister:
             except FileNotFoundError:
                 continue  # It is gone since.
             path = prefix + entry.name
-            if path in self._wanted.own and not self._is_wanted_all_the_same(path):
+            if path in self._wanted.own and not (
+                path in self._wanted.also or path in self._on_the_way
+            ):
                 continue
             mode = status.st_mode
             kind = mode & 0o170000
@@ -141,7 +143,9 @@ class _Lister:
         if (status.st_dev, status.st_ino) in self._wanted.without:
             return
         is_taken = is_taken and f"{path}/" not in self._wanted.unseen
-        if not is_taken and not self._may_hold_something(path):
+        if not is_taken and not (
+            path in self._on_the_way or may_lead_to(self._wanted.patterns, path)
+        ):
             return
         if depth >= DEPTH_MAX:
             self._leave(path, TOO_DEEP)
@@ -177,12 +181,6 @@ class _Lister:
         if path in self._wanted.also:
             return True
         return self._matches is not None and self._matches.fullmatch(path) is not None
-
-    def _is_wanted_all_the_same(self, path: str) -> bool:
-        return path in self._wanted.also or path in self._on_the_way
-
-    def _may_hold_something(self, path: str) -> bool:
-        return path in self._on_the_way or may_lead_to(self._wanted.patterns, path)
 
     def _compare(self, prefix: str, names: list[str]) -> None:
         folded = {name.casefold() for name in names}

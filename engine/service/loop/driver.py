@@ -80,6 +80,15 @@ class Driver:
         """Return the sprint as it is."""
         return self.workspace.sprint(self.sprint_id)
 
+    def environment(self, actor: str) -> dict[str, str]:
+        """Return the environment of what is run, which records as this actor."""
+        return {
+            **self.means.environment,
+            "SPRINT_ID": self.sprint_id,
+            "SPRINTLOG_SPRINT": self.sprint_id,
+            "SPRINTLOG_ACTOR": actor,
+        }
+
     def ask(
         self,
         prompt: str,
@@ -89,11 +98,6 @@ class Driver:
         told: str = "",
     ) -> tuple[AgentRun, Verdict]:
         """Hand a prompt to the agent; return how that ended and what it means."""
-        names = {
-            "SPRINT_ID": self.sprint_id,
-            "SPRINTLOG_SPRINT": self.sprint_id,
-            "SPRINTLOG_ACTOR": agent_of(self.means),
-        }
         self._beaten = time.monotonic()
         hearing = Hearing(told=told)
         with self.signals.interruptible():
@@ -101,7 +105,7 @@ class Driver:
                 self.means.command,
                 prompt=prompt,
                 folder=self.workspace.location.root,
-                environment={**self.means.environment, **names, **own},
+                environment={**self.environment(agent_of(self.means)), **own},
                 timeout_seconds=self.means.timeout_seconds,
                 held=[self.lock],
                 listen=hearing.feed,

@@ -63,7 +63,9 @@ def run_gate(
     run = os.urandom(8).hex()
     OWN_RUNS.add(run)
     try:
-        began = act(_start(run, phase, timeout_seconds), expect=expect)
+        this = process.process()
+        start = StartGate(run, *this, phase=phase, timeout_seconds=timeout_seconds)
+        began = act(start, expect=expect)
         if not began.events:
             return GateRun(began, [])
         started = CODEC.decode(began.events[-1])
@@ -87,18 +89,6 @@ def run_gate(
         return GateRun(ended, began.events, refreshed)
     finally:
         OWN_RUNS.discard(run)
-
-
-def _start(run: str, phase: str | None, timeout_seconds: float | None) -> StartGate:
-    this = process.process()
-    return StartGate(
-        run,
-        this.pid,
-        this.started,
-        this.boot_id,
-        phase=phase,
-        timeout_seconds=timeout_seconds,
-    )
 
 
 def _run(

@@ -22,7 +22,7 @@ from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, 
 from ..port import Envelope
 from ..work_tree.snapshot import store_of, take_and_record
 from .driver import Driver, ran_as
-from .hooks import Hooks, Surroundings
+from .hooks import Hooks
 
 
 class GoalWork:
@@ -151,21 +151,4 @@ class GoalWork:
         directory: Path | None = None
         if place is not None and place.worktree == location.worktree:
             directory = (location.root / place.path).parent
-        names = {
-            "SPRINT_ID": self._driver.sprint_id,
-            "SPRINTLOG_SPRINT": self._driver.sprint_id,
-            "SPRINTLOG_ACTOR": "agent:hook",
-        }
-        around = Surroundings(
-            location.root,
-            directory,
-            {**self._driver.means.environment, **names},
-            self._driver.means.timeout_seconds,
-            self._driver.lock,
-        )
-        return Hooks(
-            around,
-            signals=self._driver.signals,
-            act=self._driver.act,
-            tell=self._driver.tell,
-        )
+        return Hooks(self._driver, directory)

@@ -6,31 +6,15 @@ latest, whatever ends that.
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
 from ...adapters.processes.hook_command import run_hook_command
-from ...adapters.processes.signals import Signals
-from ...command import Command
 from ...sprint.agent.actions import HookRun
 from ...sprint.goal.hook_tasks import CompleteHook, FailHook, RunHook, SpawnHook
-
-Act = Callable[[Command], object]
-
-
-class Surroundings(NamedTuple):
-    """What is the same for every hook of a loop."""
-
-    folder: Path
-    """Where they are run."""
-    directory: Path | None
-    """The sprint's directory; without one no transcript is kept."""
-    environment: Mapping[str, str]
-    timeout_seconds: float
-    lock: int
-    """Held by every process that is started."""
+from .driver import Driver
 
 
 class _News(NamedTuple):
@@ -45,18 +29,10 @@ class _News(NamedTuple):
 class Hooks:
     """The hooks of one loop."""
 
-    def __init__(
-        self,
-        around: Surroundings,
-        *,
-        signals: Signals,
-        act: Act,
-        tell: Callable[[str], None],
-    ) -> None:
-        self._around = around
-        self._signals = signals
-        self._act = act
-        self._tell = tell
+    def __init__(self, driver: Driver, directory: Path | None) -> None:
+        self._driver = driver
+        self._directory = directory
+        """The sprint's directory; without one no transcript is kept."""
         self._news: SimpleQueue[_News] = SimpleQueue()
         self._beside: dict[str, threading.Thread] = {}
         self._end, self._ends = os.pipe()
@@ -69,15 +45,15 @@ class Hooks:
         """
         while hook.id in self._beside:
             self._take()
-        self._act(SpawnHook(hook.id, iteration, None, hook.transcript, again))
-        self._tell(f"hook   {hook.id} of iteration {iteration}")
+        self._driver.act(SpawnHook(hook.id, iteration, None, hook.transcript, again))
+        self._driver.tell(f"hook   {hook.id} of iteration {iteration}")
         if hook.parallel:
             thread = threading.Thread(target=self._work, args=(iteration, hook))
             self._beside[hook.id] = thread
             thread.start()
             self._take()
             return
-        with self._signals.interruptible():
+        with self._driver.signals.interruptible():
             error = self._run(iteration, hook, lambda pid: None)
         self._ended(iteration, hook, error)
 
@@ -112,8 +88,8 @@ class Hooks:
     def _run(
         self, iteration: int, hook: HookRun, started: Callable[[int], None]
     ) -> str | None:
-        around = self._around
-        path = around.directory / hook.transcript if around.directory else None
+        driver = self._driver
+        path = self._directory / hook.transcript if self._directory else None
         own = {
             "HOOK_ID": hook.id,
             "HOOK_WORKFLOW": hook.workflow or "",
@@ -123,28 +99,28 @@ class Hooks:
         return run_hook_command(
             hook.command or "",
             prompt=hook.prompt or "",
-            folder=around.folder,
-            environment={**around.environment, **own},
-            timeout_seconds=around.timeout_seconds,
+            folder=driver.workspace.location.root,
+            environment={**driver.environment("agent:hook"), **own},
+            timeout_seconds=driver.means.timeout_seconds,
             transcript=path,
-            held=[around.lock],
+            held=[driver.lock],
             stop=self._end,
             started=started,
         )
 
     def _take(self) -> None:
         """Wait for what a thread has to say, and record it."""
-        with self._signals.interruptible():
+        with self._driver.signals.interruptible():
             iteration, hook, pid, error = self._news.get()
         if pid is not None:
-            self._act(RunHook(hook.id, iteration, pid))
+            self._driver.act(RunHook(hook.id, iteration, pid))
             return
         self._beside.pop(hook.id).join()
         self._ended(iteration, hook, error)
 
     def _ended(self, iteration: int, hook: HookRun, error: str | None) -> None:
         if error is None:
-            self._act(CompleteHook(hook.id, iteration))
+            self._driver.act(CompleteHook(hook.id, iteration))
             return
-        self._tell(f"       hook {hook.id} of iteration {iteration} failed: {error}")
-        self._act(FailHook(hook.id, iteration, error))
+        self._driver.tell(f"       hook {hook.id} of iteration {iteration} failed: {error}")
+        self._driver.act(FailHook(hook.id, iteration, error))

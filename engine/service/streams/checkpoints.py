@@ -1,10 +1,12 @@
 """Saved states of a stream: thrown away at will, never the truth."""
 
+from collections.abc import Sequence
 from typing import Generic
 
 import msgspec
 
 from ...log.port import Checkpoints
+from ...sprint.iterations.rollback import Interval, lies_on
 from .catalogue import Reading, State
 
 EVERY = 64
@@ -32,6 +34,22 @@ class SavedStates(Generic[State]):
         except (msgspec.MsgspecError, ValueError, TypeError):
             # A cache with a damaged bit is no worse than none.
             return None
+
+    def newest(
+        self,
+        stream: str,
+        *,
+        until: int | None = None,
+        live: Sequence[Interval] | None = None,
+    ) -> State | None:
+        """Return the newest state that can be read, up to a version and on a path."""
+        for version in self.versions(stream):
+            is_late = until is not None and version > until
+            if not is_late and (live is None or lies_on(live, version)):
+                saved = self.load(stream, version)
+                if saved is not None:
+                    return saved
+        return None
 
     def save(self, stream: str, state: State) -> None:
         """Keep a state, and drop the oldest ones and those of another format."""

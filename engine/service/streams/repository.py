@@ -8,7 +8,7 @@ from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...log.port import Checkpoints, EventStore
 from ...sprint.events import RolledBack
-from ...sprint.iterations.rollback import lies_on, path
+from ...sprint.iterations.rollback import path
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, Reading, State
 from .checkpoints import EVERY, SavedStates
@@ -64,12 +64,8 @@ class Reader(Generic[State]):
 
     def at_head(self, name: str) -> State:
         """Return the state as the log has it now."""
-        stream = self.reading.stream(name)
-        for version in self.checkpoints.versions(stream):
-            saved = self.checkpoints.load(stream, version)
-            if saved is not None:
-                return self.catch_up(saved)
-        return self.at_version(name, None)
+        saved = self.checkpoints.newest(self.reading.stream(name))
+        return self.at_version(name, None) if saved is None else self.catch_up(saved)
 
     def at_version(self, name: str, version: int | None) -> State:
         """Return the state at a version, folded from the newest checkpoint on the path.
@@ -85,7 +81,8 @@ class Reader(Generic[State]):
                 stream=stream,
             )
         live = path(self.rollbacks(name, last), last)
-        state = self._checkpoint(name, last, live)
+        saved = self.checkpoints.newest(stream, until=last, live=live)
+        state = self.reading.begin(name) if saved is None else saved
         tail = self._log.scan(stream, after=state.version, until=last)
         return self.reading.fold(state, CODEC.events_of_rows(tail), live)
 
@@ -140,14 +137,11 @@ class Reader(Generic[State]):
     def rollbacks(self, name: str, until: int) -> list[tuple[int, int]]:
         """Return version and target of every rollback up to a version, in order."""
         stream = self.reading.stream(name)
-        known: list[tuple[int, int]] = []
-        since = 0
-        for version in self.checkpoints.versions(stream):
-            saved = self.checkpoints.load(stream, version) if version <= until else None
-            if saved is not None:
-                known, since = self.reading.rollbacks(saved), version
-                break
-        return [*known, *self._scan_rollbacks(stream, since, until)]
+        saved = self.checkpoints.newest(stream, until=until)
+        if saved is None:
+            return self._scan_rollbacks(stream, 0, until)
+        later = self._scan_rollbacks(stream, saved.version, until)
+        return [*self.reading.rollbacks(saved), *later]
 
     def stretches(
         self: "Reader[Sprint]", sprint_id: str, until: int, *, near: int = 0
@@ -199,15 +193,6 @@ class Reader(Generic[State]):
         stream = self.reading.stream(state.id)
         self.checkpoints.forget(stream)
         self.checkpoints.save(stream, state)
-
-    def _checkpoint(self, name: str, last: int, live: list[tuple[int, int]]) -> State:
-        stream = self.reading.stream(name)
-        for version in self.checkpoints.versions(stream):
-            if version <= last and lies_on(live, version):
-                saved = self.checkpoints.load(stream, version)
-                if saved is not None:
-                    return saved
-        return self.reading.begin(name)
 
     def _scan_rollbacks(self, stream: str, after: int, until: int) -> list[tuple[int, int]]:
         rows = self._log.scan(stream, after=after, until=until, only=RolledBack.type)

@@ -63,17 +63,22 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
         from .second_look import was_not_read
 
         if was_not_read(path):
-            return SprintlogError(
-                f"reading {path} failed with an input/output error: nothing shows that "
-                "it is damaged",
-                hint="check the disk, and repeat the command",
-            )
+            return not_read(path)
     damaged = "decode to UTF-8" in text or "unsupported file format" in text
     if code in (_CORRUPT, _FORMAT, _NOTADB) or damaged:
         return UnreadableError(f"{path} is damaged or not a log ({text})", hint=RESCUE)
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in text:
         return RefusedError("the log is closed")
     return SprintlogError(f"SQLite failed on {path} ({text})")
+
+
+def not_read(path: Path) -> SprintlogError:
+    """Return what to say where the disk did not give all of a log, and that is all."""
+    return SprintlogError(
+        f"reading {path} failed with an input/output error: nothing shows that it is "
+        "damaged",
+        hint="check the disk, and repeat the command",
+    )
 
 
 def no_locks(path: Path) -> SprintlogError | None:

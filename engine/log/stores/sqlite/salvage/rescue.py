@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from .....errors import BusyError, RefusedError, SprintlogError, UnreadableError
+from .....errors import BusyError, RefusedError, UnreadableError
 from ....chain import GENESIS, check_chain
 from ....envelope import Head, RecordedEvent
 from ....port import Clock, Entropy
@@ -19,7 +19,7 @@ from ...descriptors import sync
 from ...head_file import HeadFile
 from ..backup import check_copy
 from ..database import head_path
-from ..errors import explained
+from ..errors import explained, not_read
 from ..store import SqliteLog
 from .page_images import PageImages
 from .page_rows import PageRows, follows, is_whole
@@ -86,13 +86,22 @@ def salvage(
         with closing(PageImages(source)) as pages:
             rows = PageRows(pages)
             if not rows.positions:
-                raise _nothing(source, pages.unread)
+                if pages.unread:
+                    raise not_read(source)
+                raise UnreadableError(
+                    f"nothing can be saved: no event was found in {source}",
+                    hint="restore a backup",
+                )
             with closing(SqliteLog.create(target, clock=clock, entropy=entropy)) as log:
                 # A draft that a power cut spoils is thrown away; it is synced below.
                 log.connection.raw.execute("PRAGMA synchronous=OFF")
                 said = _save(log, sound_events(rows, known), problem, progress)
                 head = log.head()
-                other = _is_other(log, known)
+                other = (
+                    known is not None
+                    and known.position <= head.position
+                    and not log.holds(known)
+                )
             ranges, why = _account(rows, head, known, keep, said)
             unread = pages.unread
     except OSError as error:
@@ -227,26 +236,6 @@ def _gap(ranges: list[RescuedRange], found: int, last: int) -> RescuedRange | No
     first = ranges[-1].last + 1 if ranges else 1
     end = min(found - 1, last)
     return RescuedRange(first, end, MISSING) if first <= end else None
-
-
-def _nothing(source: Path, unread: int) -> SprintlogError:
-    if unread:
-        return SprintlogError(
-            f"reading {source} failed with an input/output error: nothing shows that it "
-            "is damaged",
-            hint="check the disk, and repeat the command",
-        )
-    return UnreadableError(
-        f"nothing can be saved: no event was found in {source}", hint="restore a backup"
-    )
-
-
-def _is_other(log: SqliteLog, known: Head | None) -> bool:
-    """Tell whether the log holds another event where the head file remembers one."""
-    if known is None:
-        return False
-    held = next(log.read(after=known.position - 1, until=known.position), None)
-    return held is not None and held.hash != known.hash
 
 
 def _extend(ranges: list[RescuedRange], new: RescuedRange) -> None:
