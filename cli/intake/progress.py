@@ -22,7 +22,7 @@ from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 from .fields import Open
 from .progress_models import CompiledPlan, Phases, Progress, Steps
 from .shapes import UNKNOWN_MAX
-from .unknown import Unknown, unknown_keys
+from .unknown import MESSAGE, Unknown, unknown_keys
 
 Document = dict[str, Any]
 Checked = TypeVar("Checked", bound=Open)
@@ -61,9 +61,8 @@ def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedD
     check_plan(document, file=file)
     unknown = list(islice(unknown_keys(CompiledPlan, document), UNKNOWN_MAX))
     if is_strict and unknown:
-        field = field_path(unknown[0].path)
-        hint = unknown[0].hint
-        raise InvalidInputError(unknown[0].message, file=file, field=field, hint=hint)
+        field, hint = field_path(unknown[0].path), unknown[0].hint
+        raise InvalidInputError(MESSAGE, file=file, field=field, hint=hint)
     remarks += [_unknown(one) for one in unknown]
     return CheckedDocument(document, remarks)
 

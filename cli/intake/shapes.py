@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from sprintlog.engine.sprint.compile.problems import Definition, Problem
 
-from .unknown import unknown_keys
+from .unknown import MESSAGE, unknown_keys
 
 UNKNOWN_MAX = 1_000
 """More unknown keys of one file are not told."""
@@ -71,7 +71,7 @@ def unknown_fields(
     But those that a template names, and slips for which the right one is missed already.
     """
     found = (
-        Problem("unknown-field", one.message, definition.file, one.path, one.hint)
+        Problem("unknown-field", MESSAGE, definition.file, one.path, one.hint)
         for one in unknown_keys(model, definition.data)
         if one.path[-1] not in variables and (*one.path[:-1], one.close) not in missing
     )

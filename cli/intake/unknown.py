@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic import BaseModel
 
 Path = tuple[str | int, ...]
+MESSAGE = "is no field here, and does nothing"
 
 
 class Unknown(NamedTuple):
@@ -16,11 +17,6 @@ class Unknown(NamedTuple):
     path: Path
     close: str | None
     """The known key that was probably meant."""
-
-    @property
-    def message(self) -> str:
-        """Return what is told."""
-        return "is no field here, and does nothing"
 
     @property
     def hint(self) -> str | None:

@@ -12,7 +12,7 @@ from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 from sprintlog.engine.service.work_tree.restore import into_branch, into_folder
 from sprintlog.engine.service.work_tree.restore_plan import Wish
 from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
-from sprintlog.engine.sprint.state.held import HeldSnapshot
+from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views.files import FilesCopied, left_out
 from sprintlog.projections.workspace import Workspace
 

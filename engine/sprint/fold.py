@@ -17,21 +17,15 @@ from .phases import leaf_changes, sprint_changes
 from .plan import create, injection
 from .queue import requests
 from .queue.view import says_queue
-from .state import spent
+from .state.knowledge import record_spent
 from .state.sprint import Evolves, Knowledge, Learn, Learns, Sprint
 
+_TOPICS = (
+    *(create, sprint_changes, leaf_changes, injection, checks, loop),
+    *(reflection, dynamic_steps, goal, hook_tasks, requests),
+)
 EVOLVE: Evolves = {
-    **create.EVOLVE,
-    **sprint_changes.EVOLVE,
-    **leaf_changes.EVOLVE,
-    **injection.EVOLVE,
-    **checks.EVOLVE,
-    **loop.EVOLVE,
-    **reflection.EVOLVE,
-    **dynamic_steps.EVOLVE,
-    **goal.EVOLVE,
-    **hook_tasks.EVOLVE,
-    **requests.EVOLVE,
+    event: evolve for topic in _TOPICS for event, evolve in topic.EVOLVE.items()
 }
 """How each execution event changes the plan."""
 
@@ -93,9 +87,7 @@ def _record_imported(knowledge: Knowledge, event: f.SprintImported, version: int
     requests.record_ids(knowledge, event, version)
 
 
-def _tracked(
-    take: Callable[[Tracker, Any, int], None],
-) -> Learn:
+def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
     """Return how an event about iterations changes the knowledge: through its tracker."""
     return lambda knowledge, event, version: take(knowledge.tracker, event, version)
 
@@ -104,7 +96,7 @@ LEARN: Learns = {
     f.RolledBack: rollback.record_rollback,
     f.IterationStarted: loop.record_started,
     f.DynamicStepAdded: dynamic_steps.record_added,
-    f.AgentRan: spent.record_spent,
+    f.AgentRan: record_spent,
     f.PhaseInjected: injection.record_injected,
     f.StepInjected: injection.record_injected,
     f.SprintCompiled: requests.record_ids,

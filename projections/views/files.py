@@ -13,7 +13,7 @@ from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.work_tree import restore
 from sprintlog.engine.service.work_tree.snapshot import shown
-from sprintlog.engine.sprint.state.held import HeldSnapshot
+from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 
 from .events import EventReference, filled, reference
 

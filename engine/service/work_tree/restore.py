@@ -28,7 +28,7 @@ from ...sprint.iterations.snapshots import (
     StartRestore,
     start_restore,
 )
-from ...sprint.state.held import HeldSnapshot, Restore
+from ...sprint.state.knowledge import HeldSnapshot, Restore
 from ...sprint.state.sprint import Sprint
 from ..completion import completed
 from ..place.state_places import artifacts_path

@@ -11,7 +11,7 @@ from ...adapters.snapshots.entries import Snapshot
 from ...adapters.snapshots.plan import PlacementPlan, against, below, plan, reverse
 from ...adapters.snapshots.store import Store
 from ...errors import RefusedError
-from ...sprint.state.held import Restore
+from ...sprint.state.knowledge import Restore
 from ...sprint.state.sprint import Sprint
 from ..port import Service
 from .own_paths import own_paths

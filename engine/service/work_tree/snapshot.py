@@ -27,7 +27,7 @@ from ...sprint.iterations.snapshots import (
     snapshot_of,
     take_snapshot,
 )
-from ...sprint.state.held import HeldSnapshot
+from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ..port import Envelope, Outcome, Service

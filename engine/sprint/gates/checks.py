@@ -316,9 +316,7 @@ def _blocked(node: Node, event: f.GateBlocked, plan: Plan, at: str) -> None:
         plan.tree.set_status(node, words.BLOCKED, at)
 
 
-def _evolves(
-    change: Callable[[Node, Any, Plan, str], None],
-) -> Evolve:
+def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
     """Return the evolve of a gate's event: its state first, then what follows upwards."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:

@@ -9,7 +9,7 @@ from ...errors import NotFoundError, RefusedError
 from ...iterations.events import ArtifactsApplied
 from ...log.event import Event, takers_in
 from .. import events as f
-from ..state.held import HeldSnapshot, Restore
+from ..state.knowledge import HeldSnapshot, Restore
 from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 from .loop import open_iteration

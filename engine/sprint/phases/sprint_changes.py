@@ -77,9 +77,7 @@ def _evolve_activity(plan: Plan, event: f.ActivitySeen, at: str) -> None:
     """Change nothing: the time of the last event is kept for every event."""
 
 
-def _evolves(
-    change: Evolve,
-) -> Evolve:
+def _evolves(change: Evolve) -> Evolve:
     """Return the evolve of a sprint's event, which also keeps what was said."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:

@@ -3,8 +3,7 @@
 import msgspec
 
 from ...iterations.tracker import Tracker
-from ..events import RequestQueued
-from .held import HeldSnapshot, Restore
+from ..events import AgentRan, RequestQueued, RestoreStarted
 from .starts import newest_first
 
 
@@ -19,6 +18,26 @@ class Spent(msgspec.Struct, array_like=True):
     cache_creation_tokens: int | None = None
     turns: int | None = None
     cost_usd: float | None = None
+
+
+_COUNTED = [n for n in Spent.__struct_fields__ if n not in ("runs", "duration_ms")]
+
+
+class HeldSnapshot(msgspec.Struct, array_like=True):
+    """A snapshot that the store holds."""
+
+    snapshot: str
+    iteration: int
+    version: int
+    purpose: str
+    worktree: str
+
+
+class Restore(msgspec.Struct, array_like=True):
+    """A restore, and the version that began it."""
+
+    version: int
+    event: RestoreStarted
 
 
 class Knowledge(msgspec.Struct):
@@ -57,3 +76,13 @@ class Knowledge(msgspec.Struct):
     def iterations(self) -> list[tuple[int, int]]:
         """Return every iteration ever started: number, and version that started it."""
         return list(newest_first(self.starts))[::-1]
+
+
+def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
+    """Add what a run took to what all of them took."""
+    spent, used = knowledge.spent, event.usage
+    spent.runs += 1
+    spent.duration_ms += event.duration_ms or 0
+    for name in _COUNTED:
+        if (value := getattr(used, name, None)) is not None:
+            setattr(spent, name, (getattr(spent, name) or 0) + value)
