@@ -4,15 +4,17 @@ A projection keeps itself up to where it goes, and by which version of its rules
 that is no place of this log, or the rules are newer, it begins anew.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.service.streams.catalogue import sprint_of
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.service.wanted import between
+from sprintlog.engine.sprint.events import RolledBack
+from sprintlog.engine.sprint.iterations.rollback import Interval, path, stretches_only_in
 
-from .history.happened import Happened, happened
 from .workspace import Workspace
 
 
@@ -24,6 +26,17 @@ class Mark(NamedTuple):
     place: int
     """A position of the log, or a version of the stream; 0 for nothing yet."""
     hash: bytes
+
+
+class Happened(NamedTuple):
+    """One event, and what became of earlier ones with it."""
+
+    recorded: RecordedEvent
+    event: Event
+    voided: tuple[RecordedEvent, ...] = ()
+    """What does not count any more since; only a rollback does that."""
+    restored: tuple[RecordedEvent, ...] = ()
+    """What counts again since; only the undoing of a rollback does that."""
 
 
 class StoredProjection(Protocol):
@@ -87,6 +100,39 @@ def catch_up_sprint(workspace: Workspace, projection: SprintProjection) -> bool:
     if after < seen:
         projection.keep(Mark(projection.version, seen, _hash_at(log, stream, seen)))
     return is_new or after < seen
+
+
+def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterator[Happened]:
+    """Yield what happened to a sprint after a version, up to now.
+
+    A projection remembers the last version it has seen, and goes on from there.
+    """
+    stream = sprint_stream(sprint_id)
+    head = workspace.log.version(stream)
+    rollbacks = workspace.reader.rollbacks(sprint_id, head)
+    for recorded in workspace.log.read_stream(stream, after=after, until=head):
+        event = CODEC.decode(recorded)
+        if not isinstance(event, RolledBack):
+            yield Happened(recorded, event)
+            continue
+        version = recorded.version
+        before, now = path(rollbacks, version - 1), path(rollbacks, version)
+        yield Happened(
+            recorded,
+            event,
+            tuple(_work(workspace, stream, stretches_only_in(before, now))),
+            tuple(_work(workspace, stream, stretches_only_in(now, before))),
+        )
+
+
+def _work(
+    workspace: Workspace, stream: str, stretches: Iterable[Interval]
+) -> Iterator[RecordedEvent]:
+    """Yield what of some stretches can be voided: what was learned never is."""
+    for first, last in stretches:
+        for event in workspace.log.read_stream(stream, after=first - 1, until=last):
+            if CODEC.decode(event).kind is Kind.EXECUTION:
+                yield event
 
 
 def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:

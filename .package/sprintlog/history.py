@@ -12,12 +12,13 @@ from .projections.history.differences import (
     Difference as Difference,
     difference as difference,
 )
-from .projections.history.happened import Happened as Happened, happened as happened
 from .projections.history.timeline import ReplayStep as ReplayStep, replay as replay
 from .projections.runner import (
+    Happened as Happened,
     Mark as Mark,
     Projection as Projection,
     SprintProjection as SprintProjection,
     catch_up as catch_up,
     catch_up_sprint as catch_up_sprint,
+    happened as happened,
 )

@@ -94,9 +94,8 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
         selection_markdown,
         selection_report_data,
     )
-    from sprintlog.projections.state_files.loop_files import selection_path
 
-    data = selection_report_data(judged, selection_path(judged.loop_id))
+    data = selection_report_data(judged)
     if data is None:
         raise NotFoundError(
             f"no output of sprint {judged.sprint.id} was selected",

@@ -207,7 +207,10 @@ class TreeFiles(KeptText, frozen=True):
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that hold the text."""
-        paths = {OUTPUT} if self.why is Why.TREES_OWN else _state_paths(workspace)
+        if self.why is Why.TREES_OWN:
+            return _found_below(workspace, {OUTPUT}, needle)
+        # What follows from the log, in this work tree.
+        paths = {*kept_out(workspace)} - {HIDDEN, *_transcript_paths(workspace)}
         return _found_below(workspace, paths, needle)
 
 
@@ -246,11 +249,6 @@ def _parts(event: RecordedEvent) -> Iterator[bytes]:
 
 def _packs(path: Path, needle: Needle) -> bool:
     return any(map(needle.is_in, inflated(read_whole(path))))
-
-
-def _state_paths(workspace: Workspace) -> set[str]:
-    """Return the files and folders that follow from the log, in this work tree."""
-    return {*kept_out(workspace)} - {HIDDEN, *_transcript_paths(workspace)}
 
 
 def _transcript_paths(workspace: Workspace) -> set[str]:

@@ -22,6 +22,10 @@ IsSame = Callable[[bytes, bytes], bool]
 CANDIDATES_MAX = 200
 """More files than this that went away in one commit are not looked at."""
 _ENDINGS = (".yaml", ".yml")
+_REV_LIST = (
+    *("rev-list", "--full-history", "--parents"),
+    *("--author-date-order", "--reverse"),
+)
 
 
 class Blob(NamedTuple):
@@ -139,9 +143,8 @@ class CommittedFile:
 
     def _commits(self, start: str, path: str) -> Iterator[_Commit]:
         listing = self._ask(
-            "rev-list", "--full-history", "--parents", "--author-date-order", "--reverse",
-            "--format=%aI %cI", start, "--", f":(literal){path}",
-        )  # fmt: skip
+            *_REV_LIST, "--format=%aI %cI", start, "--", f":(literal){path}"
+        )
         lines = listing.split("\n")
         for head, dates in zip(lines[::2], lines[1::2], strict=False):
             _, name, *parents = head.split(" ")
@@ -202,10 +205,7 @@ class CommittedFile:
     def _in_order(self, versions: list[Committed]) -> list[Committed]:
         """Return versions as they follow each other, parallel ones by author's time."""
         paths = [f":(literal){path}" for path in {v.path: None for v in versions}]
-        order = self._ask(
-            "rev-list", "--full-history", "--parents", "--author-date-order", "--reverse",
-            "HEAD", "--", *paths,
-        ).split("\n")  # fmt: skip
+        order = self._ask(*_REV_LIST, "HEAD", "--", *paths).split("\n")
         place = {line.partition(" ")[0]: index for index, line in enumerate(order)}
         return sorted(versions, key=lambda version: place[version.commit])
 

@@ -28,23 +28,12 @@ _METRICS_HEAD = (
 _SCORE_HEAD = ("Dimension", "Score", "Weight", "Contribution")
 
 
-class Row(NamedTuple):
-    """One metric, against the iteration before and the baseline."""
-
-    name: str
-    current: Number | None
-    previous: Number | None
-    delta: Number | None
-    baseline: Number | None
-    delta_from_baseline: Number | None
-    is_rate: bool = False
-
-
 class IterationReport(NamedTuple):
     """All that the report of an iteration says."""
 
     judgement: Judgement
-    rows: tuple[Row, ...]
+    metrics: tuple[tuple[str, ...], ...]
+    """The cells of each metric, against the iteration before and the baseline."""
     best: Judgement | None
     is_best_preserved: bool
     """True where a snapshot holds the files of the best iteration."""
@@ -62,7 +51,7 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
     held = judged.sprint.knowledge.snapshots
     return IterationReport(
         one,
-        tuple(_row(name, field, one, previous, base) for name, field in _ROWS.items()),
+        tuple(_cells(name, field, one, previous, base) for name, field in _ROWS.items()),
         best,
         best is not None
         and any(s.iteration == best.number and s.purpose == OF_ITERATION for s in held),
@@ -82,7 +71,7 @@ def iteration_markdown(report: IterationReport) -> str:
         "",
         "### Metrics",
         "",
-        *table(_METRICS_HEAD, map(_cells, report.rows)),
+        *table(_METRICS_HEAD, report.metrics),
         "",
         "### Quality Score Breakdown",
         "",
@@ -115,30 +104,24 @@ _ROWS = {
 _RATES = ("pass_rate", "coverage")
 
 
-def _row(
+def _cells(
     name: str,
     field: str,
     one: Judgement,
     previous: Judgement | None,
     base: Judgement | None,
-) -> Row:
-    return Row(
-        name,
+) -> tuple[str, ...]:
+    places, unit = (1, "%") if field in _RATES else (0, "")
+    values = (
         getattr(one.figures, field),
         previous and getattr(previous.figures, field),
         one.from_previous and getattr(one.from_previous, field),
         base and getattr(base.figures, field),
         one.from_baseline and getattr(one.from_baseline, field),
-        field in _RATES,
     )
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    places, unit = (1, "%") if row.is_rate else (0, "")
-    values = (row.current, row.previous, row.delta, row.baseline, row.delta_from_baseline)
     # The third and the last of them say what changed, and in which direction.
     return (
-        row.name,
+        name,
         *(
             MISSING if value is None else shown(value, places, signed=at in (2, 4)) + unit
             for at, value in enumerate(values)
@@ -150,7 +133,8 @@ def _breakdown(score: Score) -> list[str]:
     rows = [
         (
             part.name.capitalize(),
-            said(_points(part.points), 2),
+            # On the scale of the score; the points go to 100.
+            said(None if part.points is None else part.points / 100, 2),
             shown(part.weight, 2),
             said(part.contribution, 2),
         )
@@ -192,11 +176,6 @@ def _score(score: Score) -> str:
     if 0 < score.share < 1:
         return f"{text} ({short(score.share * 100)}% of the weight measured)"
     return text
-
-
-def _points(points: Fraction | None) -> Fraction | None:
-    """Return a dimension's points, 0 to 100, on the scale of the score."""
-    return None if points is None else points / 100
 
 
 def said(number: Number | None, places: int) -> str:

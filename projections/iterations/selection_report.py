@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sprintlog.engine.service.place.state_places import LOOPS, SELECTION
 from sprintlog.engine.service.streams.judged import Judged
 
 from ..markdown import bare, code, table
@@ -11,11 +12,12 @@ from .tracker import selection_data
 Data = dict[str, Any]
 
 
-def selection_report_data(judged: Judged, path: str) -> Data | None:
+def selection_report_data(judged: Judged) -> Data | None:
     """Return what was selected and where its report is written; None before that."""
     selection = judged.selected()
     if selection is None:
         return None
+    path = f"{LOOPS}/{judged.loop_id}/{SELECTION}"
     return {**selection_data(judged, selection), "report_generated": path}
 
 
@@ -66,7 +68,10 @@ def _details(details: Data) -> list[str]:
 def _section(title: str, fields: Data | None) -> list[str]:
     if fields is None:
         return []
-    said = [f"- **{_title(name)}**: {_said(name, v)}" for name, v in fields.items()]
+    said = [
+        f"- **{name.replace('_', ' ').title()}**: {_said(name, value)}"
+        for name, value in fields.items()
+    ]
     return ["", f"### {title}", "", *said]
 
 
@@ -81,10 +86,6 @@ def _applied(applied: list[Data] | None) -> list[str]:
         "- **Files Copied**:",
         *(f"  - {code(path)}" for path in fields["files_copied"]),
     ]
-
-
-def _title(name: str) -> str:
-    return name.replace("_", " ").title()
 
 
 _SCORES = {

@@ -15,7 +15,6 @@ from sprintlog.engine.service.place.state_places import (
     LOOPS,
     METRICS,
     REPORT,
-    SELECTION,
     TRACKER,
 )
 from sprintlog.engine.service.streams.catalogue import sprint_stream
@@ -63,11 +62,6 @@ def folder_of(loop_id: str) -> str:
     return f"{LOOPS}/{loop_id}"
 
 
-def selection_path(loop_id: str) -> str:
-    """Return where the report of the selected output is written."""
-    return f"{LOOPS}/{loop_id}/{SELECTION}"
-
-
 def then_of(workspace: FilesService, judged: Judged) -> Then:
     """Return what answers with a sprint's iterations as of when one was measured."""
     sprint_id = judged.sprint.id
@@ -103,9 +97,8 @@ def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, 
             files |= _of_iteration(folder, then, number)
     if files or judged.tracker.highest:
         files[f"{folder}/{TRACKER}"] = tracker_yaml
-    path = selection_path(judged.loop_id)
-    if selection_report_data(judged, path) is not None:
-        files[path] = lambda now: _selection(now, path)
+    if (selected := selection_report_data(judged)) is not None:
+        files[selected["report_generated"]] = _selection
     return files
 
 
@@ -140,8 +133,8 @@ def _baseline(at_start: Judged) -> bytes:
     )
 
 
-def _selection(now: Judged, path: str) -> bytes:
-    data = selection_report_data(now, path)
+def _selection(now: Judged) -> bytes:
+    data = selection_report_data(now)
     return b"" if data is None else selection_markdown(data).encode()
 
 
