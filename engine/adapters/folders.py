@@ -3,10 +3,10 @@
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from ..log.stores.descriptors import give_back
+from ..log.stores.descriptors import give_back, held_open
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NO_FOLDER = "no folder stands on the way, or a link, which is not followed"
@@ -17,25 +17,14 @@ _IGNORABLE = frozenset(
 """Characters that the file system of macOS does not see."""
 
 
-@contextmanager
-def opened(root: Path) -> Iterator[int]:
+def opened(root: Path) -> AbstractContextManager[int]:
     """Hold a folder open; its own path may lead over links."""
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        give_back(descriptor)
+    return held_open(root, os.O_RDONLY | os.O_DIRECTORY)
 
 
-@contextmanager
-def opened_file(folder: int, name: str) -> Iterator[int]:
+def opened_file(folder: int, name: str) -> AbstractContextManager[int]:
     """Hold a file of an open folder for reading; follow no link, and wait for no pipe."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(name, flags, dir_fd=folder)
-    try:
-        yield descriptor
-    finally:
-        give_back(descriptor)
+    return held_open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
 
 
 @contextmanager

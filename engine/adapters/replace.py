@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
-from ..log.stores.descriptors import give_back, is_being_written, write_whole
+from ..log.stores.descriptors import held_open, is_being_written, write_whole
 from .folders import opened, opened_file
 
 AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
@@ -25,7 +25,7 @@ FILE_BYTES_MAX = 128 * 1024 * 1024
 MODE = 0o666
 """The mode of a new file, before the umask."""
 
-_WRITE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_WRITE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
 _LINK = "it is a link, which is not followed"
 _RENAME_EXCHANGE = 2
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
@@ -177,16 +177,12 @@ def _write_beside(spot: FilePlace, content: bytes, *, mode: int | None) -> FileP
     draft = _draft(spot)
     _remove(draft)
     try:
-        descriptor = os.open(
-            draft.name, _WRITE, MODE if mode is None else mode, dir_fd=draft.folder
-        )
-        try:
+        made = MODE if mode is None else mode
+        with held_open(draft.name, _WRITE, made, dir_fd=draft.folder) as descriptor:
             if mode is not None:
                 os.fchmod(descriptor, mode)
             write_whole(descriptor, content)
             os.fsync(descriptor)
-        finally:
-            give_back(descriptor)
     except OSError:
         _remove(draft)
         raise

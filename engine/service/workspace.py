@@ -351,15 +351,17 @@ class ServiceWorkspace:
 
         if time := parse_point(at, now=self.clock()).time:
             return time
-        stream, last = sprint_stream(sprint.id), sprint.version
-        return next(self.log.read_stream(stream, after=last - 1, until=last)).at
+        return self._time_of(sprint, sprint.version)
 
     def moved_back(self, sprint: Sprint) -> str | None:
         """Return when a sprint was rolled back last, None when it never was."""
         if not sprint.knowledge.rollbacks:
             return None
-        stream, (last, _) = sprint_stream(sprint.id), sprint.knowledge.rollbacks[-1]
-        return next(self.log.read_stream(stream, after=last - 1, until=last)).at
+        return self._time_of(sprint, sprint.knowledge.rollbacks[-1][0])
+
+    def _time_of(self, sprint: Sprint, version: int) -> str:
+        stream = sprint_stream(sprint.id)
+        return next(self.log.read_stream(stream, after=version - 1, until=version)).at
 
     def standing(self, at: str | None) -> dict[str, Sprint]:
         """Return the sprints that there were at a point, as they were then."""

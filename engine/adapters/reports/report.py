@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...errors import InvalidInputError, NotFoundError
 from ...iterations.events import Usage
-from ...log.stores.descriptors import give_back
+from ...log.stores.descriptors import held_open
 
 REPORT_BYTES_MAX = 64 * 1024 * 1024
 VALUES_MAX = 2_000_000
@@ -110,12 +110,8 @@ def _read(path: Path) -> bytes:
     # Not to wait for the other end of a pipe, and not to follow a link out of the tree.
     if path.is_symlink():
         raise OSError(0, "it is a link; name the file it leads to")
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags)
-    try:
+    with held_open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW) as descriptor:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(0, "it is not a plain file")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(REPORT_BYTES_MAX + 1)
-    finally:
-        give_back(descriptor)

@@ -5,7 +5,7 @@ import os
 import stat
 from contextlib import suppress
 
-from ...log.stores.descriptors import give_back, write_whole
+from ...log.stores.descriptors import held_open, write_whole
 from ..folders import opened_file
 from .entries import TreeEntry
 from .objects import object_id
@@ -52,15 +52,12 @@ def create(
     if entry.is_link:
         os.symlink(content, os.fsencode(name), dir_fd=descriptor)
         return
-    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    file = os.open(name, flags, 0o600, dir_fd=descriptor)
-    try:
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
+    with held_open(name, flags, dir_fd=descriptor) as file:
         write_whole(file, content)
         os.fchmod(file, entry.permissions)
         if durable:
             os.fsync(file)
-    finally:
-        give_back(file)
 
 
 def put(descriptor: int, draft: str, name: str) -> bool:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from ...errors import NotFoundError, RefusedError, SprintlogError, UnreadableError
 from ...log.port import Wait
-from ...log.stores.descriptors import give_back, sync
+from ...log.stores.descriptors import held_open, sync
 from ...log.stores.locks import take
 from ..folders import is_sound
 from ..git.command import Git, GitError
@@ -59,17 +59,16 @@ class Store:
             return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = self.folder / "lock"
-        descriptor = os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
+        with held_open(place, os.O_CREAT | os.O_RDWR) as descriptor:
             try:
                 take(descriptor, place, self._wait)
             except OSError as error:
                 raise RefusedError(f"{place}: no lock: {error.strerror}") from error
             _held.add(own)
-            yield
-        finally:
-            _held.discard(own)
-            give_back(descriptor)
+            try:
+                yield
+            finally:
+                _held.discard(own)
 
     def make(self) -> None:
         """Make the store where there is none; the lock must be held."""

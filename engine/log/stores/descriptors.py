@@ -3,18 +3,27 @@
 import errno
 import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+
+@contextmanager
+def held_open(
+    path: Path | str, flags: int, mode: int = 0o600, *, dir_fd: int | None = None
+) -> Iterator[int]:
+    """Hold a file or a folder open; no process that is started in between gets it."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
+    try:
+        yield descriptor
+    finally:
+        give_back(descriptor)
 
 
 def read_whole(path: Path, *, at_most: int = -1) -> bytes:
     """Return a file's bytes, or the first of them where it may not be read further."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(at_most)
-    finally:
-        give_back(descriptor)
+    with held_open(path, os.O_RDONLY) as held, open(held, "rb", closefd=False) as file:
+        return file.read(at_most)
 
 
 def write_whole(descriptor: int, content: bytes) -> None:
@@ -26,15 +35,13 @@ def write_whole(descriptor: int, content: bytes) -> None:
 
 def sync(path: Path) -> None:
     """Wait until a file's bytes, or the names in a folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        # It only knows a number.
-        error.filename = os.fspath(path)
-        raise
-    finally:
-        give_back(descriptor)
+    with held_open(path, os.O_RDONLY) as descriptor:
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            # It only knows a number.
+            error.filename = os.fspath(path)
+            raise
 
 
 def give_back(descriptor: int) -> None:

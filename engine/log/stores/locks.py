@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import BusyError
 from ..port import Wait
-from .descriptors import give_back
+from .descriptors import held_open
 
 
 class Waiting:
@@ -58,13 +58,10 @@ def locked(path: Path, wait: Wait) -> Iterator[None]:
 
     Raise `BusyError` when others hold it for longer than is waited.
     """
-    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    descriptor = os.open(path, flags, 0o600)
-    try:
+    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+    with held_open(path, flags) as descriptor:
         take(descriptor, path, wait)
         yield
-    finally:
-        give_back(descriptor)
 
 
 def take(descriptor: int, path: Path, wait: Wait) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from ...adapters.processes import process as processes
 from ...errors import BusyError
+from ...log.stores.descriptors import held_open
 
 PATIENCE_SECONDS = 15.0
 """How long what a dead loop left running may take to end."""
@@ -31,8 +32,7 @@ def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holde
     The descriptor may be handed to processes that must be gone before the next one
     runs it. Raise `BusyError` naming a holder that is alive.
     """
-    lock = os.open(folder / _name(sprint_id), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
+    with held_open(folder / _name(sprint_id), os.O_CREAT | os.O_RDWR) as lock:
         _take(lock, sprint_id)
         before = _read(lock)
         _write(lock, msgspec.json.encode(Holder(processes.process(), now)))
@@ -40,8 +40,6 @@ def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holde
             yield lock, before
         finally:
             _write(lock, b"")
-    finally:
-        os.close(lock)
 
 
 def holder_of(folder: Path, sprint_id: str) -> Holder | None:
