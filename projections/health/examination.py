@@ -162,8 +162,7 @@ def _of_store(folder: Path) -> list[str] | None:
     store = folder / STORE
     if not store.is_dir():
         return None
-    found = [f"{path.relative_to(folder)} {what}" for path, what in unsound(store)]
-    return sorted(found)
+    return sorted(f"{path.relative_to(folder)} {what}" for path, what in unsound(store))
 
 
 def _rested(stamps: list[Stamp]) -> bool:

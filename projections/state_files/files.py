@@ -130,7 +130,8 @@ class WrittenFiles:
     def settle(self, path: str) -> None:
         """Let go of what was displaced and of edits: all of it is kept by now."""
         self.digests.forget(_EDIT_OF + path)
-        self.forget_displaced(path)
+        with self._spot(path) as spot:
+            forget_left_behind(spot)
 
     def write(self, path: str, content: bytes, *, version: int) -> Seen | None:
         """Write a state file whole or not at all, and its checksum where one exists.
@@ -157,18 +158,13 @@ class WrittenFiles:
         try:
             with self._spot(path) as spot:
                 left = left_behind(spot)
+                seen = None if left is None else self._seen(path, left)
+                if seen is None or seen.is_foreign:
+                    return seen
+                forget_left_behind(spot)
         except FileNotFoundError:
-            return None
-        seen = None if left is None else self._seen(path, left)
-        if seen is None or seen.is_foreign:
-            return seen
-        self.forget_displaced(path)
+            pass
         return None
-
-    def forget_displaced(self, path: str) -> None:
-        """Remove what a killed process had displaced; it is kept by now."""
-        with self._spot(path) as spot:
-            forget_left_behind(spot)
 
     def write_checksum(self, path: str, content: bytes) -> None:
         """Bring the side file with the sha256 up to date, where one exists."""

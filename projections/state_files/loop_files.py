@@ -213,7 +213,7 @@ def write_loop_files(
     files = state_files_of(workspace, sprint, numbers)
     try:
         for file in files:
-            file.look(sprint)
+            workspace.files.look(file.path(sprint))
         return [file.refresh(sprint.id) for file in files]
     except RefusedError as error:
         raise RefusedError(error.message, hint=SAFE, **error.fields) from error

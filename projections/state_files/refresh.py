@@ -73,12 +73,6 @@ class ProjectedFile(ABC, Generic[State]):
                 kept = self._observe(name, path, seen)
             return self._write(name, path, seen, kept)
 
-    def look(self, state: State) -> None:
-        """Raise `RefusedError` where the file could not even be looked at."""
-        path = self.path(state)
-        if path is not None:
-            self.files.look(path)
-
     def check(self, state: State) -> Refreshed:
         """Compare a state file with its state; write nothing."""
         path = self.path(state)

@@ -91,6 +91,8 @@ def request(sprint: Sprint, entry: Data) -> RequestAnswer:
     decision: Data = said if isinstance(said, dict) else {}
     last = sprint.plan.decisions.get(entry["id"])
     injection = decision.get("injection")
+    if isinstance(injection, dict):
+        injection = {"id_prefix" if k == "idPrefix" else k: v for k, v in injection.items()}
     fields = RequestAnswer.__struct_fields__
     as_in_document: Data = {name: entry.get(name.replace("_", "-")) for name in fields}
     own: Data = {
@@ -98,7 +100,7 @@ def request(sprint: Sprint, entry: Data) -> RequestAnswer:
         "decision": decision.get("decision"),
         "reasoning": decision.get("reasoning"),
         "rule": last.event.rule if last is not None and decision else None,
-        "injection": _snake(injection) if isinstance(injection, dict) else None,
+        "injection": injection if isinstance(injection, dict) else None,
         "came_back_from": last.returned if last is not None else None,
     }
     return RequestAnswer(**{**as_in_document, **own})
@@ -141,7 +143,3 @@ def _happened(
         reason=event.reason if isinstance(event, RequestReopened) else UNSET,
         until=event.until if isinstance(event, RequestReturned) else UNSET,
     )
-
-
-def _snake(injection: Data) -> Data:
-    return {"id_prefix" if k == "idPrefix" else k: v for k, v in injection.items()}
