@@ -84,11 +84,9 @@ def _changed(
     for index, data in enumerate(theirs.get(name, ())):
         part = shape_of(kind, data, field=f"{name}[{index}]")
         before, current = then.get(part.id), now.get(part.id)
-        if part.id in seen or before is None or current is None or part == before:
-            seen.add(part.id)
-            continue
+        is_again = part.id in seen
         seen.add(part.id)
-        if current == part:
+        if is_again or before is None or current is None or part in (before, current):
             continue
         if _without_uses(current) != _without_uses(before):
             left.append(f"{part.id}: it was changed here since then as well")

@@ -93,14 +93,8 @@ def _workaround(document: JournalDocument, index: int, blocker: Observation) -> 
     learning of that entry, its summary.
     """
     prd_id = document.entries[index].prd_id
-    resolved = next(
-        (
-            entry
-            for entry in document.entries[index + 1 :]
-            if entry.prd_id == prd_id and entry.status == words.COMPLETED
-        ),
-        None,
-    )
+    later = (x for x in document.entries[index + 1 :] if x.prd_id == prd_id)
+    resolved = next((x for x in later if x.status == words.COMPLETED), None)
     if resolved is None:
         return ""
     named = document.learning(blocker.related_learning_id)
@@ -112,14 +106,8 @@ def _workaround(document: JournalDocument, index: int, blocker: Observation) -> 
 
 
 def _learned(document: JournalDocument, entry: Entry) -> str:
-    return next(
-        (
-            learning.content
-            for learning in document.learnings
-            if learning.source_entry_id == entry.id and learning.still_valid
-        ),
-        "",
-    )
+    own = (x for x in document.learnings if x.source_entry_id == entry.id)
+    return next((x.content for x in own if x.still_valid), "")
 
 
 def _by_learning(

@@ -228,17 +228,11 @@ def _checked(
     times = "once" if attempt == 1 else f"{attempt} times"
     how = "ran into its time limit" if result.timed_out else f"exit code {result.exit_code}"
     error = f"the gate failed {times}, as often as it may; last: {how}"
-    where = f"phase {node.address}"
-    return [
-        event,
-        f.GateBlocked(node.address, error),
+    blocked = f.GateBlocked(node.address, error)
+    if status in (words.BLOCKED, words.NEEDS_HUMAN):
         # A person is asked for already, and knows why.
-        *(
-            ()
-            if status in (words.BLOCKED, words.NEEDS_HUMAN)
-            else [f.SprintBlocked(f"{where}: {error}")]
-        ),
-    ]
+        return [event, blocked]
+    return [event, blocked, f.SprintBlocked(f"phase {node.address}: {error}")]
 
 
 def _is_blocked(node: Node) -> bool:

@@ -152,14 +152,8 @@ def rollback_to_undo(sprint: Sprint) -> int | None:
     """Return the version of the rollback that an undo would take back."""
     knowledge = sprint.knowledge
     stretches = path(knowledge.rollbacks, sprint.version)
-    return next(
-        (
-            at
-            for at, _ in reversed(knowledge.rollbacks)
-            if at not in knowledge.undone and lies_on(stretches, at)
-        ),
-        None,
-    )
+    left = (at for at, _ in reversed(knowledge.rollbacks) if at not in knowledge.undone)
+    return next((at for at in left if lies_on(stretches, at)), None)
 
 
 class UndoDecision(Command, frozen=True):

@@ -124,11 +124,8 @@ class ResumeSprint(Command, frozen=True):
 def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]:
     """Decide on `ResumeSprint`."""
     event = f.SprintResumed(command.by, command.why, command.done)
-    again = (
-        [f.PhaseRetried(x.address, command.why) for x in _stuck(sprint.plan)]
-        if command.retry
-        else []
-    )
+    stuck = _stuck(sprint.plan) if command.retry else []
+    again = [f.PhaseRetried(leaf.address, command.why) for leaf in stuck]
     if sprint.plan.status == words.IN_PROGRESS and sprint.plan.last.sprint == event:
         return [*again]
     check_sprint(sprint, "resume")

@@ -85,10 +85,8 @@ def check_running(sprint: Sprint, wish: str) -> None:
     if sprint.is_running:
         return
     status = sprint.plan.status
-    way = next(
-        (name for name in ("start", "resume", "reopen") if status in SPRINT_FROM[name]),
-        "start",
-    )
+    ways = (name for name in ("start", "resume", "reopen") if status in SPRINT_FROM[name])
+    way = next(ways, "start")
     # Who resumes such a sprint says who resolved it and why.
     how = " --by NAME --why TEXT" if status in (words.BLOCKED, words.NEEDS_HUMAN) else ""
     said = f"{wish}; the sprint must be {words.IN_PROGRESS} for that"
