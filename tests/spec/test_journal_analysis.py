@@ -12,7 +12,12 @@ from sprintlog.engine.journal.questions.briefing import (
     Room,
     prepare,
 )
-from sprintlog.engine.journal.questions.recovery import NOTHING_FOUND, failure_of, recover
+from sprintlog.engine.journal.questions.recovery import (
+    NOTHING_FOUND,
+    failure_of,
+    recover,
+    similarity,
+)
 from sprintlog.engine.journal.rules import (
     AddLearning,
     DiscoverPattern,
@@ -21,7 +26,6 @@ from sprintlog.engine.journal.rules import (
     ReferenceLearning,
     RetireLearning,
 )
-from sprintlog.engine.journal.similarity import similarity
 from sprintlog.engine.journal.state.shapes import Context, Learning, Pattern
 from sprintlog.engine.journal.suggestions import (
     AddExtractedLearnings,

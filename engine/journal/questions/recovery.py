@@ -3,12 +3,12 @@
 It proposes nothing else; other ways are recorded when somebody chose them (P22).
 """
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
 from ..document import JournalDocument
-from ..similarity import ALIKE, similarity
 from ..state import words
 from ..state.shapes import Entry, Observation
 from .queries import entries_of, last_entry, learnings_of_type
@@ -16,6 +16,12 @@ from .queries import entries_of, last_entry, learnings_of_type
 FAILURES_MAX = 3
 """After so many unsuccessful entries a person has to look."""
 NOTHING_FOUND = "No automated recovery found"
+ALIKE = Fraction(1, 2)
+"""From here on two texts are about the same."""
+SHARED_MIN = 2
+"""Fewer words in common than this say nothing."""
+
+_WORD = re.compile(r"[^\W_]{3,}")
 
 
 class Recovery(NamedTuple):
@@ -123,3 +129,16 @@ def _by_learning(
                 learning=learning.id,
                 similarity=alike,
             )
+
+
+def similarity(one: str, other: str) -> Fraction:
+    """Return how alike two texts are, from 0 to 1; anybody can check it by hand.
+
+    A word is a run of three or more letters and digits, in small letters. The measure is
+    how many of the words of the text that has fewer of them stand in the other one as well.
+    """
+    ours, theirs = (frozenset(_WORD.findall(text.casefold())) for text in (one, other))
+    shared = len(ours & theirs)
+    if shared < SHARED_MIN:
+        return Fraction(0)
+    return Fraction(shared, min(len(ours), len(theirs)))
