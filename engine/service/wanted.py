@@ -1,10 +1,8 @@
 """Which events are wanted: by type, actor, phase and text, from where to where."""
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from fnmatch import translate
-from functools import lru_cache
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import msgspec
@@ -168,12 +166,7 @@ def between(log: Log, stream: str | None, first: int, last: int) -> Iterator[Rec
 
 
 def _any_fits(patterns: Sequence[str], text: str) -> bool:
-    return any(_fitting(pattern)(text) for pattern in patterns)
-
-
-@lru_cache(maxsize=64)
-def _fitting(pattern: str) -> Any:
-    return re.compile(translate(pattern)).match
+    return any(fnmatchcase(text, pattern) for pattern in patterns)
 
 
 def _says(data: Any, needle: str) -> bool:

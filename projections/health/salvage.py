@@ -14,7 +14,7 @@ from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Clock
-from sprintlog.engine.log.stores.descriptors import give_back, read_whole, sync
+from sprintlog.engine.log.stores.descriptors import held_open, read_whole, sync
 from sprintlog.engine.log.stores.sqlite.database import check_is_sqlite
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import Salvaged
 from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage_log
@@ -115,14 +115,11 @@ def _check_target(location: Location, target: Path) -> None:
 @contextmanager
 def _private(path: Path) -> Iterator[IO[bytes]]:
     """Give a new file that nobody else may read, and is on the disk afterwards."""
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    try:
+    with held_open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as descriptor:
         os.fchmod(descriptor, 0o600)
         with open(descriptor, "wb", closefd=False) as file:
             yield file
         os.fsync(descriptor)
-    finally:
-        give_back(descriptor)
 
 
 class _Lost:

@@ -14,7 +14,7 @@ from io import BufferedReader
 from pathlib import Path
 from stat import S_ISREG
 
-from sprintlog.engine.log.stores.descriptors import give_back
+from sprintlog.engine.log.stores.descriptors import held_open
 from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
 
 BUSY_SECONDS = 0.25
@@ -33,13 +33,10 @@ def is_proven(copy: Path) -> bool:
 
 def prove(copy: Path) -> None:
     """Keep the digest of a copy that is complete."""
-    flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(_proof(copy), flags, 0o600)
-    try:
+    flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW
+    with held_open(_proof(copy), flags) as descriptor:
         # Torn by a power cut it proves nothing, which is as it should be.
         os.write(descriptor, _digest(copy))
-    finally:
-        give_back(descriptor)
 
 
 def remove(copy: Path) -> None:
@@ -75,12 +72,8 @@ def _digest(copy: Path) -> bytes:
 @contextmanager
 def plain_file(path: Path) -> Iterator[BufferedReader]:
     """Give a file of ours: no link, and nothing that opening it could wait for."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    descriptor = os.open(path, flags)
-    try:
+    with held_open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as descriptor:
         if not S_ISREG(os.fstat(descriptor).st_mode):
             raise FileNotFoundError(path)
         with open(descriptor, "rb", closefd=False) as file:
             yield file
-    finally:
-        give_back(descriptor)
