@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .command import Command, Decider
-from .journal.commands import TOPICS as OF_THE_JOURNAL
+from .journal import rules, suggestions
 from .sprint.commands import TOPICS as OF_SPRINTS
+
+OF_THE_JOURNAL = (rules, suggestions)
 
 
 class RegisteredCommand(NamedTuple):

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from sprintlog.engine.command import Command, JournalCommand
-from sprintlog.engine.commands import RegisteredCommand, registered
-from sprintlog.engine.journal.commands import TOPICS as OF_THE_JOURNAL
+from sprintlog.engine.commands import OF_THE_JOURNAL, RegisteredCommand, registered
 from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
 from sprintlog.engine.sprint.phases.leaves import CompletePhase
 

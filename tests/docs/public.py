@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.journal.commands import TOPICS as OF_THE_JOURNAL
+from sprintlog.engine.commands import OF_THE_JOURNAL
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ...log.event import takers_in
 from .. import events as f
 from ..goal.settings import NOT_LEFT
 from ..state import words
@@ -10,7 +11,7 @@ from ..state.tree import put
 from .budgets import renew_all
 
 
-def _evolve_started(plan: Plan, event: Any, at: str) -> None:
+def _evolve_started(plan: Plan, event: f.SprintStarted, at: str) -> None:
     plan.set_status(words.IN_PROGRESS)
     put(plan.stats, "started-at", at)
     plan.stats.setdefault("completed-at", None)
@@ -27,7 +28,7 @@ def _evolve_completed(plan: Plan, event: f.SprintCompleted, at: str) -> None:
         }
 
 
-def _evolve_reopened(plan: Plan, event: Any, at: str) -> None:
+def _evolve_reopened(plan: Plan, event: f.SprintReopened, at: str) -> None:
     plan.set_status(words.IN_PROGRESS)
     plan.stats["completed-at"] = None
     if "ralph-exit" in plan.document:
@@ -73,10 +74,6 @@ def _becomes(status: str) -> Evolve:
     return evolve
 
 
-def _evolve_activity(plan: Plan, event: f.ActivitySeen, at: str) -> None:
-    """Change nothing: the time of the last event is kept for every event."""
-
-
 def _evolves(change: Evolve) -> Evolve:
     """Return the evolve of a sprint's event, which also keeps what was said."""
 
@@ -90,16 +87,16 @@ def _evolves(change: Evolve) -> Evolve:
 
 
 _CHANGES: Evolves = {
-    f.SprintStarted: _evolve_started,
+    **takers_in(globals(), Plan),
     f.SprintPaused: _becomes(words.PAUSED),
-    f.BreakpointReached: _evolve_breakpoint,
     f.SprintBlocked: _becomes(words.BLOCKED),
-    f.HumanNeeded: _evolve_human_needed,
     f.SprintInterrupted: _becomes(words.INTERRUPTED),
-    f.SprintResumed: _evolve_resumed,
-    f.SprintCompleted: _evolve_completed,
-    f.SprintReopened: _evolve_reopened,
 }
+
+
+def _evolve_activity(plan: Plan, event: f.ActivitySeen, at: str) -> None:
+    """Change nothing: the time of the last event is kept for every event."""
+
 
 EVOLVE: Evolves = {
     f.ActivitySeen: _evolve_activity,
