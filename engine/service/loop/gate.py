@@ -82,7 +82,11 @@ def run_gate(
             checked = CheckGate(started.phase, started.run, result)
             ended = act(checked, key=key, key_digest=digest)
         except BaseException as error:
-            _interrupt(act, started, error)
+            # What cut it short matters more than this; should it fail, the next run finds
+            # this one lost all the same.
+            why = str(error) or type(error).__name__
+            with suppress(SprintlogError):
+                act(InterruptGate(started.phase, started.run, why))
             with suppress(SprintlogError):
                 workspace.refresh(sprint_id)
             raise
@@ -116,16 +120,6 @@ def _run(
         environment=environment_of(environment, extra=pass_on, **own),
         timeout_seconds=started.timeout_ms / 1000,
     )
-
-
-def _interrupt(
-    act: Callable[..., Outcome], started: GateStarted, error: BaseException
-) -> None:
-    """Record that a run was cut short; what cut it short matters more than this."""
-    command = InterruptGate(started.phase, started.run, str(error) or type(error).__name__)
-    # Should this fail, the next run finds this one lost all the same.
-    with suppress(SprintlogError):
-        act(command)
 
 
 def _nothing(sprint: Sprint, at: str) -> list[Event]:
