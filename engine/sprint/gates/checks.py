@@ -67,9 +67,8 @@ def start_gate(sprint: Sprint, command: StartGate, at: str) -> list[Event]:
             hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
             phase=node.address,
         )
-    seconds = (
-        gate.timeout_seconds if command.timeout_seconds is None else command.timeout_seconds
-    )
+    given = command.timeout_seconds
+    seconds = gate.timeout_seconds if given is None else given
     if not seconds > 0:
         raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
     started = f.GateStarted(
