@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from sprintlog.engine.service.gate_runs import is_alive
-from sprintlog.engine.service.loop.lock import holder_of
 from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.gates.checks import run_of
@@ -15,10 +14,8 @@ from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
 from sprintlog.engine.sprint.goal.settings import idle_threshold, max_iterations
-from sprintlog.engine.sprint.phases.lifecycle import is_stale
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED
@@ -51,17 +48,14 @@ def command(reading: ReadOptions) -> None:
     with open_workspace() as workspace:
         sprint, at = reading.sprint(workspace), reading.at
         check_exists(sprint)
-        now, moved = from_milliseconds(workspace.clock()), workspace.moved_back(sprint)
-        stale = at is None and is_stale(sprint, now=now, moved=moved)
-        holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
-        loop = views.RunningLoop(holder.process.pid, holder.since) if holder else None
         action = told(next_action(sprint, now=workspace.moment(sprint, at)))
+        found = views.status(workspace, sprint, action, at=at)
     if reading.as_json:
-        print_json(views.status(sprint, action, stale=stale, loop=loop))
+        print_json(found)
         return
-    lines = _lines(sprint, stale, action)
-    if loop is not None:
-        lines.append(visible(f"run by process {loop.pid} since {loop.since}"))
+    lines = _lines(sprint, found.stale, action)
+    if found.loop:
+        lines.append(visible(f"run by process {found.loop.pid} since {found.loop.since}"))
     print_styled("\n".join(lines))
 
 

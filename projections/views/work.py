@@ -6,6 +6,8 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
+from sprintlog.engine.service.loop.lock import holder_of
+from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import RESUME, STOP, WAIT, Action
 from sprintlog.engine.sprint.events import GateChecked, GateStarted
 from sprintlog.engine.sprint.gates.checks import run_of
@@ -14,9 +16,10 @@ from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
 from sprintlog.engine.sprint.goal.settings import idle_threshold
-from sprintlog.engine.sprint.phases.lifecycle import need_of
+from sprintlog.engine.sprint.phases.lifecycle import is_stale, need_of
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.tree import Node, gate_status
 from sprintlog.engine.sprint.state.words import PASSED
 
@@ -107,16 +110,18 @@ class Status(Struct, frozen=True, kw_only=True):
 
 
 def status(
-    sprint: Sprint, action: Action, *, stale: bool, loop: RunningLoop | None
+    workspace: ServiceWorkspace, sprint: Sprint, action: Action, *, at: str | None = None
 ) -> Status:
-    """Return where a sprint stands; `action` is what is to be done next."""
+    """Return where a sprint stands, or stood; `action` is what is to be done next."""
     document = sprint.document
     pointed = sprint.plan.pointed()
+    now, moved = from_milliseconds(workspace.clock()), workspace.moved_back(sprint)
+    holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
     return Status(
         sprint=sprint.id,
         version=sprint.version,
         status=document.get("status"),
-        stale=stale,
+        stale=at is None and is_stale(sprint, now=now, moved=moved),
         stopped=action if action.do in STOPPED else None,
         pointer=pointed.address if pointed else None,
         current=document.get("current"),
@@ -126,7 +131,7 @@ def status(
         human_needed=needs(sprint),
         queue=counts(sprint.queue),
         phases=[_phase(node) for node in sprint.plan.tree.root.walk()],
-        loop=loop or UNSET,
+        loop=RunningLoop(holder.process.pid, holder.since) if holder else UNSET,
         **_goal(sprint),
     )
 
