@@ -19,10 +19,10 @@ from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import Answered, described, recorded
 from sprintlog.projections.workspace import (
-    Acted,
     Decide,
     DecideOnJournal,
     Envelope,
+    Handled,
     Outcome,
     Workspace,
 )
@@ -33,7 +33,7 @@ from .output import hint, print_json, print_text, warn
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state.journal import Journal
 
-Wish = TypeVar("Wish", bound=Command)
+AnyCommand = TypeVar("AnyCommand", bound=Command)
 Keep = Callable[[Command], Decide]
 """Puts more behind what a command decides."""
 
@@ -60,7 +60,7 @@ class Options:
         """Return a command's arguments with secrets masked, unless that is off."""
         return mask_texts(dict(arguments)) if self.masks else dict(arguments)
 
-    def masked_command(self, command: Wish) -> Wish:
+    def masked_command(self, command: AnyCommand) -> AnyCommand:
         """Return a command with secrets masked, unless that is off."""
         return replace(command, **mask_texts(asdict(command))) if self.masks else command
 
@@ -112,7 +112,7 @@ class Recording:
             "masks": options.masks,
         }
 
-    def act(
+    def handle_with(
         self,
         decide: Decide,
         arguments: Mapping[str, Any] | None = None,
@@ -122,25 +122,27 @@ class Recording:
     ) -> Outcome:
         """Let the sprint that is meant, or another one, decide and append that."""
         envelope = self.envelope(arguments, observed=observed)
-        outcome = self.workspace.act(sprint_id or self.sprint_id, decide, **envelope)
+        outcome = self.workspace.handle_with(
+            sprint_id or self.sprint_id, decide, **envelope
+        )
         _diagnose(self.name, outcome)
         return outcome
 
-    def act_on_journal(
+    def handle_on_journal(
         self,
         decide: DecideOnJournal,
         arguments: Mapping[str, Any],
         *,
         observed: bool = False,
         without: Collection[Skippable] = (),
-    ) -> "Acted[Journal]":
+    ) -> "Handled[Journal]":
         """Let the journal decide, and append that."""
         envelope = self.envelope(arguments, observed=observed)
-        outcome = self.workspace.act_on_journal(decide, without=without, **envelope)
+        outcome = self.workspace.handle_on_journal(decide, without=without, **envelope)
         _diagnose(self.name, outcome)
         return outcome
 
-    def answer(self, outcome: "Outcome | Acted[Journal]") -> None:
+    def answer(self, outcome: "Outcome | Handled[Journal]") -> None:
         """Print what was recorded, and bring the state file up to date."""
         answer_and_refresh(self.workspace, outcome, as_json=self.options.as_json)
 
@@ -180,15 +182,15 @@ def record(
     """
     options = Options(given)
     command = options.masked_command(command)
-    wish = arguments_of(command, typed)
+    arguments = arguments_of(command, typed)
     with recording(name, options) as run:
         if keep is None:
             # Straight on: the way to the rule is short.
-            sprint_id, envelope = run.sprint_id, run.envelope(wish)
+            sprint_id, envelope = run.sprint_id, run.envelope(arguments)
             outcome = run.workspace.handle(command, sprint_id=sprint_id, **envelope)
             _diagnose(name, outcome)
         else:
-            outcome = run.act(keep(command), wish)
+            outcome = run.handle_with(keep(command), arguments)
         run.answer(outcome)
         return outcome.sprint
 
@@ -210,11 +212,11 @@ def record_in_journal(
     options = Options(given)
     command = options.masked_command(command)
     with recording(name, options) as run:
-        run.answer(run.act_on_journal(command, arguments_of(command, typed)))
+        run.answer(run.handle_on_journal(command, arguments_of(command, typed)))
 
 
 def answer_and_refresh(
-    workspace: Workspace, outcome: "Outcome | Acted[Journal]", *, as_json: bool
+    workspace: Workspace, outcome: "Outcome | Handled[Journal]", *, as_json: bool
 ) -> None:
     """Print what was recorded, then bring the state file up to date, come what may."""
     try:
@@ -223,7 +225,7 @@ def answer_and_refresh(
         refresh_stream(workspace, stream_of(outcome.state))
 
 
-def _diagnose(command: str, outcome: "Outcome | Acted[Journal]") -> None:
+def _diagnose(command: str, outcome: "Outcome | Handled[Journal]") -> None:
     diagnose(
         command,
         stream=stream_of(outcome.state),
@@ -233,7 +235,7 @@ def _diagnose(command: str, outcome: "Outcome | Acted[Journal]") -> None:
     )
 
 
-def answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
+def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
     """Print what was recorded, in one write; the events are durable by now."""
     try:
         _print_answer(outcome, as_json=as_json)
@@ -250,7 +252,7 @@ def stream_of(state: "Sprint | Journal") -> str:
     return sprint_stream(state.id) if isinstance(state, Sprint) else state.id
 
 
-def _print_answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None:
+def _print_answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
     if as_json:
         print_json(answer_of(outcome))
         return
@@ -266,7 +268,7 @@ def _print_answer(outcome: "Outcome | Acted[Journal]", *, as_json: bool) -> None
     )
 
 
-def answer_of(outcome: "Outcome | Acted[Journal]") -> Answered:
+def answer_of(outcome: "Outcome | Handled[Journal]") -> Answered:
     """Return what a recording command answers as JSON."""
     state = outcome.state
     return recorded(

@@ -1,4 +1,4 @@
-"""The shape every command shares: a wish as data, which a pure function decides on."""
+"""The shape every command shares: a command as data, which a pure function decides on."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ def _name(struct: str) -> str:
 
 
 class Command(msgspec.Struct, frozen=True, tag_field="type", tag=_name):
-    """What somebody wishes for: its fields are the arguments, its tag is its name.
+    """What somebody asks for: its fields are the arguments, its tag is its name.
 
     Beside it is the function that decides on it. The `COMMANDS` of its topic have both.
     """

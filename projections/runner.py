@@ -109,7 +109,7 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
     """
     stream = sprint_stream(sprint_id)
     head = workspace.log.version(stream)
-    rollbacks = workspace.reader.rollbacks(sprint_id, head)
+    rollbacks = workspace.repository.rollbacks(sprint_id, head)
     for recorded in workspace.log.read_stream(stream, after=after, until=head):
         event = CODEC.decode(recorded)
         if not isinstance(event, RolledBack):

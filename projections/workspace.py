@@ -6,10 +6,10 @@ The library's door hands it on: `from sprintlog import Workspace`.
 from sprintlog.engine.log.port import Clock, Log
 from sprintlog.engine.service import workspace as service
 from sprintlog.engine.service.place.location import Location
-from sprintlog.engine.service.port import Acted as Acted
 from sprintlog.engine.service.port import Decide as Decide
 from sprintlog.engine.service.port import DecideOnJournal as DecideOnJournal
 from sprintlog.engine.service.port import Envelope as Envelope
+from sprintlog.engine.service.port import Handled as Handled
 from sprintlog.engine.service.port import Outcome as Outcome
 from sprintlog.engine.service.state_files import Refreshed, StateFiles
 from sprintlog.engine.service.streams.catalogue import sprint_of

@@ -1,4 +1,4 @@
-"""Every command there is: what somebody wishes for, as data that `handle` decides on."""
+"""Every command there is: what somebody asks for, as data that `handle` decides on."""
 
 from .engine.command import (
     Command as Command,

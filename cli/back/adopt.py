@@ -11,7 +11,7 @@ from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.state_files.sprint_file import SprintFile
-from sprintlog.projections.workspace import Acted, Outcome
+from sprintlog.projections.workspace import Handled, Outcome
 
 from ..context import with_recording
 from ..output import warn
@@ -54,10 +54,10 @@ def _in_sprint(run: Recording, version: int | None) -> Outcome:
     edit, observed, base = observed_edit(run.workspace, run.sprint_id, version)
     by = run.options.actor
     command = AdoptEdit(edit=edit, observed=observed, base=base, by=by)
-    return run.act(command, {"edit": edit})
+    return run.handle_with(command, {"edit": edit})
 
 
-def _in_journal(run: Recording, version: int | None) -> "Acted[Journal]":
+def _in_journal(run: Recording, version: int | None) -> "Handled[Journal]":
     """Put right what an edit of the journal's file changed."""
     # Imported here: an edit of a sprint's file needs no pydantic.
     from sprintlog.engine.journal.corrections import AdoptJournalEdit
@@ -80,9 +80,9 @@ def _in_journal(run: Recording, version: int | None) -> "Acted[Journal]":
             f"the edit at version {edit} cannot be adopted: its bytes, or the version "
             "that was edited, are not known",
             hint="`sprintlog import journal FILE` takes in what is new of a file",
-            wish="adopt",
+            command="adopt",
         )
     theirs = read_journal(content, file=event.kept).document
     base = workspace.documents.at_version(JOURNAL, event.since)
     command = AdoptJournalEdit(edit, event, base, theirs)
-    return run.act_on_journal(command, {"edit": edit})
+    return run.handle_on_journal(command, {"edit": edit})

@@ -13,7 +13,7 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 from sprintlog.engine.service.work_tree.restore import KEPT, Restored, give_up, in_place
-from sprintlog.engine.service.work_tree.restore_plan import Wish
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 from sprintlog.engine.sprint.iterations.snapshots import Back, first_snapshot
 from sprintlog.projections.views import files as views
@@ -30,7 +30,7 @@ SHOWN_MAX = 100
 
 def bring_back(
     run: Recording,
-    wish: Wish,
+    order: RestoreOrder,
     arguments: dict[str, Any],
     *,
     is_agreed: bool,
@@ -42,7 +42,7 @@ def bring_back(
         run.workspace,
         run.sprint_id,
         store,
-        wish,
+        order,
         is_agreed=is_agreed,
         envelope=run.envelope(arguments),
         roll_back=roll_back,
@@ -54,7 +54,7 @@ def bring_back(
             hint="--yes does it; what stands there now is kept in a snapshot before",
         )
     try:
-        _answer(restored, wish, as_json=run.options.as_json)
+        _answer(restored, order, as_json=run.options.as_json)
     finally:
         run.refresh()
     warn_of_kept(store, restored.placed)
@@ -107,9 +107,9 @@ def folder_inside(workspace: Workspace, path: str) -> str:
 
 
 def into_output(
-    workspace: Workspace, sprint_id: str, wish: Wish, into: str | None = None
-) -> Wish:
-    """Return a wish for what the loop changed, or its paths, elsewhere.
+    workspace: Workspace, sprint_id: str, order: RestoreOrder, into: str | None = None
+) -> RestoreOrder:
+    """Return a ask for what the loop changed, or its paths, elsewhere.
 
     That is seen from the snapshot that was taken before the first iteration; without it,
     and for that snapshot itself, all files are the result.
@@ -118,10 +118,10 @@ def into_output(
     first = first_snapshot(
         workspace.sprint(sprint_id), worktree=workspace.location.worktree
     )
-    is_seen = first is not None and first.iteration == 0 and not wish.paths
+    is_seen = first is not None and first.iteration == 0 and not order.paths
     since = first.snapshot if first is not None and is_seen else ""
-    since = "" if since == wish.snapshot else since
-    return wish._replace(into=folder, since=since)
+    since = "" if since == order.snapshot else since
+    return order._replace(into=folder, since=since)
 
 
 def warn_of_kept(store: Store, placed: PlacedFiles | None) -> None:
@@ -164,10 +164,10 @@ def left_lines(left: Sequence[LeftPath]) -> list[str]:
     return [*lines, f"left as it is: {more} more"] if more > 0 else lines
 
 
-def _answer(restored: Restored, wish: Wish, *, as_json: bool) -> None:
+def _answer(restored: Restored, order: RestoreOrder, *, as_json: bool) -> None:
     outcome, placed = restored.outcome, restored.placed
     events = outcome.events if outcome else []
-    answer = views.restored(restored, wish.snapshot, wish.iteration)
+    answer = views.restored(restored, order.snapshot, order.iteration)
     if as_json:
         print_json(answer)
         return

@@ -42,25 +42,25 @@ def command(
     would be done is shown first; what stands there is kept in a snapshot before.
     """
     options = Options(given)
-    wish = options.masked({"reason": reason})
+    order = options.masked({"reason": reason})
     with recording("rollback", options) as run:
         workspace, sprint_id = run.workspace, run.sprint_id
-        command = RollBack(workspace.version_at(sprint_id, to), wish["reason"])
+        command = RollBack(workspace.version_at(sprint_id, to), order["reason"])
         if with_files is None:
             with_files = to == "best" and _can_bring_files(workspace, sprint_id)
         if with_files:
             # Imported here: most rollbacks are of the state alone.
-            from sprintlog.engine.service.work_tree.restore_plan import Wish
+            from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
             from sprintlog.engine.service.work_tree.snapshot import find_snapshot
 
             from .files import bring_back
 
             held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
-            back = Wish(held.snapshot, held.iteration)
-            arguments = {"to": to, "files": True, **wish}
+            back = RestoreOrder(held.snapshot, held.iteration)
+            arguments = {"to": to, "files": True, **order}
             bring_back(run, back, arguments, is_agreed=yes, roll_back=command)
             return
-        run.answer(run.act(command, {"to": to, **wish}))
+        run.answer(run.handle_with(command, {"to": to, **order}))
 
 
 def _can_bring_files(workspace: Workspace, sprint_id: str) -> bool:

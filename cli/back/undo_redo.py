@@ -54,7 +54,7 @@ def take_back(
             and _take_files_back(run, command, is_agreed=is_agreed)
         ):
             return
-        outcome = run.act(command, arguments_of(command, ("reason",)))
+        outcome = run.handle_with(command, arguments_of(command, ("reason",)))
         run.answer(outcome)
         if outcome.events and not outcome.duplicate:
             _tell_gone(run.workspace, outcome.sprint, name)
@@ -91,7 +91,7 @@ def _take_files_back(
         return False
     run.finish_restores()
     # Imported here: most rollbacks are of the state alone.
-    from sprintlog.engine.service.work_tree.restore_plan import Wish
+    from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 
     from .files import bring_back
 
@@ -99,12 +99,12 @@ def _take_files_back(
     latest = files_to_redo if isinstance(command, Redo) else files_to_undo
     if (alone := latest(sprint, worktree=worktree)) is not None:
         # It had nothing to do with the state.
-        wish, roll_back = Wish(alone.event.before, undoes=alone.version), None
+        arguments, roll_back = RestoreOrder(alone.event.before, undoes=alone.version), None
     else:
         events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
         restore = files_with(sprint, events, worktree=worktree)
         if restore is None:
             return False
-        wish, roll_back = Wish(restore.event.before), command
-    bring_back(run, wish, asdict(command), is_agreed=is_agreed, roll_back=roll_back)
+        arguments, roll_back = RestoreOrder(restore.event.before), command
+    bring_back(run, arguments, asdict(command), is_agreed=is_agreed, roll_back=roll_back)
     return True

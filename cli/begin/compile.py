@@ -86,8 +86,8 @@ def command(
             place=place_in(location, sprint_dir or compiled.file.parent),
             sources=tuple(source_of(location, *read) for read in compiled.read),
         )
-        wish = {"id": compiled.sprint_id, "plan": compiled.plan}
-        run.answer(run.act(command, wish, sprint_id=compiled.sprint_id))
+        arguments = {"id": compiled.sprint_id, "plan": compiled.plan}
+        run.answer(run.handle_with(command, arguments, sprint_id=compiled.sprint_id))
 
 
 def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> CompiledAnswer:

@@ -196,7 +196,7 @@ class Importing:
     def _sources(self, version: "Version") -> set[str]:
         """Return which committed versions were taken in before."""
         if version.sprint_id not in self._known:
-            events = self._workspace.reader.events(version.sprint_id, SprintImported)
+            events = self._workspace.repository.events(version.sprint_id, SprintImported)
             self._known[version.sprint_id] = {event.source for event in events}
         return self._known[version.sprint_id]
 
@@ -219,7 +219,7 @@ class Importing:
         )
         command = ImportDocument(document, version.name[-500:], place, version.committed_at)
         run = Recording("import progress", options, self._workspace)
-        return run.act(command, {"document": document}, sprint_id=sprint_id)
+        return run.handle_with(command, {"document": document}, sprint_id=sprint_id)
 
     def _answer(
         self,

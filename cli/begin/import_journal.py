@@ -45,8 +45,8 @@ def _record(run: Recording, file: Path, read: ReadJournal) -> tuple[int, list[st
             field = error.fields.get("field")
             problem = error.message.removeprefix(f"{field}: ")
             raise InvalidInputError(problem, file=str(file), field=field) from error
-        wish = {"document": read.document}
-        outcome = run.act_on_journal(command, wish, without={"refuse_strangers"})
+        arguments = {"document": read.document}
+        outcome = run.handle_on_journal(command, arguments, without={"refuse_strangers"})
         recorded += len(outcome.events)
         if len(outcome.events) < APPEND_EVENTS_MAX:
             return recorded, problems

@@ -125,9 +125,9 @@ def create(
             (source_of(location, plan, content),) if plan else (),
             max_iterations,
         )
-        wish = {"id": new_id, "plan": document, "max": max_iterations}
+        arguments = {"id": new_id, "plan": document, "max": max_iterations}
         with _naming(plan):
-            outcome = run.act(command, wish, sprint_id=new_id)
+            outcome = run.handle_with(command, arguments, sprint_id=new_id)
         run.answer(outcome)
 
 
@@ -164,7 +164,7 @@ def heartbeat(**given: Any) -> None:
 @REASON
 @with_recording
 def pause(reason: str | None, **given: Any) -> None:
-    """Pause at a person's wish."""
+    """Pause, as a person asks."""
     record("sprint pause", given, lifecycle.PauseSprint(reason))
 
 

@@ -41,7 +41,7 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
 
     options = Options(given)
     with recording("decide", options) as run:
-        outcome = run.act(GiveRecommendation())
+        outcome = run.handle_with(GiveRecommendation())
         event = outcome.sprint.knowledge.tracker.recommended
         if outcome.duplicate:
             first = CODEC.decode(outcome.events[0])

@@ -100,9 +100,9 @@ def end(
             record("iteration end", given, command, typed=("summary",), keep=keep)
         return
     metrics = read_metrics(given_metrics, metrics_file)
-    wish = EndMeasuredIteration(metrics, summary, score)
+    arguments = EndMeasuredIteration(metrics, summary, score)
     _record(
-        *("iteration end", given, wish, ("summary", "metrics", "score"), capturing),
+        *("iteration end", given, arguments, ("summary", "metrics", "score"), capturing),
         is_written=is_written,
         keeping=keeping,
     )
@@ -124,8 +124,8 @@ def fail(error: str, category: str, **given: Any) -> None:
 
     The iteration goes on when the policy allows another attempt; else the sprint blocks.
     """
-    wish = FailIteration(error, category)
-    record("iteration fail", given, wish, typed=("error", "category"))
+    arguments = FailIteration(error, category)
+    record("iteration fail", given, arguments, typed=("error", "category"))
 
 
 @command.command(
@@ -148,9 +148,9 @@ def measure(
 ) -> None:
     """Say what an iteration led to, once, without ending it."""
     metrics = read_metrics(given_metrics, metrics_file)
-    wish = MeasureIteration(metrics, number, score)
+    arguments = MeasureIteration(metrics, number, score)
     typed = ("number", "metrics", "score")
-    _record("iteration measure", given, wish, typed, capturing, is_written=is_written)
+    _record("iteration measure", given, arguments, typed, capturing, is_written=is_written)
 
 
 @command.command(
@@ -174,8 +174,8 @@ def baseline(
 ) -> None:
     """Measure iteration 0, before any change: what all others are compared with."""
     metrics = read_metrics(given_metrics, metrics_file)
-    wish, typed = CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
-    _record("iteration baseline", given, wish, typed, capturing, is_written=is_written)
+    arguments, typed = CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
+    _record("iteration baseline", given, arguments, typed, capturing, is_written=is_written)
 
 
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
@@ -232,7 +232,7 @@ def compare(first: int, second: int, reading: ReadOptions) -> None:
 def _record_failure(run: Recording, command: FailMeasurement) -> None:
     """Record that an iteration could not be measured; whoever asked is told why after."""
     try:
-        outcome = run.following().act(command, sprint_id=run.sprint_id)
+        outcome = run.following().handle_with(command, sprint_id=run.sprint_id)
         for event in outcome.events:
             warn(f"recorded: {described(event)}; `sprintlog decide` asks a person then")
     finally:
@@ -257,9 +257,9 @@ def _record(
 
     options = Options(given)
     command = options.masked_command(command)
-    wish = arguments_of(command, fields)
+    arguments = arguments_of(command, fields)
     # A key stands for what was typed: nothing is run and read to answer it again.
-    typed = {**wish, **capturing._asdict()} if capturing else wish
+    typed = {**arguments, **capturing._asdict()} if capturing else arguments
     with recording(name, options) as run:
         workspace, sprint_id = run.workspace, run.sprint_id
         if capturing and not (options.key and workspace.log.find_key(options.key)):
@@ -278,7 +278,7 @@ def _record(
                 raise
         with keeping or nullcontext() as keep:
             decide: Decide = command if keep is None else keep(command)
-            outcome = run.act(decide, typed)
+            outcome = run.handle_with(decide, typed)
             try:
                 answer(outcome, as_json=options.as_json)
                 judged = evaluate(workspace.log, outcome.sprint)

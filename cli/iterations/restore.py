@@ -10,7 +10,7 @@ from sprintlog.engine.adapters.snapshots.entries import LeftOut
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 from sprintlog.engine.service.work_tree.restore import into_branch, into_folder
-from sprintlog.engine.service.work_tree.restore_plan import Wish
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views.files import FilesCopied, left_out
@@ -82,11 +82,11 @@ def command(
         held = find_snapshot(workspace, workspace.sprint(sprint_id), point)
         meant = inside(workspace, paths)
         if in_place or is_applied:
-            wish = Wish(held.snapshot, held.iteration, meant)
+            order = RestoreOrder(held.snapshot, held.iteration, meant)
             if is_applied:
-                wish = into_output(workspace, sprint_id, wish, into)
-            arguments = {"point": point, "paths": list(paths), "into": wish.into}
-            bring_back(run, wish, arguments, is_agreed=yes)
+                order = into_output(workspace, sprint_id, order, into)
+            arguments = {"point": point, "paths": list(paths), "into": order.into}
+            bring_back(run, order, arguments, is_agreed=yes)
         elif branch:
             _branch(workspace, held, meant, branch, as_json=options.as_json)
         else:

@@ -36,7 +36,7 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
 
     options = Options(given)
     with recording("iteration select", options) as run:
-        outcome = run.act(SelectBest())
+        outcome = run.handle_with(SelectBest())
         judged = evaluate(run.workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None
@@ -72,7 +72,7 @@ def _apply(run: Recording, number: int) -> "Applied":
     """Copy what the iteration changed into the folder of results, and return the answer."""
     # Imported here: what starts processes is not needed to select.
     from sprintlog.engine.service.work_tree.restore import in_place
-    from sprintlog.engine.service.work_tree.restore_plan import Wish
+    from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
     from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
     from sprintlog.projections.views.files import left_out
     from sprintlog.projections.views.iterations import Applied
@@ -81,14 +81,14 @@ def _apply(run: Recording, number: int) -> "Applied":
 
     workspace, sprint_id = run.workspace, run.sprint_id
     held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
-    wish = into_output(workspace, sprint_id, Wish(held.snapshot, held.iteration))
+    command = into_output(workspace, sprint_id, RestoreOrder(held.snapshot, held.iteration))
     store = store_of(workspace)
     envelope = run.following().envelope()
     restored = in_place(
-        workspace, sprint_id, store, wish, is_agreed=True, envelope=envelope
+        workspace, sprint_id, store, command, is_agreed=True, envelope=envelope
     )
     warn_of_kept(store, restored.placed)
     placed = restored.placed
     left = placed.skipped if placed else restored.plan.skipped
     written = placed.written if placed else 0
-    return Applied(wish.into, written, left_out(left))
+    return Applied(command.into, written, left_out(left))

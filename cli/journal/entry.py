@@ -5,11 +5,11 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal.from_events import part_of
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import RecordEntry
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
-from sprintlog.engine.journal.wishes import part_of
 
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..intake.json_reader import load

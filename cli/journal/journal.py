@@ -61,7 +61,7 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
             worktree = workspace.location.worktree
             command = OpenJournal(project_name, workspace.journal_place or "", worktree)
             typed += ["place", "worktree"]
-        run.answer(run.act_on_journal(command, arguments_of(command, typed)))
+        run.answer(run.handle_on_journal(command, arguments_of(command, typed)))
 
 
 @command.command(epilog="Example: sprintlog journal status --prd auth-login --json")
@@ -155,7 +155,7 @@ def migrate(file: Path | None, **given: Any) -> None:
         if source is not None and source in usual:
             backup = source.with_name(f"{source.name}.backup")
             _check_free(backup)
-        outcome = run.act_on_journal(TakeText(text), {"text": text})
+        outcome = run.handle_on_journal(TakeText(text), {"text": text})
         if source is None or not outcome.events:
             run.answer(outcome)
         else:

@@ -41,7 +41,7 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
             return
         handed = tuple(learning.id for learning in prepared.learnings)
         command = HandOverLearnings(handed, prd_id, prepared.iteration)
-        outcome = run.act_on_journal(command, {"prd_id": prd_id, "budget": budget})
+        outcome = run.handle_on_journal(command, {"prd_id": prd_id, "budget": budget})
         try:
             _print(prepared, as_json=options.as_json)
         finally:

@@ -56,7 +56,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
 
 
 def _rebuilt(file: ProjectedFile[State], name: str, *, check: bool) -> Refreshed:
-    return file.check(file.reader.from_nothing(name)) if check else file.rebuild(name)
+    return file.check(file.repository.from_nothing(name)) if check else file.rebuild(name)
 
 
 def _of_loop(workspace: Workspace, name: str, *, check: bool) -> Iterator[Refreshed]:

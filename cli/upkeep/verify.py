@@ -111,7 +111,10 @@ def _parse_head(text: str | None) -> Head | None:
 def _undetermined(workspace: Workspace) -> Iterator[Finding]:
     """Yield every stream whose file comes out differently in another environment."""
     ours: dict[str, tuple[bytes, tuple[str, ...]]] = {
-        name: (render(workspace.reader.from_nothing(name)), ("progress", "--sprint", name))
+        name: (
+            render(workspace.repository.from_nothing(name)),
+            ("progress", "--sprint", name),
+        )
         for name in workspace.sprints()
     }
     if workspace.journal().exists:

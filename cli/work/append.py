@@ -16,8 +16,8 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.wishes import BY_TAG, to_event, wish_for
-from sprintlog.projections.workspace import Acted, Outcome, Workspace
+from sprintlog.engine.sprint.from_events import BY_TAG, command_for, to_event
+from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
 from ..context import open_workspace, parse_expected, with_recording
 from ..intake.json_reader import load
@@ -92,8 +92,8 @@ def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, An
         for line in _lines(sys.stdin.fileno()):
             number += line is not None
             if line is not None and line.strip():
-                wish = _InputLine(number, line, defaults)
-                all_recorded &= _append_line(workspace, wish, options, stale)
+                command = _InputLine(number, line, defaults)
+                all_recorded &= _append_line(workspace, command, options, stale)
             elif stale and time.monotonic() - refreshed >= REFRESH_SECONDS:
                 _refresh_what_can(workspace, stale)
                 refreshed = time.monotonic()
@@ -122,7 +122,7 @@ def _append_line(
 
 def _append(
     workspace: Workspace, line: dict[str, Any], options: Options
-) -> "Outcome | Acted[Journal]":
+) -> "Outcome | Handled[Journal]":
     """Record one event; values of the line go before the options."""
     if not isinstance(line.get("type"), str):
         raise RefusedError("type: is missing or not text", field="type")
@@ -143,10 +143,10 @@ def _append(
     sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
     chosen = _merged(options, line)
     observed: bool = line["observed"]
-    command = wish_for(event, is_observed=observed)
+    command = command_for(event, is_observed=observed)
     arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": sprint_id}
     run = Recording("append", chosen, workspace)
-    outcome = run.act(command, arguments, sprint_id=sprint_id, observed=observed)
+    outcome = run.handle_with(command, arguments, sprint_id=sprint_id, observed=observed)
     phase = getattr(event, "phase", None)
     # An empty one stands for the sprint itself, which is there.
     if phase and outcome.sprint.plan.tree.find(phase) is None:
@@ -156,8 +156,8 @@ def _append(
 
 def _append_to_journal(
     workspace: Workspace, line: dict[str, Any], options: Options
-) -> "Acted[Journal]":
-    from sprintlog.engine.journal.wishes import command_of, to_event
+) -> "Handled[Journal]":
+    from sprintlog.engine.journal.from_events import command_of, to_event
 
     if line.get("stream") not in (None, JOURNAL):
         raise RefusedError(f"stream: {line['type']} belongs to the journal", field="stream")
@@ -165,7 +165,7 @@ def _append_to_journal(
     event = msgspec.structs.replace(event, **options.masked(msgspec.structs.asdict(event)))
     arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": JOURNAL}
     run = Recording("append", _merged(options, line), workspace)
-    return run.act_on_journal(command_of(event), arguments, observed=line["observed"])
+    return run.handle_on_journal(command_of(event), arguments, observed=line["observed"])
 
 
 def _check_document(event: f.SprintCompiled | f.SprintImported) -> None:

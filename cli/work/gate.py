@@ -72,7 +72,7 @@ def run(
     is to be told: the gate's on-fail prompt, and what the script printed.
     """
     options = Options(given)
-    wish = {"phase": phase, "timeout": timeout, "env": pass_on}
+    arguments = {"phase": phase, "timeout": timeout, "env": pass_on}
     try:
         with recording("gate run", options) as run, Signals() as signals:
             run.finish_restores()
@@ -86,7 +86,7 @@ def run(
                 actor=options.actor,
                 at=options.at,
                 key=options.key,
-                key_digest=digest_of("gate run", wish) if options.key else None,
+                key_digest=digest_of("gate run", arguments) if options.key else None,
                 expect=options.expect,
                 correlation_id=options.correlation_id,
                 causation_id=options.causation_id,
@@ -135,10 +135,10 @@ def record(
     options = Options(given)
     duration_ms = None if duration is None else round(1000 * duration)
     result = GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
-    wish = {"phase": phase, "attempt": attempt, "result": result}
+    arguments = {"phase": phase, "attempt": attempt, "result": result}
     command = RecordGate(result, phase, attempt)
     with recording("gate record", options) as run:
-        outcome = run.act(command, wish)
+        outcome = run.handle_with(command, arguments)
         code = answer_gate(run.workspace, outcome, as_json=options.as_json)
     sys.exit(code)
 

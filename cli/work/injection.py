@@ -116,9 +116,9 @@ def inject(
         nodes = options.masked({"nodes": coming.nodes})["nodes"]
         sources = tuple(source_of(run.workspace.location, *read) for read in coming.read)
         command = kind(nodes, given["position"], id_prefix, sources)
-        wish = arguments_of(command, ("nodes", "position", "id_prefix"))
+        arguments = arguments_of(command, ("nodes", "position", "id_prefix"))
         try:
-            outcome = run.act(command, wish)
+            outcome = run.handle_with(command, arguments)
         except RefusedError as error:
             raise named(error, coming, key) from error
         run.answer(outcome)

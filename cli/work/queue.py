@@ -180,7 +180,7 @@ def approve(
             )
         )
         try:
-            outcome = run.act(command, arguments_of(command, typed))
+            outcome = run.handle_with(command, arguments_of(command, typed))
         except RefusedError as error:
             raise named(error, coming, "phases") from error
         run.answer(outcome)
@@ -285,8 +285,8 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
             answer = [*map(views.ruling, rulings)]
             print_answer(answer, lines or ["nothing is pending"], as_json=options.as_json)
             return
-        wish = {"rules": msgspec.to_builtins(chosen)}
-        outcome = run.act(DecideByRules(tuple(chosen)), wish)
+        arguments = {"rules": msgspec.to_builtins(chosen)}
+        outcome = run.handle_with(DecideByRules(tuple(chosen)), arguments)
         for ruling in rulings:
             if ruling.problem is not None and not outcome.duplicate:
                 warn(f"{ruling.request} stays pending: {ruling.problem}")

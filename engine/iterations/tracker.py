@@ -78,7 +78,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     best: Best | None = None
     """The tracker starts empty: iteration 0 is never best."""
     last: IterationMeasured | None = None
-    """The newest measurement, to know the same wish again."""
+    """The newest measurement, to know the same command again."""
     failed: MeasurementFailed | None = None
     """The newest measurement that failed, without what was printed."""
     highest: int = 0

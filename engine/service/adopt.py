@@ -72,9 +72,9 @@ def observed_edit(
         raise RefusedError(
             f"it is not known which version of {edit.path} was edited",
             hint=f"their bytes are kept as edits/{edit.kept} in the log's folder",
-            wish="adopt",
+            command="adopt",
         )
-    base = workspace.reader.at_version(name, edit.since).document
+    base = workspace.repository.at_version(name, edit.since).document
     return chosen, edit, deepcopy(base)
 
 
@@ -88,7 +88,9 @@ def adopt_latest(workspace: Service, sprint_id: str) -> str:
                 sprint, AdoptEdit(edit=edit, observed=event, base=base, by=BY), at
             )
 
-        events = workspace.act(sprint_id, decide, actor=BY, without={"refuse_edits"}).events
+        events = workspace.handle_with(
+            sprint_id, decide, actor=BY, without={"refuse_edits"}
+        ).events
     except RefusedError as error:
         return f"it was not adopted: {error.message}"
     return said_of(events)

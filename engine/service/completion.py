@@ -15,16 +15,18 @@ from ..sprint.state.sprint import Sprint
 from .port import Service
 from .streams.catalogue import CODEC, sprint_stream
 
-Wish = TypeVar("Wish", bound=Command)
+AnyCommand = TypeVar("AnyCommand", bound=Command)
 
 UNDOABLE = {"human", "skip", "block", "injection", "request"}
 """The kinds of decisions that are taken back one at a time."""
 
 
-def completed(service: Service, state: Any, command: Wish) -> Wish:
+def completed(service: Service, state: Any, command: AnyCommand) -> AnyCommand:
     """Return a command with all that it is to know."""
     complete = _COMPLETE.get(command.name())
-    return command if complete is None else cast(Wish, complete(service, state, command))
+    return (
+        command if complete is None else cast(AnyCommand, complete(service, state, command))
+    )
 
 
 def is_inside_append(log: Log, sprint_id: str, version: int) -> bool:

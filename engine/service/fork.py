@@ -43,7 +43,7 @@ def fork(
             f"cannot fork from version {version}: it lies inside one append, whose events "
             "belong together",
             hint="choose the version before or after that append (`sprintlog log`)",
-            wish="fork",
+            command="fork",
         )
     (last,) = workspace.log.read_stream(source, after=version - 1, until=version)
     created = ForkCreated(source, version, last.hash.hex(), reason)
@@ -118,6 +118,6 @@ def _check_free(
                 f"there is a sprint {name} already",
                 hint="give the fork another name",
                 sprint=name,
-                wish="fork",
+                command="fork",
             )
     return version

@@ -1,4 +1,4 @@
-"""How one wish is handled: load, middlewares, decide, append, after commit.
+"""How one command is handled: load, middlewares, decide, append, after commit.
 
 That is done again from the beginning where somebody else appended first.
 """
@@ -15,9 +15,9 @@ from ..sprint.events import RequestReturned
 from ..sprint.state.times import normalise
 from .completion import completed
 from .middlewares import Handling, Middlewares
-from .port import Acted, Envelope, MovedOnError, Service
+from .port import Envelope, Handled, MovedOnError, Service
 from .streams.catalogue import State, new_event
-from .streams.repository import Reader
+from .streams.repository import Repository
 
 TRIES_MAX = 1000
 """How often an action is decided anew because somebody else was first."""
@@ -25,19 +25,19 @@ TRIES_MAX = 1000
 
 def handle(
     service: Service,
-    repository: Reader[State],
+    repository: Repository[State],
     name: str,
     decide: Command | Callable[[State, str], list[Event]],
     middlewares: Middlewares[State],
     envelope: Envelope,
-) -> Acted[State]:
+) -> Handled[State]:
     """Decide on a state as it is now, and append what follows from that."""
     at, expect = envelope.get("at"), envelope.get("expect")
     moment = service.now() if at is None else normalise(at)
-    stream = repository.reading.stream(name)
+    stream = repository.kind.stream(name)
     for _ in range(TRIES_MAX):
         if first := _first_answer(service.log, envelope):
-            return Acted(repository.current(name), first, duplicate=True)
+            return Handled(repository.current(name), first, duplicate=True)
         state = repository.current(name)
         if expect is not None:
             check_expected(stream, expect=expect, actual=state.version)
@@ -55,7 +55,7 @@ def handle(
             expect = expect + moved.events if isinstance(expect, int) else expect
             continue
         if not events:
-            return Acted(state, [])
+            return Handled(state, [])
         try:
             appended = service.log.append(
                 stream,
@@ -69,12 +69,12 @@ def handle(
                 raise
             continue
         if appended.duplicate:
-            return Acted(repository.current(name), appended.events, duplicate=True)
+            return Handled(repository.current(name), appended.events, duplicate=True)
         # The state file waits: whoever recorded answers first.
         service.behind.add(stream)
-        return Acted(repository.take(state, appended.events), appended.events)
+        return Handled(repository.take(state, appended.events), appended.events)
     raise BusyError(
-        f"{repository.reading.name(name)} changed {TRIES_MAX} times while this was decided",
+        f"{repository.kind.name(name)} changed {TRIES_MAX} times while this was decided",
         hint="nothing was recorded; repeat the command",
     )
 

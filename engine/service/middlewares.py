@@ -110,7 +110,7 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
             "gate would check other files here",
             hint="run it there",
             sprint=sprint.id,
-            wish="gate",
+            command="gate",
         )
     return events
 

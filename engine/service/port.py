@@ -12,7 +12,7 @@ from ..sprint.state.sprint import Sprint
 from .place.location import Location
 from .state_files import StateFiles
 from .streams.catalogue import State
-from .streams.repository import Reader
+from .streams.repository import Repository
 
 if TYPE_CHECKING:
     from ..journal.document import JournalDocument
@@ -43,18 +43,18 @@ class Envelope(TypedDict, total=False):
     masks: bool
 
 
-class Acted(NamedTuple, Generic[State]):
+class Handled(NamedTuple, Generic[State]):
     """What an action did."""
 
     state: State
     """What it was done to, as it is now."""
     events: list[RecordedEvent]
-    """Empty when the same wish had been fulfilled before."""
+    """Empty when the same command had been fulfilled before."""
     duplicate: bool = False
     """True when a key answered with what was recorded the first time."""
 
 
-class Outcome(Acted[Sprint]):
+class Outcome(Handled[Sprint]):
     """What an action on a sprint did."""
 
     __slots__ = ()
@@ -78,21 +78,21 @@ class Service(Protocol):
 
     location: Location
     log: Log
-    reader: Reader[Sprint]
+    repository: Repository[Sprint]
     environment: Mapping[str, str]
     behind: set[str]
     journal_place: str | None
     state_files: StateFiles
 
     @property
-    def journals(self) -> "Reader[Journal]":
+    def journals(self) -> "Repository[Journal]":
         """Return the reader of the journal's ids and counts."""
 
     @property
-    def documents(self) -> "Reader[JournalDocument]":
+    def documents(self) -> "Repository[JournalDocument]":
         """Return the reader of the journal's texts."""
 
-    def act(
+    def handle_with(
         self,
         sprint_id: str,
         decide: Decide,

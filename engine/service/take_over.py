@@ -24,7 +24,7 @@ def take_over_all(workspace: Service, sprint_id: str, *, at: str, actor: str) ->
             origin = RequestOrigin(other, entry["id"])
             first = _first(workspace, other, origin.request)
             digest = sha256(f"{first}\n{origin.request}".encode()).digest()
-            outcome = workspace.act(
+            outcome = workspace.handle_with(
                 sprint_id,
                 TakeOverRequest(entry, origin),
                 actor=actor,

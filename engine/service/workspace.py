@@ -30,10 +30,10 @@ from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
 from .place import location as locations
 from .place.location import Location
 from .place.trust import check_trusted
-from .port import Acted, Decide, DecideOnJournal, Envelope, Outcome, Skippable
+from .port import Decide, DecideOnJournal, Envelope, Handled, Outcome, Skippable
 from .state_files import Refreshed, StateFiles
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
-from .streams.repository import Reader
+from .streams.repository import Repository
 
 if TYPE_CHECKING:
     from ..journal.document import JournalDocument
@@ -71,7 +71,7 @@ class ServiceWorkspace:
         self.location = location
         self.log = log
         self.clock = clock
-        self.reader = Reader(log, SPRINTS, log.checkpoints)
+        self.repository = Repository(log, SPRINTS, log.checkpoints)
         self.behind: set[str] = set()
         """The streams with events of ours that their state files do not say yet."""
 
@@ -159,24 +159,24 @@ class ServiceWorkspace:
     # The journal's modules are imported when they are needed: what is recorded of a
     # sprint does not wait for them.
     @cached_property
-    def journals(self) -> "Reader[Journal]":
+    def journals(self) -> "Repository[Journal]":
         """Return the reader of the journal's ids and counts."""
         from .streams.journal import JOURNALS
 
-        return Reader(self.log, JOURNALS, self.log.checkpoints)
+        return Repository(self.log, JOURNALS, self.log.checkpoints)
 
     @cached_property
-    def documents(self) -> "Reader[JournalDocument]":
+    def documents(self) -> "Repository[JournalDocument]":
         """Return the reader of the journal's texts, which are never saved."""
         from ..log.stores.memory import MemoryCheckpoints
         from .streams.journal import DOCUMENTS
 
-        return Reader(self.log, DOCUMENTS, MemoryCheckpoints())
+        return Repository(self.log, DOCUMENTS, MemoryCheckpoints())
 
     @overload
     def handle(
         self, command: JournalCommand, **envelope: Unpack[Envelope]
-    ) -> "Acted[Journal]": ...
+    ) -> "Handled[Journal]": ...
 
     @overload
     def handle(
@@ -185,7 +185,7 @@ class ServiceWorkspace:
 
     def handle(
         self, command: Command, *, sprint_id: str = "", **envelope: Unpack[Envelope]
-    ) -> "Outcome | Acted[Journal]":
+    ) -> "Outcome | Handled[Journal]":
         """Let a sprint, or the journal, decide on a command; append what it decides.
 
         That is done as `act` does it. A key stands for the command, unless the envelope
@@ -194,9 +194,11 @@ class ServiceWorkspace:
         if envelope.get("key") is not None and envelope.get("key_digest") is None:
             envelope["key_digest"] = digest(command)
         if isinstance(command, JournalCommand):
-            return self.act_on_journal(command, **envelope)
+            return self.handle_on_journal(command, **envelope)
         # Straight on: whoever looks for the rule of a command is there soon.
-        return Outcome(*handle(self, self.reader, sprint_id, command, ON_SPRINTS, envelope))
+        return Outcome(
+            *handle(self, self.repository, sprint_id, command, ON_SPRINTS, envelope)
+        )
 
     def preview(
         self, command: Command, *, sprint_id: str, at: str | None = None
@@ -206,7 +208,7 @@ class ServiceWorkspace:
         command = completed(self, sprint, command)
         return decided(command, sprint, at or self.now())
 
-    def act(
+    def handle_with(
         self,
         sprint_id: str,
         decide: Decide,
@@ -223,15 +225,15 @@ class ServiceWorkspace:
         free texts are masked unless `masks` is off; whole documents never are.
         """
         steps = ON_SPRINTS.without(without)
-        return Outcome(*handle(self, self.reader, sprint_id, decide, steps, envelope))
+        return Outcome(*handle(self, self.repository, sprint_id, decide, steps, envelope))
 
-    def act_on_journal(
+    def handle_on_journal(
         self,
         decide: DecideOnJournal,
         *,
         without: Collection[Skippable] = (),
         **envelope: Unpack[Envelope],
-    ) -> "Acted[Journal]":
+    ) -> "Handled[Journal]":
         """Do the same with the journal; its first event opens it, in this work tree."""
         steps = ON_THE_JOURNAL.without(without)
         return handle(self, self.journals, JOURNAL, decide, steps, envelope)
@@ -255,11 +257,11 @@ class ServiceWorkspace:
         """Record an edit of a stream's file by somebody else, once under this key."""
         known: Envelope = {"key": key, "key_digest": bytes.fromhex(event.digest)}
         if (sprint_id := sprint_of(stream)) is None:
-            self.act_on_journal(lambda journal, at: [event], **known)
+            self.handle_on_journal(lambda journal, at: [event], **known)
             return
         # The lock of state files is held here, which who restores files takes last.
         without: set[Skippable] = {"finish_restores", "refuse_edits"}
-        self.act(sprint_id, lambda sprint, at: [event], without=without, **known)
+        self.handle_with(sprint_id, lambda sprint, at: [event], without=without, **known)
 
     def refresh(self, sprint_id: str) -> Refreshed:
         """Bring a sprint's state files up to date, as `after_commit.refresh` does."""
@@ -302,12 +304,12 @@ class ServiceWorkspace:
 
         The state belongs to the workspace: read it, do not change it.
         """
-        head = self.reader.current(sprint_id)
+        head = self.repository.current(sprint_id)
         if at is None:
             return head
         if not head.exists:
             raise NotFoundError(f"there is no sprint {sprint_id}", sprint=sprint_id)
-        return self.reader.at_version(sprint_id, self.version_at(sprint_id, at))
+        return self.repository.at_version(sprint_id, self.version_at(sprint_id, at))
 
     def journal(self) -> "Journal":
         """Return the journal's ids and counts as they are; read them only."""

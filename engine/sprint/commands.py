@@ -24,6 +24,6 @@ TOPICS: tuple[ModuleType, ...] = (
 
 @cache
 def caused() -> Events:
-    """Return which command causes an event, of those that can be wished for."""
+    """Return which command causes an event, of those that can be asked for."""
     tables = (getattr(topic, "CAUSED", {}) for topic in TOPICS)
     return {event: made for table in tables for event, made in table.items()}

@@ -216,7 +216,7 @@ def _check_readable(workspace: Workspace, file: str) -> None:
     try:
         for sprint_id in workspace.sprints():
             name = f"sprint {sprint_id}"
-            render(workspace.reader.from_nothing(sprint_id))
+            render(workspace.repository.from_nothing(sprint_id))
         name = "the journal"
         progress_json.render(workspace.documents.from_nothing(JOURNAL))
     except (SprintlogError, RecursionError, LookupError, TypeError, ValueError) as error:

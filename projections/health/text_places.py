@@ -134,7 +134,7 @@ class Rows(KeptText, frozen=True):
             return KeptText.erase(self, workspace, needle)
         found = tuple(self.scan(workspace, needle))
         for stream in workspace.log.streams() if found else ():
-            workspace.reader.checkpoints.forget(stream)
+            workspace.repository.checkpoints.forget(stream)
         return Erased(found)
 
 

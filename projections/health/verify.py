@@ -13,7 +13,7 @@ from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, State, sprint_stream
-from sprintlog.engine.service.streams.repository import Reader
+from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import SprintImported
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -235,11 +235,11 @@ def _of_stream(
     """Compare saved states and the state file with the events; return the last state."""
     try:
         if quick:
-            state = projected.reader.at_head(name)
+            state = projected.repository.at_head(name)
         else:
-            state = yield from _of_checkpoints(projected.reader, name)
+            state = yield from _of_checkpoints(projected.repository, name)
         refreshed = projected.check(state)
-        files[projected.reader.reading.stream(name)] = refreshed
+        files[projected.repository.kind.stream(name)] = refreshed
         if not quick:
             yield from _of_written(projected, state, refreshed)
     except SprintlogError as error:
@@ -250,14 +250,16 @@ def _of_stream(
     return state
 
 
-def _of_checkpoints(reader: Reader[State], name: str) -> Generator[Finding, None, State]:
+def _of_checkpoints(
+    repository: Repository[State], name: str
+) -> Generator[Finding, None, State]:
     """Compare every saved state with what the events before it say; return the last."""
-    reading = reader.reading
+    reading = repository.kind
     stream = reading.stream(name)
-    kept = sorted(reader.checkpoints.versions(stream))
-    states = reader.along(name, [*kept, reader.version(name)])
+    kept = sorted(repository.checkpoints.versions(stream))
+    states = repository.along(name, [*kept, repository.version(name)])
     for version, state in zip(kept, states, strict=False):
-        saved = reader.checkpoints.load(stream, version)
+        saved = repository.checkpoints.load(stream, version)
         if saved is None or reading.pack(saved) != reading.pack(state):
             yield Finding(
                 "drift",
@@ -299,7 +301,7 @@ def _of_written(
 def _is_kept(
     projected: ProjectedFile[State], state: State, path: str, version: int
 ) -> bool:
-    if version in projected.reader.versions_of(state.id, SprintImported):
+    if version in projected.repository.versions_of(state.id, SprintImported):
         # An imported file stands as it came, in whatever layout.
         return True
     digest = _digest(projected, state, version)
@@ -307,5 +309,5 @@ def _is_kept(
 
 
 def _digest(projected: ProjectedFile[State], state: State, version: int) -> str:
-    content = projected.render(projected.reader.at_version(state.id, version))
+    content = projected.render(projected.repository.at_version(state.id, version))
     return sha256(content).hexdigest()

@@ -13,7 +13,7 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.repository import Reader
+from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -74,7 +74,7 @@ def blame(
     check_exists(sprint)
     version, document = sprint.version, sprint.document
     values = [find(document, path) for path in paths]
-    settings = search(workspace.reader, sprint_id, paths, until=version)
+    settings = search(workspace.repository, sprint_id, paths, until=version)
     for field, path, value, setting in zip(fields, paths, values, settings, strict=True):
         if not setting.changed:
             raise _never_there(sprint_id, field, path, document)
@@ -97,7 +97,7 @@ def blamed(
 
 
 def search(
-    reader: Reader[Sprint],
+    repository: Repository[Sprint],
     sprint_id: str,
     paths: Sequence[Path],
     *,
@@ -112,9 +112,9 @@ def search(
     found = [Setting(0, 0) for _ in paths]
     # Where nearly every event sets a field, those before the last ones need no look.
     first = near if set(paths) <= ALWAYS_SET else 0
-    for stretch in reader.stretches(sprint_id, until, near=first):
+    for stretch in repository.stretches(sprint_id, until, near=first):
         watch = _Watch([Probe(path, is_line=as_lines) for path in paths])
-        reader.follow(watch, stretch)
+        repository.follow(watch, stretch)
         # What a later stretch has found stands; what it left open is looked for here.
         found = [
             Setting(old.changed or changed, old.set or set_at)

@@ -102,7 +102,7 @@ class _Told:
     def value(self, path: Path, version: int) -> Any:
         """Return a field at a version; 0 stands for before the first."""
         if version not in self._documents:
-            sprint = self._workspace.reader.at_version(self._sprint_id, version)
+            sprint = self._workspace.repository.at_version(self._sprint_id, version)
             self._documents[version] = tracker_data(evaluate(self._workspace.log, sprint))
         return find(self._documents[version], path)
 

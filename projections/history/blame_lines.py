@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Reach
-from sprintlog.engine.service.streams.repository import Reader
+from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_path import (
     MISSING,
@@ -49,7 +49,9 @@ def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
     check_exists(sprint)
     texts = render(sprint).decode().split("\n")
     fields = list(line_fields(sprint.document))
-    settings = search_all(workspace.reader, sprint.id, set(fields), until=sprint.version)
+    settings = search_all(
+        workspace.repository, sprint.id, set(fields), until=sprint.version
+    )
     events: dict[int, RecordedEvent] = {}
     for number, (text, field) in enumerate(zip(texts, fields, strict=False), start=1):
         changed, set_at = settings[field]
@@ -61,17 +63,19 @@ def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
 
 
 def search_all(
-    reader: Reader[Sprint], sprint_id: str, fields: set[str], *, until: int
+    repository: Repository[Sprint], sprint_id: str, fields: set[str], *, until: int
 ) -> dict[str, Setting]:
     """Return for every field of the document at a version when its line last changed."""
     watch = _LineWatch()
-    reader.follow(watch, reader.whole(sprint_id, until))
+    repository.follow(watch, repository.whole(sprint_id, until))
     found = {n: Setting(watch.changed.get(n, 0), watch.set.get(n, 0)) for n in fields}
     # What is named by an index had another name as long as an id stood there.
     others = [name for name in fields if _was_otherwise(name, watch.named)]
     others += fields & _OFTEN
     paths = [parse_path(name) for name in others]
-    again = search(reader, sprint_id, paths, until=until, as_lines=True) if paths else []
+    again = (
+        search(repository, sprint_id, paths, until=until, as_lines=True) if paths else []
+    )
     return {**found, **dict(zip(others, again, strict=True))}
 
 

@@ -6,8 +6,8 @@ import msgspec
 
 from sprintlog.engine.log.event import Reach
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, index_of
+from sprintlog.engine.sprint.state.derived import figure_of, part
 from sprintlog.engine.sprint.state.figures import FIGURES
-from sprintlog.engine.sprint.state.settled import figure_of, part
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN
 

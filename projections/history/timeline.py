@@ -58,12 +58,12 @@ def replay(
             f"version {first} of sprint {sprint_id} comes after version {last}",
             hint="give the earlier point first",
         )
-    reader, stream = workspace.reader, sprint_stream(sprint_id)
-    sprint = reader.at_version(sprint_id, first) if first else Sprint(sprint_id)
+    repository, stream = workspace.repository, sprint_stream(sprint_id)
+    sprint = repository.at_version(sprint_id, first) if first else Sprint(sprint_id)
     before = _copied(sprint.document)
     for event in workspace.log.read_stream(stream, after=first, until=last):
         if event.type == RolledBack.type:
-            sprint = reader.at_version(sprint_id, event.version)
+            sprint = repository.at_version(sprint_id, event.version)
         else:
             fold(sprint, [(event.version, event.at, CODEC.decode(event))])
         after = _copied(sprint.document)

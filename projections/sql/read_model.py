@@ -262,7 +262,7 @@ def _write_sprint(
     *,
     rolled: bool,
 ) -> None:
-    sprint = workspace.reader.at_version(name, version)
+    sprint = workspace.repository.at_version(name, version)
     rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
     for table in TABLES.keys() - {"v_events"}:
         connection.execute(f"DELETE FROM {table} WHERE sprint = ?", (name,))

@@ -81,7 +81,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
             sprint_stream(sprint_id), after=version - 1, until=version
         )
         until = min(version + event.remaining, judged.sprint.version)
-        return evaluate(workspace.log, workspace.reader.at_version(sprint_id, until))
+        return evaluate(workspace.log, workspace.repository.at_version(sprint_id, until))
 
     return then
 
@@ -142,7 +142,7 @@ class LoopFile(ProjectedFile[Sprint]):
     """One file of a loop, as a state file of its sprint."""
 
     def __init__(self, workspace: FilesService, path: str, make: Make) -> None:
-        super().__init__(workspace, workspace.reader)
+        super().__init__(workspace, workspace.repository)
         self._path = path
         self._make = make
 

@@ -11,7 +11,7 @@ from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.state_files import Refreshed as Refreshed
 from sprintlog.engine.service.streams.catalogue import State
-from sprintlog.engine.service.streams.repository import Reader
+from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditObserved
 
@@ -30,10 +30,10 @@ class ProjectedFile(ABC, Generic[State]):
     It is compared and written under one lock.
     """
 
-    def __init__(self, workspace: FilesService, reader: Reader[State]) -> None:
+    def __init__(self, workspace: FilesService, repository: Repository[State]) -> None:
         self.workspace = workspace
         self.files = workspace.files
-        self.reader = reader
+        self.repository = repository
 
     @abstractmethod
     def path(self, state: State) -> str | None:
@@ -61,8 +61,8 @@ class ProjectedFile(ABC, Generic[State]):
 
     def refresh(self, name: str) -> Refreshed:
         """Write a state file where it is not what the log says."""
-        state = self.reader.current(name)
-        self.reader.save(state)
+        state = self.repository.current(name)
+        self.repository.save(state)
         path = self.path(state)
         if path is None:
             return Refreshed(None, "elsewhere")
@@ -94,14 +94,14 @@ class ProjectedFile(ABC, Generic[State]):
 
     def check_head(self, name: str) -> Refreshed:
         """Compare a state file with the state as it is; know it where it is the same."""
-        state = self.reader.current(name)
+        state = self.repository.current(name)
         self.know_same(state)
         return self.check(state)
 
     def rebuild(self, name: str) -> Refreshed:
         """Compute the state from the whole log, save it, and write the file anew."""
-        state = self.reader.from_nothing(name)
-        self.reader.renew(state)
+        state = self.repository.from_nothing(name)
+        self.repository.renew(state)
         refreshed = self.refresh(name)
         self.know_same(state)
         return refreshed
@@ -136,7 +136,7 @@ class ProjectedFile(ABC, Generic[State]):
         if left is None:
             return None
         # Killed after the exchange it was perhaps kept already, before it.
-        observed = self.reader.events(name, EditObserved)
+        observed = self.repository.events(name, EditObserved)
         digests = [event.digest for event in observed if event.path == path]
         is_new = digests[-1:] != [left.digest.hex()]
         without = self.files.look(path).digest
@@ -145,7 +145,7 @@ class ProjectedFile(ABC, Generic[State]):
         return kept
 
     def _write(self, name: str, path: str, seen: Seen, kept: str | None) -> Refreshed:
-        state = self.reader.current(name)
+        state = self.repository.current(name)
         if kept is None and self.stands_as_imported(state, seen.since):
             return Refreshed(path, "imported", seen.digest.hex())
         content = self._content(state, path)
@@ -187,7 +187,7 @@ class ProjectedFile(ABC, Generic[State]):
         It was not made against the bytes `without`, which came after it.
         """
         kept = self.files.keep_edit(path, seen)
-        head = self.reader.current(name).version
+        head = self.repository.current(name).version
         newest = self.files.digests.newest(path, until=head, without=without)
         since = self.files.edited_version(path, seen.digest, newest=newest)
         changes, problem = None, None
@@ -203,7 +203,7 @@ class ProjectedFile(ABC, Generic[State]):
             event = replace(event, changes=None, problem=problem)
         # A crash before our file stands there must not record the same edit twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
-        self.workspace.observe(self.reader.reading.stream(name), event, key=key)
+        self.workspace.observe(self.repository.kind.stream(name), event, key=key)
         return kept
 
     def _changes(
@@ -212,6 +212,6 @@ class ProjectedFile(ABC, Generic[State]):
         theirs = self.load(content, file=path)
         if not isinstance(theirs, dict):
             raise InvalidInputError("is not a mapping of fields", file=path)
-        ours = self.reader.at_version(name, since) if since else None
-        base = self.reader.current(name) if ours is None else ours
+        ours = self.repository.at_version(name, since) if since else None
+        base = self.repository.current(name) if ours is None else ours
         return diff(self.document(base), theirs)

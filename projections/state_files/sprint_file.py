@@ -21,7 +21,7 @@ class SprintFile(ProjectedFile[Sprint]):
     """PROGRESS.yaml."""
 
     def __init__(self, workspace: FilesService) -> None:
-        super().__init__(workspace, workspace.reader)
+        super().__init__(workspace, workspace.repository)
 
     def path(self, state: Sprint) -> str | None:
         """Return where this work tree has the file; None when it has none."""

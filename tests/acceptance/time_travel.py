@@ -72,7 +72,7 @@ def _blamed(
     """Yield the fields of a file whose blame is not what the files say."""
     fields = sorted({*line_fields(documents[until])})
     paths = [parse_path(field) for field in fields]
-    settings = search(workspace.reader, name, paths, until=until)
+    settings = search(workspace.repository, name, paths, until=until)
     for field, path, setting in zip(fields, paths, settings, strict=True):
         values = [_text(find(document, path)) for document in documents[: until + 1]]
         differing = [n for n in range(1, until + 1) if values[n] != values[n - 1]]

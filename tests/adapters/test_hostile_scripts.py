@@ -85,13 +85,13 @@ class Played(NamedTuple):
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Played]]:
     """Run all scripts, some beside others: each waits most of the time."""
     folder = tmp_path_factory.mktemp("scripts")
-    wishes = [(script, 60.0) for script in (*ENDING, *LEAVING.values())]
-    wishes += [(script, LIMIT) for script in ENDLESS.values()]
+    orders = [(script, 60.0) for script in (*ENDING, *LEAVING.values())]
+    orders += [(script, LIMIT) for script in ENDLESS.values()]
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(6) as pool:
         patch.setattr(supervised, "LINGER_SECONDS", 0.2)
         patch.setattr(supervised, "GRACE_SECONDS", 0.4)
-        scripts = [script for script, _ in wishes]
-        results = pool.map(lambda wish: play(folder, *wish), wishes)
+        scripts = [script for script, _ in orders]
+        results = pool.map(lambda order: play(folder, *order), orders)
         yield dict(zip(scripts, results, strict=True))
 
 

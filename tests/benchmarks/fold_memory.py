@@ -27,7 +27,7 @@ def main() -> None:
     """Fold the log of the folder that is named."""
     with Workspace.open(Path(sys.argv[1])) as workspace:
         before, _ = resident()
-        workspace.reader.from_nothing(SPRINT)
+        workspace.repository.from_nothing(SPRINT)
         _, after = resident()
     print(before, after)
 

@@ -84,7 +84,7 @@ def make_loop(folder: Path, events: int) -> None:
     with make_sprint(folder, PHASES) as workspace:
         wanted = new_events(loop_events(events - 1))
         version = append_all(workspace.log, islice(wanted, events - 1 - TAIL), version=1)
-        workspace.reader.renew(workspace.reader.from_nothing(SPRINT))
+        workspace.repository.renew(workspace.repository.from_nothing(SPRINT))
         append_all(workspace.log, wanted, version=version)
         assert isinstance(workspace.log, SqliteLog)
         workspace.log.connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -93,8 +93,8 @@ def make_loop(folder: Path, events: int) -> None:
 def make_started(folder: Path, phases: int) -> None:
     """Make a log with a started sprint of that many phases, its state file written."""
     with make_sprint(folder, phases) as workspace:
-        workspace.act(SPRINT, lambda sprint, at: [SprintStarted()], at=START)
-        workspace.reader.renew(workspace.sprint(SPRINT))
+        workspace.handle_with(SPRINT, lambda sprint, at: [SprintStarted()], at=START)
+        workspace.repository.renew(workspace.sprint(SPRINT))
         workspace.refresh(SPRINT)
 
 
@@ -102,7 +102,7 @@ def make_sprint(folder: Path, phases: int) -> Workspace:
     """Return a new workspace with a sprint of that many phases."""
     workspace = Workspace.init(folder, here=True)
     place = Place("PROGRESS.yaml")
-    workspace.act(
+    workspace.handle_with(
         SPRINT,
         lambda sprint, at: create_sprint(
             sprint, CreateSprint(plan=plan(phases), place=place), at

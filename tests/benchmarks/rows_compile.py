@@ -44,7 +44,7 @@ def _compile_and_record(bench: Bench, folder: Path) -> None:
     log = bench.new_folder(f"compiled-{len(list(bench.folder.iterdir()))}")
     compiled = compile_files(folder)
     with Workspace.init(log, here=True) as workspace:
-        decided = workspace.act(
+        decided = workspace.handle_with(
             SPRINT,
             lambda sprint, at: take_plan(sprint, TakePlan(plan=compiled.plan), at),
             at=START,

@@ -58,7 +58,7 @@ def fold(bench: Bench) -> Figure:
     events = bench.sizes.fold
     with Workspace.open(bench.large) as workspace:
         sides = side_by_side(
-            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             lambda: scan_and_decode(workspace.location.database, events),
             rounds=_rounds(bench),
             units=(events, events),
@@ -91,7 +91,7 @@ def replay(bench: Bench) -> Figure:
     theirs = Replay(folder / "theirs.db", phases, loop_events(events - 1))
     with Workspace.open(bench.folder / "replay") as workspace:
         sides = side_by_side(
-            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             theirs.get,
             rounds=bench.sizes.rounds,
             units=(events, events),
@@ -142,10 +142,12 @@ def cold_open(bench: Bench) -> Figure:
 
     def rebuild() -> None:
         with Workspace.open(bench.large) as workspace:
-            _complete(workspace.reader.from_nothing(SPRINT), events)
+            _complete(workspace.repository.from_nothing(SPRINT), events)
 
     with Workspace.open(bench.large) as workspace:
-        kept = workspace.reader.checkpoints.versions(workspace.log.streams().popitem()[0])
+        kept = workspace.repository.checkpoints.versions(
+            workspace.log.streams().popitem()[0]
+        )
         assert events - TAIL in kept, kept
     sides = side_by_side(
         open_each, rebuild, rounds=_rounds(bench), by=WALL, units=(OPENINGS, 1)
@@ -159,7 +161,7 @@ def blame(bench: Bench) -> Figure:
     with _uncached(bench) as workspace:
         sides = side_by_side(
             lambda: _set_at(workspace, f"phases[{address(PHASES // 2)}].prompt", 1),
-            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             rounds=bench.sizes.rounds,
         )
     return duration(sides, f"one fold of {events:,} events")
@@ -171,7 +173,7 @@ def blame_derived(bench: Bench) -> Figure:
     with _uncached(bench) as workspace:
         sides = side_by_side(
             lambda: _set_at(workspace, "stats.elapsed", events),
-            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             rounds=bench.sizes.rounds,
         )
     return duration(sides, f"one fold of {events:,} events")
@@ -183,7 +185,7 @@ def blame_recent(bench: Bench) -> Figure:
     with Workspace.open(bench.past) as workspace:
         sides = side_by_side(
             lambda: _set_at(workspace, "current.phase", None),
-            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             rounds=bench.sizes.rounds,
         )
     return duration(sides, f"one fold of {events:,} events")
@@ -195,7 +197,7 @@ def blame_lines(bench: Bench) -> Figure:
     with Workspace.open(bench.past) as workspace:
         sides = side_by_side(
             lambda: list(lines_of(workspace, workspace.sprint(SPRINT))),
-            lambda: _complete(workspace.reader.from_nothing(SPRINT), events),
+            lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             rounds=_rounds(bench),
         )
     return duration(sides, f"one fold of {events:,} events")
@@ -210,12 +212,12 @@ def _set_at(workspace: Workspace, field: str, version: int | None) -> None:
 def _uncached(bench: Bench) -> Iterator[Workspace]:
     """Open the log whose past is asked for, its checkpoint forgotten for the while."""
     with Workspace.open(bench.past) as workspace:
-        workspace.reader.checkpoints.forget(sprint_stream(SPRINT))
+        workspace.repository.checkpoints.forget(sprint_stream(SPRINT))
         try:
             yield workspace
         finally:
             last = workspace.log.version(sprint_stream(SPRINT)) - TAIL
-            workspace.reader.renew(workspace.reader.at_version(SPRINT, last))
+            workspace.repository.renew(workspace.repository.at_version(SPRINT, last))
 
 
 def _rounds(bench: Bench) -> int:

@@ -128,7 +128,7 @@ def _record(workspace: Workspace, entries: int) -> None:
 
 def _act(workspace: Workspace, number: int) -> None:
     made = entry(number)
-    workspace.act_on_journal(
+    workspace.handle_on_journal(
         lambda journal, at: record_entry(journal, RecordEntry(entry=made), at)
     )
 
@@ -143,7 +143,7 @@ def _journal(bench: Bench, name: str, entries: int) -> Workspace:
         ours = workspace.documents.current(journal.id)
         return take_document(ours, document).events[:APPEND_EVENTS_MAX]
 
-    while workspace.act_on_journal(take).events:
+    while workspace.handle_on_journal(take).events:
         pass
     workspace.journals.renew(workspace.journal())
     return workspace

@@ -70,7 +70,7 @@ def make_measured(folder: Path, iterations: int) -> None:
     """Make a log of a loop with so many measured iterations."""
     with make_sprint(folder, PHASES) as workspace:
         append_all(workspace.log, new_events(_loop(iterations)), version=1)
-        workspace.reader.renew(workspace.reader.from_nothing(SPRINT))
+        workspace.repository.renew(workspace.repository.from_nothing(SPRINT))
         workspace.refresh(SPRINT)
 
 
@@ -99,10 +99,10 @@ _numbers = count(MANY)
 def _end(workspace: Workspace, times: int) -> None:
     for _ in range(times):
         metrics = _metrics(next(_numbers))
-        workspace.act(
+        workspace.handle_with(
             SPRINT, lambda sprint, at: start_iteration(sprint, StartIteration(), at)
         )
-        outcome = workspace.act(
+        outcome = workspace.handle_with(
             SPRINT,
             lambda sprint, at, given=metrics: end_measured(
                 sprint, EndMeasuredIteration(metrics=given), at

@@ -57,7 +57,7 @@ def test_names_a_wrong_field(sprint: Path, run: Any) -> None:
 
 
 def test_refuses_a_type_that_only_rules_cause(sprint: Path, run: Any) -> None:
-    """An event that no command can wish for is refused with what causes it."""
+    """An event that no command can ask for is refused with what causes it."""
     result = run("append", "breakpoint-reached", "--data", '{"phase": "setup"}')
     assert result.code == 1
     assert "break: true" in result.err
@@ -124,7 +124,7 @@ def test_refuses_bytes_that_are_no_text(sprint: Path, run: Any) -> None:
 
 
 def test_gives_an_iteration_its_number(sprint: Path, done: Any) -> None:
-    """An iteration wished for without a number gets the next one."""
+    """An iteration asked for without a number gets the next one."""
     done("append", "iteration-started")
     assert done("log", "--last", "1", "--json").json["data"] == {"number": 1}
     done("append", "iteration-ended", "--data", '{"summary": "x"}')

@@ -104,7 +104,7 @@ def test_never_forks_inside_an_append(sprint: Path, done: Any, run: Any) -> None
 def test_a_broken_fork_goes_on(
     worked: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fork of several appends that was killed in between is finished by the same wish."""
+    """A fork of several appends, killed in between, is finished by the same command."""
     fork = ["fork", "again", "--from", "version:8", "--sprint", "auth", "--json"]
     monkeypatch.setattr(forking, "APPEND_EVENTS_MAX", 2)
     with monkeypatch.context() as patched:

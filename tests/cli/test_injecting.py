@@ -35,18 +35,28 @@ def test_injects_a_phase(sprint: Path, done: Any) -> None:
 
 def test_answers_with_the_addresses(sprint: Path, done: Any) -> None:
     """A script learns what to call what came in, also when it says it again."""
-    wish = ("phase", "inject", "--prompt", "x", "--prefix", "fix", "--key", "k", "--json")
-    first = done(*wish, "--position", "after:build/login/implement").json
+    command = (
+        "phase",
+        "inject",
+        "--prompt",
+        "x",
+        "--prefix",
+        "fix",
+        "--key",
+        "k",
+        "--json",
+    )
+    first = done(*command, "--position", "after:build/login/implement").json
     assert first["addresses"] == ["build/login/fix-0"]
-    again = done(*wish, "--position", "after:build/login/implement").json
+    again = done(*command, "--position", "after:build/login/implement").json
     assert again == {**first, "duplicate": True}
 
 
 def test_says_when_it_is_so_already(sprint: Path, done: Any) -> None:
-    """The same wish again records nothing, without a key as well."""
-    wish = ("phase", "inject", "--prompt", "x", "--id", "n", "--json")
-    version = done(*wish).json["version"]
-    assert done(*wish).json == {
+    """The same command again records nothing, without a key as well."""
+    command = ("phase", "inject", "--prompt", "x", "--id", "n", "--json")
+    version = done(*command).json["version"]
+    assert done(*command).json == {
         "unchanged": True,
         "stream": "sprint/auth",
         "version": version,
@@ -66,15 +76,15 @@ def test_says_when_it_is_so_already(sprint: Path, done: Any) -> None:
 )
 def test_takes_every_position(sprint: Path, done: Any, position: str, address: str) -> None:
     """Each position of the documents is one word, with an address behind a colon."""
-    wish = ("phase", "inject", "--id", "n", "--prompt", "x", "--position", position)
-    assert done(*wish, "--json").json["addresses"] == [address]
+    command = ("phase", "inject", "--id", "n", "--prompt", "x", "--position", position)
+    assert done(*command, "--json").json["addresses"] == [address]
 
 
 def test_takes_a_prompt_from_a_file(sprint: Path, done: Any) -> None:
     """A prompt file is taken as it is, with model and breakpoint beside it."""
     (sprint / "fix.md").write_text("First\nthen ü\n")
-    wish = ("phase", "inject", "--prompt-file", "fix.md", "--id", "n")
-    done(*wish, "--model", "opus", "--break")
+    command = ("phase", "inject", "--prompt-file", "fix.md", "--id", "n")
+    done(*command, "--model", "opus", "--break")
     added = document(sprint)["phases"][1]
     assert (added["prompt"], added["model"], added["break"]) == (
         "First\nthen ü\n",
@@ -89,8 +99,8 @@ def test_takes_several_from_a_file(sprint: Path, done: Any, name: str) -> None:
     steps = [{"id": "s", "prompt": "y"}]
     content = {"phases": [{"id": "a", "prompt": "x"}, {"id": "b", "steps": steps}]}
     (sprint / name).write_text(json.dumps(content))
-    wish = ("phase", "inject", "--file", name, "--prefix", "fix", "--json")
-    assert done(*wish).json["addresses"] == ["fix-0", "fix-1"]
+    command = ("phase", "inject", "--file", name, "--prefix", "fix", "--json")
+    assert done(*command).json["addresses"] == ["fix-0", "fix-1"]
     assert ids(sprint) == ["setup", "fix-0", "fix-1", "build", "review"]
     data = done("log", "--last", "1", "--json").json["data"]
     assert data["sources"][0]["path"] == name
@@ -112,8 +122,8 @@ def test_injects_steps(sprint: Path, done: Any) -> None:
         "steps:\n  - id: logout\n    prompt: Let people out\n"
         "    phases: [{id: implement, prompt: Write it}]\n"
     )
-    wish = ("step", "inject", "--file", "steps.yaml", "--position", "end-of-phase:build")
-    assert done(*wish, "--json").json["addresses"] == ["build/logout"]
+    command = ("step", "inject", "--file", "steps.yaml", "--position", "end-of-phase:build")
+    assert done(*command, "--json").json["addresses"] == ["build/logout"]
     assert document(sprint)["stats"]["total-steps"] == 2
     done(
         "step",
@@ -207,12 +217,12 @@ def test_masks_what_agents_write(sprint: Path, done: Any) -> None:
 
 def test_appends_the_same(sprint: Path, done: Any, run: Any) -> None:
     """`append` injects by the same rules, and checks the shape like a file's."""
-    wish = {"nodes": [{"prompt": "x"}], "position": {"type": "after-current"}}
-    data = json.dumps({**wish, "id_prefix": "fix"})
+    command = {"nodes": [{"prompt": "x"}], "position": {"type": "after-current"}}
+    data = json.dumps({**command, "id_prefix": "fix"})
     answer = done("append", "phase-injected", "--data", data, "--json").json
     assert answer["addresses"] == ["fix-0"]
-    wish["nodes"] = [{"id": "n", "prompt": "x", "gate": "make"}]
-    result = run("append", "phase-injected", "--data", json.dumps(wish))
+    command["nodes"] = [{"id": "n", "prompt": "x", "gate": "make"}]
+    result = run("append", "phase-injected", "--data", json.dumps(command))
     assert (result.code, "gate" in result.err) == (1, True)
 
 
@@ -242,11 +252,11 @@ def test_two_at_once_get_two_ids(sprint: Path) -> None:
         def decide(state: Sprint, at: str) -> list[Event]:
             if not overtaken:
                 overtaken.append(
-                    other.act("auth", lambda s, _: injected(s, "y")).sprint.version
+                    other.handle_with("auth", lambda s, _: injected(s, "y")).sprint.version
                 )
             return injected(state, "x")
 
-        one.act("auth", decide)
+        one.handle_with("auth", decide)
         phases = one.sprint("auth").document["phases"]
     assert [(p["id"], p["prompt"]) for p in phases[3:]] == [("fix-0", "y"), ("fix-1", "x")]
 

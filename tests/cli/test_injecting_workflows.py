@@ -31,8 +31,8 @@ def workflows(sprint: Path) -> Path:
 
 def test_injects_a_workflow(workflows: Path, sprint: Path, done: Any) -> None:
     """A workflow is compiled, and all of its phases come in, inlined ones too."""
-    wish = ("phase", "inject", "--workflow", "bugfix", "--json")
-    assert done(*wish).json["addresses"] == ["cause", "mend-fix", "mend-try"]
+    command = ("phase", "inject", "--workflow", "bugfix", "--json")
+    assert done(*command).json["addresses"] == ["cause", "mend-fix", "mend-try"]
     cause, fix = document(sprint)["phases"][1:3]
     assert cause["prompt"] == "Find out why auth fails"
     assert (fix["model"], fix["injected"]) == ("opus", True)
@@ -43,10 +43,10 @@ def test_injects_a_workflow(workflows: Path, sprint: Path, done: Any) -> None:
 
 def test_injects_a_workflow_with_a_prefix(workflows: Path, done: Any) -> None:
     """With a prefix a workflow can come in again and again."""
-    wish = ("phase", "inject", "--workflow", "bugfix", "--prefix", "fix", "--json")
-    first = done(*wish, "--position", "end-of-workflow").json
+    command = ("phase", "inject", "--workflow", "bugfix", "--prefix", "fix", "--json")
+    first = done(*command, "--position", "end-of-workflow").json
     assert first["addresses"] == ["fix-0", "fix-1", "fix-2"]
-    again = done(*wish, "--position", "after:build/login").json
+    again = done(*command, "--position", "after:build/login").json
     assert again["addresses"] == ["build/fix-3", "build/fix-4", "build/fix-5"]
 
 
@@ -74,5 +74,7 @@ def test_refuses_what_is_no_workflow(
 def test_names_the_phase_of_a_workflow(workflows: Path, run: Any, done: Any) -> None:
     """A workflow that came in before needs a prefix, and the refusal names its phase."""
     done("phase", "inject", "--workflow", "bugfix")
-    wish = ("phase", "inject", "--workflow", "bugfix", "--position", "end-of-workflow")
-    assert run(*wish).err.startswith("error: bugfix: phases[0].id: there is a phase cause")
+    command = ("phase", "inject", "--workflow", "bugfix", "--position", "end-of-workflow")
+    assert run(*command).err.startswith(
+        "error: bugfix: phases[0].id: there is a phase cause"
+    )

@@ -201,8 +201,8 @@ def test_lists_events_of_the_journal(journal: Path, done: Run) -> None:
 
 def test_appends_events_of_the_journal(journal_path: Path, done: Run, run: Run) -> None:
     """`append` takes the journal's events by their types, and its rules hold."""
-    wish = {"entry": {"prd_id": "a", "status": "failed"}}
-    answer = done("append", "entry-recorded", "--data", json.dumps(wish), "--json").json
+    command = {"entry": {"prd_id": "a", "status": "failed"}}
+    answer = done("append", "entry-recorded", "--data", json.dumps(command), "--json").json
     assert answer[-1]["entry"] == "a-1"
     refused = run("append", "learning-retired", "--data", '{"learning_id": "learning-7"}')
     assert refused.code == 3

@@ -102,9 +102,9 @@ def test_lost_and_broken_files_come_back(journal: Path, run: Run, done: Run) -> 
 
 def test_is_verified_with_its_saved_states(journal_path: Path, done: Run) -> None:
     """A journal long enough for saved states is sound, also folded from them."""
-    wish = '{"entry": {"prd_id": "a", "status": "failed"}}'
+    command = '{"entry": {"prd_id": "a", "status": "failed"}}'
     for _ in range(70):
-        done("append", "entry-recorded", "--data", wish)
+        done("append", "entry-recorded", "--data", command)
     done("verify")
     assert done("journal", "status", "--json").json["attempts"] == {"a": 70}
 

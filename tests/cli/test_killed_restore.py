@@ -32,7 +32,9 @@ def test_killed_restore_is_finished_by_the_library_too(
     cut_short(done, monkeypatch)
     with Workspace.open(tree) as workspace:
         version = workspace.sprint("auth").version
-        workspace.act("auth", lambda sprint, at: [NoteAdded("next")], expect=version)
+        workspace.handle_with(
+            "auth", lambda sprint, at: [NoteAdded("next")], expect=version
+        )
     assert files(tree)["src/login"] == b"good\n"
     types = [event["type"] for event in done("log", "--json").lines]
     assert types[-2:] == ["files-restored", "note-added"]
@@ -46,10 +48,10 @@ def test_nobody_goes_on_unknowing_beside_a_killed_restore(
     with Workspace.open(tree) as workspace:
         workspace.environment = {"PATH": str(tree)}
         with pytest.raises(RefusedError, match="cannot be finished: snapshots need git"):
-            workspace.act("auth", lambda sprint, at: [NoteAdded("next")])
+            workspace.handle_with("auth", lambda sprint, at: [NoteAdded("next")])
         told: list[str] = []
         workspace.tell = told.append
-        workspace.act("auth", lambda sprint, at: [NoteAdded("next")])
+        workspace.handle_with("auth", lambda sprint, at: [NoteAdded("next")])
         assert len(told) == 1
 
 

@@ -120,7 +120,7 @@ def test_state_files_show_it(waiting: Path, done: Any) -> None:
     assert "taken-over-from:" in (waiting / "b" / "PROGRESS.yaml").read_text()
     done("rebuild", "--check")
     with Workspace.open(waiting) as workspace:
-        assert workspace.reader.from_nothing("b").queue == workspace.sprint("b").queue
+        assert workspace.repository.from_nothing("b").queue == workspace.sprint("b").queue
 
 
 def test_copies_in_a_fork_are_taken_over_once(waiting: Path, done: Any) -> None:

@@ -178,7 +178,7 @@ def test_older_event_reads_as_today(old: Path, done: Any) -> None:
 
 
 def test_key_of_an_older_event_answers_again(old: Path, folder: Path, done: Any) -> None:
-    """A wish recorded by an older version under a key is known again."""
+    """A command recorded by an older version under a key is known again."""
     (folder / "sprints" / "auth" / "plan.yaml").write_text(PLAN)
     create = ("sprint", "create", "auth", "--plan", "sprints/auth/plan.yaml")
     again = done(*create, "--key", "made-auth", "--json").json

@@ -81,7 +81,7 @@ def test_prepares_without_a_journal(folder: Path, done: Run) -> None:
 
 
 def test_proposes_and_adds_learnings(journal: Path, done: Run, run: Run) -> None:
-    """What an entry suggests is shown, and added when that is wished."""
+    """What an entry suggests is shown, and added when that is asked."""
     shown = done("learning", "extract", "mail-2", "--json").json
     assert [(x["observation"], x["learning"]["content"]) for x in shown] == [
         (1, "URLs need the slash")

@@ -95,9 +95,9 @@ def test_approves_a_workflow(queue: Path, run: Any, done: Any) -> None:
     home = queue / ".claude" / "workflows"
     home.mkdir(parents=True)
     (home / "bugfix.yaml").write_text("phases: [{id: x, prompt: X}, {id: y, prompt: Y}]")
-    wish = ("queue", "approve", "req-1", *WHY, "--workflow", "bugfix")
-    assert run(*wish, "--prompt", "x").code == 2
-    _, came = done(*wish, "--json").json
+    command = ("queue", "approve", "req-1", *WHY, "--workflow", "bugfix")
+    assert run(*command, "--prompt", "x").code == 2
+    _, came = done(*command, "--json").json
     assert came["addresses"] == ["fix-req-1-0", "fix-req-1-1"]
     assert (
         done("queue", "show", "req-1", "--json").json["injection"]["workflow"] == "bugfix"
@@ -126,7 +126,7 @@ def test_decides_once(queue: Path, run: Any, done: Any) -> None:
     assert statuses(done) == {"req-1": "rejected", "doc": "backlog"}
     refused = run("queue", "defer", "doc", *WHY, "--until", "next-sprint", "--json")
     told = json.loads(refused.err)
-    assert (refused.code, told["state"], told["wish"]) == (1, "backlog", "defer")
+    assert (refused.code, told["state"], told["command"]) == (1, "backlog", "defer")
     assert told["allowed"] == []
 
 
@@ -149,9 +149,9 @@ def test_shows_who_decided_and_what_was_taken_back(queue: Path, done: Any) -> No
 
 def test_keys_answer_again(sprint: Path, done: Any, run: Any) -> None:
     """A request or a decision with a key is recorded once."""
-    wish = ("queue", "add", "Crash", *URGENT, "--key", "k", "--json")
-    first = done(*wish).json
-    assert done(*wish).json == {**first, "duplicate": True}
+    command = ("queue", "add", "Crash", *URGENT, "--key", "k", "--json")
+    first = done(*command).json
+    assert done(*command).json == {**first, "duplicate": True}
     assert run("queue", "add", "Other", *URGENT, "--key", "k").code == 5
 
 
@@ -178,7 +178,7 @@ def test_rules_decide_when_asked(queue: Path, run: Any, done: Any) -> None:
 
 
 def test_tells_what_rules_could_not_decide(queue: Path, done: Any) -> None:
-    """What a rule wishes and the sprint refuses stays pending, and is said."""
+    """What a rule commands and the sprint refuses stays pending, and is said."""
     for phase in ("setup", "build/login/implement", "build/login/check", "review"):
         done("phase", "skip", phase)
     done("queue", "reject", "req-1", *WHY)

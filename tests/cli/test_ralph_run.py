@@ -132,7 +132,7 @@ def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> No
 
 
 def test_a_rate_limit_is_waited_for(folder: Path, run: Run, goal_agent: Make) -> None:
-    """The same iteration is tried again after its wait, or left where that is wished."""
+    """The same iteration is tried again after its wait, or left where that is asked."""
     limited = "number == 1 and os.environ['ATTEMPT_NUMBER'] == '1'"
     command = goal_agent(f"if {limited}: sys.exit('429')")
     result = run("run", "--no-wait", "--json", *command[1:])

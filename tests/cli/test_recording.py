@@ -43,7 +43,7 @@ def test_takes_the_pointers_leaf_by_default(sprint: Path, done: Any, state: Stat
     assert state()["current"] == {"phase": 1, "step": 0, "sub-phase": 1}
 
 
-def test_records_the_same_wish_only_once(sprint: Path, done: Any) -> None:
+def test_records_the_same_command_only_once(sprint: Path, done: Any) -> None:
     """The same command with the same content again is accepted and records nothing."""
     done("phase", "start", "setup")
     again = done("phase", "start", "setup", "--json").json
@@ -51,12 +51,12 @@ def test_records_the_same_wish_only_once(sprint: Path, done: Any) -> None:
 
 
 def test_refuses_with_the_state_and_what_is_allowed(sprint: Path, run: Any) -> None:
-    """A refused wish ends with 1, names state and what is allowed, changes nothing."""
+    """A refused command ends with 1, names state and what is allowed, changes nothing."""
     before = (sprint / "PROGRESS.yaml").read_bytes()
     result = run("phase", "complete", "setup", "--json")
     error = json.loads(result.err)
     assert result.code == 1
-    assert (error["state"], error["wish"]) == ("pending", "complete")
+    assert (error["state"], error["command"]) == ("pending", "complete")
     assert error["allowed"] == ["start", "block", "skip"]
     assert (sprint / "PROGRESS.yaml").read_bytes() == before
     assert len(run("log", "--json").lines) == 2

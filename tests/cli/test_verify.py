@@ -150,7 +150,7 @@ def test_quick_finds_the_event_missing_where_it_begins(sprint: Path, run: Any) -
     """`--quick` does not stumble over the one event it would believe."""
     with Workspace.open(sprint) as workspace:
         notes = [NoteAdded(str(number)) for number in range(QUICK_EVENTS)]
-        workspace.act("auth", lambda sprint, at: list(notes))
+        workspace.handle_with("auth", lambda sprint, at: list(notes))
     change(sprint, "DROP TRIGGER events_never_go")
     change(sprint, "DELETE FROM events WHERE position = 2")
     change(sprint, next(text for text in EVENTS if "TRIGGER events_never_go" in text))

@@ -50,7 +50,7 @@ def test_finishes_nothing_over_an_urgent_request(run: Run, agent: Any, done: Run
     assert run(*command).code == 0
 
 
-def test_stops_at_once_where_that_is_wished(
+def test_stops_at_once_where_that_is_asked(
     folder: Path, run: Run, agent: Any, done: Run
 ) -> None:
     """With --stop-on-request nothing further is begun over a request of that priority."""

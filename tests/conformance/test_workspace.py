@@ -51,15 +51,15 @@ def note(sprint: Sprint, at: str, *, text: str) -> list[Event]:
 def live(workspace: Workspace) -> None:
     """Let a sprint go on, be saved, be edited by somebody and be rolled back."""
     place = Place("PROGRESS.yaml")
-    workspace.act("auth", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
-    workspace.act("auth", lambda sprint, at: [SprintStarted()], key="once")
+    workspace.handle_with("auth", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
+    workspace.handle_with("auth", lambda sprint, at: [SprintStarted()], key="once")
     for number in range(EVERY):
-        workspace.act("auth", partial(note, text=f"note {number}"))
-    workspace.reader.save(workspace.sprint("auth"))
+        workspace.handle_with("auth", partial(note, text=f"note {number}"))
+    workspace.repository.save(workspace.sprint("auth"))
     workspace.refresh("auth")
     (workspace.location.root / place.path).write_text("status: completed\n")
     workspace.refresh("auth")
-    workspace.act("auth", lambda sprint, at: [RolledBack(1, "begun too early")])
+    workspace.handle_with("auth", lambda sprint, at: [RolledBack(1, "begun too early")])
     workspace.refresh("auth")
 
 
@@ -87,7 +87,7 @@ def test_every_store_says_the_same(all_of_them: dict[str, Workspace]) -> None:
     for workspace in all_of_them.values():
         stream = "sprint/auth"
         log = workspace.log
-        kept = workspace.reader.checkpoints.versions(stream)
+        kept = workspace.repository.checkpoints.versions(stream)
         seen.append(
             (
                 list(log.read()),

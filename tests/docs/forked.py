@@ -23,8 +23,8 @@ CLIENT = """\
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
-wish = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)])
-socket.send_fds(server, [wish.encode()], [0, 1, 2])
+command = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)])
+socket.send_fds(server, [command.encode()], [0, 1, 2])
 sys.exit((server.recv(1) or b"\\xff")[0])
 """
 
@@ -51,7 +51,7 @@ def serving() -> Iterator[Path]:
 
 
 def serve(address: str) -> None:
-    """Take one wish after another, each in a fork of its own."""
+    """Take one command after another, each in a fork of its own."""
     from sprintlog.cli import main
 
     for name in main.COMMANDS:
@@ -63,16 +63,16 @@ def serve(address: str) -> None:
         server.listen(64)
         os.write(1, b"ready\n")
         while True:
-            wish, _ = server.accept()
+            command, _ = server.accept()
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                _fulfil(wish, main.main)
-            wish.close()
+                _fulfil(command, main.main)
+            command.close()
 
 
-def _fulfil(wish: socket.socket, main: object) -> None:
+def _fulfil(command: socket.socket, main: object) -> None:
     """Be the command: take its place, run it, answer how it ended."""
-    text, files, _, _ = socket.recv_fds(wish, BYTES_MAX, 3)
+    text, files, _, _ = socket.recv_fds(command, BYTES_MAX, 3)
     arguments, folder, environment = json.loads(text)
     for descriptor, file in enumerate(files):
         os.dup2(file, descriptor)
@@ -87,7 +87,7 @@ def _fulfil(wish: socket.socket, main: object) -> None:
         main()
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1
-    wish.send(bytes([code]))
+    command.send(bytes([code]))
     os._exit(0)
 
 

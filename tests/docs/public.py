@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
 from sprintlog.engine.sprint.events import EVENTS
 
 COMMANDS_SAY = (
-    "Every command there is: what somebody wishes for, as data that `handle` decides on."
+    "Every command there is: what somebody asks for, as data that `handle` decides on."
 )
 EVENTS_SAY = (
     "Every event there is, and what is in them; `decode` makes one of a recorded event."

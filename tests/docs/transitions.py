@@ -69,8 +69,8 @@ TRANSITIONS = """\
 {note}
 
 What each command may be given from, and where it leads. Anything else is refused with the
-state, the wish and what is allowed, and nothing is recorded. The same wish with the same
-content again is accepted and records nothing.
+state, the command and what is allowed, and nothing is recorded. The same command with the
+same content again is accepted and records nothing.
 
 ## The sprint
 

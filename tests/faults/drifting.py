@@ -150,7 +150,7 @@ def _record(workspace: Workspace, chance: random.Random) -> int:
     text = f"{chance.randrange(10**9)}"
     phase = f"phase-{chance.randrange(4)}"
     event = NoteAdded(text) if chance.random() < 0.2 else PhaseCompleted(phase, text)
-    outcome = workspace.act(SPRINT, lambda sprint, at: [event], observed=True)
+    outcome = workspace.handle_with(SPRINT, lambda sprint, at: [event], observed=True)
     # A note leaves the file's bytes as they were, and so the version they are known by.
     return 0 if isinstance(event, NoteAdded) else outcome.events[-1].version
 

@@ -29,7 +29,7 @@ def follow_while_appended(
     plan = {"phases": [{"id": "build", "prompt": "x"}]}
     with Workspace.init(folder, here=True) as workspace:
         for name in ("one", "two"):
-            workspace.act(
+            workspace.handle_with(
                 name, lambda sprint, at: create_sprint(sprint, CreateSprint(plan=plan), at)
             )
     total = 2 + writers * events

@@ -1,8 +1,8 @@
 """The kill tester: writers that die at any moment, and a log that must not notice.
 
-Every wish carries a token in its key and its payload. A wish whose answer was read must be
-in the log once, where the answer said; any other at most once; and one that is repeated
-under its key after a kill, once.
+Every command carries a token in its key and its payload. A command whose answer was read
+must be in the log once, where the answer said; any other at most once; and one that is
+repeated under its key after a kill, once.
 """
 
 import heapq
@@ -37,7 +37,7 @@ class Counts(NamedTuple):
     stops: int
     events: int
     committed: int
-    """Repeated wishes that turned out to have been recorded before their writer died."""
+    """Repeated commands that turned out to have been recorded before their writer died."""
     commands: int
     slowest: float
     """The slowest command right after a kill of all, in seconds."""

@@ -23,7 +23,7 @@ PLAN = {"phases": [{"id": f"phase-{number}", "prompt": "Do it"} for number in ra
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A wish for one event, recognisable by a token that stands in key and payload."""
+    """A ask for one event, recognisable by a token that stands in key and payload."""
 
     token: str
     sprint: str
@@ -43,7 +43,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def make_line(token: str, sprint: str, number: int) -> Line:
-    """Return a wish; three of four change the state file, too."""
+    """Return a command; three of four change the state file, too."""
     phase = f"phase-{number % 4}"
     kinds: list[tuple[str, dict[str, str]]] = [
         ("note-added", {"text": token}),
@@ -64,7 +64,7 @@ class Ledger:
         self.problems: list[str] = []
 
     def ask(self, line: Line) -> None:
-        """Note a wish, before anybody is told of it."""
+        """Note a command, before anybody is told of it."""
         self.asked[line.token] = line
 
     def hear(self, token: str, answer: bytes) -> None:
@@ -164,13 +164,15 @@ def make_sprints(root: Path, names: list[str]) -> None:
         for name in names:
             place = Place(state_file(name))
             document = {"sprint-id": name, **PLAN}
-            workspace.act(
+            workspace.handle_with(
                 name,
                 lambda sprint, at, document=document, place=place: create_sprint(  # type: ignore[misc]
                     sprint, CreateSprint(plan=document, place=place), at
                 ),
             )
-            workspace.act(name, lambda sprint, at: start_sprint(sprint, StartSprint(), at))
+            workspace.handle_with(
+                name, lambda sprint, at: start_sprint(sprint, StartSprint(), at)
+            )
             workspace.refresh(name)
 
 
@@ -200,7 +202,7 @@ def _unsound_at(root: Path) -> list[str]:
 
 def _unlike(root: Path, sprints: list[str]) -> list[str]:
     with Workspace.open(root) as workspace:
-        said = {name: render(workspace.reader.from_nothing(name)) for name in sprints}
+        said = {name: render(workspace.repository.from_nothing(name)) for name in sprints}
     return [
         f"{name}: the state file is not what the log says"
         for name in sprints

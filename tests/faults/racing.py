@@ -189,14 +189,14 @@ def _act(root: Path, number: int, rounds: int, began: float) -> int:
     with Workspace.open(root) as opened:
         _wait_for(began)
         for phase in PLAN["phases"]:
-            for wish in (StartPhase, CompletePhase):
-                _wish(opened, wish(phase["id"]))
+            for command in (StartPhase, CompletePhase):
+                _command(opened, command(phase["id"]))
             opened.refresh(SPRINT)
         for turn in range(rounds):
             opened.handle(StartIteration(), sprint_id=SPRINT)
             text = f"note {turn}"
             note = partial(_note, text)
-            outcome = opened.act(SPRINT, note, key=text, key_digest=b"note")
+            outcome = opened.handle_with(SPRINT, note, key=text, key_digest=b"note")
             report = {"form": "keyed", "what": text}
             _report(report, "duplicate" if outcome.duplicate else "recorded")
             try:
@@ -212,9 +212,9 @@ def _note(text: str, sprint: Sprint, at: str) -> list[Event]:
     return [NoteAdded(text)]
 
 
-def _wish(opened: Workspace, decide: workspace.Decide) -> None:
+def _command(opened: Workspace, decide: workspace.Decide) -> None:
     try:
-        opened.act(SPRINT, decide)
+        opened.handle_with(SPRINT, decide)
     except RefusedError:
         # Another process went on already: the rule says so, and nothing is recorded.
         return

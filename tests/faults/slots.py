@@ -1,4 +1,4 @@
-"""A writer's place: the wishes not answered yet, and the process at work on them."""
+"""A writer's place: the commands not answered yet, and the process at work on them."""
 
 import random
 import signal
@@ -32,9 +32,9 @@ class Slot:
         self.sprint = sprint
         self.numbers = count()
         self.again: deque[Line] = deque()
-        """Wishes that died unanswered and are repeated first."""
+        """Commands that died unanswered and are repeated first."""
         self.flight: deque[Line] = deque()
-        """Wishes that the process at work was told of and did not answer."""
+        """Commands that the process at work was told of and did not answer."""
         self.child: Child | None = None
         self.kind = ""
         self.life = 0
@@ -58,7 +58,7 @@ class Slot:
         self.until = until
 
     def next_number(self) -> int:
-        """Return the number of the next wish that was never asked before."""
+        """Return the number of the next command that was never asked before."""
         return next(self.numbers)
 
 

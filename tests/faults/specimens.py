@@ -183,7 +183,7 @@ def _make(root: Path, day: int, events: int, ends: bool) -> int:
         text = f"{day} {number} " + "word " * chance.randrange(60)
         event = NoteAdded(text) if number % 2 else PhaseCompleted(f"phase-{day % 4}", text)
         key = f"key-{day}-{number}" if number % 3 == 0 else None
-        workspace.act(
+        workspace.handle_with(
             chance.choice(SPRINTS),
             lambda sprint, at, event=event: [event],  # type: ignore[misc]
             key=key,
@@ -191,7 +191,7 @@ def _make(root: Path, day: int, events: int, ends: bool) -> int:
             observed=True,
         )
     for name in SPRINTS:
-        workspace.reader.renew(workspace.sprint(name))
+        workspace.repository.renew(workspace.sprint(name))
         workspace.refresh(name)
     if not ends:
         os._exit(0)

@@ -38,7 +38,7 @@ def test_answer_before_the_commit_is_found(
 def test_keys_that_are_forgotten_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kill tester finds a log that records a repeated wish again."""
+    """The kill tester finds a log that records a repeated command again."""
     planted.forget_keys(monkeypatch)
     problems = kill(tmp_path / "log", 40, seed=3).problems
     assert [problem for problem in problems if "is there twice" in problem]

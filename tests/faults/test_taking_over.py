@@ -44,7 +44,7 @@ def taken(root: Path) -> Counter[str]:
         events = [
             event
             for sprint in workspace.sprints()
-            for event in workspace.reader.events(sprint, RequestQueued)
+            for event in workspace.repository.events(sprint, RequestQueued)
         ]
     return Counter(event.origin.request for event in events if event.origin is not None)
 

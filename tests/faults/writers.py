@@ -13,8 +13,8 @@ import msgspec
 import sprintlog.cli.work.append  # noqa: F401
 from sprintlog.engine.command import digest_of
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint.from_events import to_event
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.wishes import to_event
 from sprintlog.projections import Workspace
 
 from . import children, clocks
@@ -65,7 +65,7 @@ def _call_library(root: Path, seed: int) -> int:
         with Workspace.open(root, clock=clocks.lying_clock(chance)) as workspace:
             event = to_event(line.type, line.data)
             arguments = {"type": line.type, "data": msgspec.to_builtins(event)}
-            outcome = workspace.act(
+            outcome = workspace.handle_with(
                 line.sprint,
                 partial(_decide, event),
                 key=line.token,

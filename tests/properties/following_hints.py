@@ -134,7 +134,7 @@ def _rule(
 
     def perform(life: Life, command: Typed) -> None:
         options = {name: command.options[name] for name in names}
-        life.wish(rule(**options, **fixed))
+        life.command(rule(**options, **fixed))
 
     return perform
 
@@ -144,20 +144,20 @@ def _decide(life: Life, command: Typed) -> None:
     for entry in life.sprint.queue:
         if takes_part(entry) and entry["status"] == PENDING:
             said = {"request": entry["id"], "reasoning": "no"}
-            life.wish(decisions.RejectRequest(**said))
+            life.command(decisions.RejectRequest(**said))
 
 
 def _complete(life: Life, command: Typed) -> None:
     said = {"abandons_goal": command.options["abandon_goal"]}
-    life.wish(lifecycle.CompleteSprint(reason=command.options["reason"], **said))
+    life.command(lifecycle.CompleteSprint(reason=command.options["reason"], **said))
 
 
 def _fail(life: Life, command: Typed) -> None:
-    life.wish(leaves.FailPhase(phase=command.options["phase"], error="x"))
+    life.command(leaves.FailPhase(phase=command.options["phase"], error="x"))
 
 
 def _run_gate(life: Life, command: Typed) -> None:
-    events = life.wish(
+    events = life.command(
         StartGate(
             phase=command.options["phase"],
             run=f"r{len(life.events)}",
@@ -169,7 +169,7 @@ def _run_gate(life: Life, command: Typed) -> None:
     )
     if events:
         run: Any = events[-1]
-        life.wish(CheckGate(phase=run.phase, run=run.run, result=GateResult(0)))
+        life.command(CheckGate(phase=run.phase, run=run.run, result=GateResult(0)))
 
 
 COMMANDS: dict[tuple[str, ...], Callable[[Life, Typed], None]] = {

@@ -26,7 +26,7 @@ SHAPES: tuple[list[Data], ...] = (
 
 
 class Injection(NamedTuple):
-    """One wish to inject, as `inject` gives it."""
+    """One command to inject, as `inject` gives it."""
 
     step: bool
     nodes: list[Data]
@@ -46,8 +46,8 @@ def injection(sprint: Sprint, i: int, j: int) -> Injection:
     return Injection(j % 3 == 2, nodes if j % 5 == 4 else numbered, position, prefix)
 
 
-def inject(sprint: Sprint, *, wish: Injection) -> list[Event]:
+def inject(sprint: Sprint, *, asked: Injection) -> list[Event]:
     """Decide on an injection."""
-    kind = InjectSteps if wish.step else InjectPhases
-    command = kind(wish.nodes, wish.position, wish.id_prefix)
+    kind = InjectSteps if asked.step else InjectPhases
+    command = kind(asked.nodes, asked.position, asked.id_prefix)
     return decided(command, sprint, "2026-01-15T09:00:00Z")

@@ -64,11 +64,11 @@ def _says(life: "Life", action: actions.Action, between: Meddle | None) -> None:
         actions.RESUME: lifecycle.ResumeSprint(),
         actions.COMPLETE: lifecycle.CompleteSprint(),
     }[action.do]
-    life.wish(command)
+    life.command(command)
 
 
 def _retry(life: "Life", action: actions.Action, between: Meddle | None) -> None:
-    life.wish(leaves.RetryPhase(phase=action.phase))
+    life.command(leaves.RetryPhase(phase=action.phase))
 
 
 def _wait(life: "Life", action: actions.Action, between: Meddle | None) -> None:
@@ -81,21 +81,21 @@ def _end(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     assert action.phase is not None
     done = done_work(life.sprint.plan, action.phase)
     summary = done.summary if done else None
-    life.wish(leaves.CompletePhase(phase=action.phase, summary=summary))
+    life.command(leaves.CompletePhase(phase=action.phase, summary=summary))
 
 
 def _work(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     assert action.phase is not None
-    life.wish(StartRun(phase=action.phase))
+    life.command(StartRun(phase=action.phase))
     if is_killed(life.chance, between):
         return
     verdict = verdict_of(life.chance)
     ran = AgentRan(action.phase, verdict.status)
-    life.wish(EndRun(ran=ran, verdict=verdict))
+    life.command(EndRun(ran=ran, verdict=verdict))
 
 
 def _iterate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
-    life.wish(StartTurn())
+    life.command(StartTurn())
     number = life.sprint.plan.turns.number
     if is_killed(life.chance, between):
         return
@@ -104,22 +104,22 @@ def _iterate(life: "Life", action: actions.Action, between: Meddle | None) -> No
         late = life.sprint.knowledge.iteration_max > ITERATIONS_MAX
         verdict = Turn(COMPLETED, is_goal=late or life.chance.random() < 0.2)
     ran = AgentRan("", verdict.status, iteration=number)
-    life.wish(EndTurn(ran=ran, verdict=verdict))
+    life.command(EndTurn(ran=ran, verdict=verdict))
 
 
 def _hooks(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     for hook in action.hooks:
         said: dict[str, Any] = {"hook_id": hook.id, "iteration": action.iteration}
-        life.wish(hook_tasks.SpawnHook(**said))
+        life.command(hook_tasks.SpawnHook(**said))
         if not is_killed(life.chance, between):
-            life.wish(hook_tasks.CompleteHook(**said))
+            life.command(hook_tasks.CompleteHook(**said))
 
 
 def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     if action.prompt is not None:
         assert action.phase is not None
         life.append([AgentRan(action.phase, COMPLETED, is_repair=True)])
-    events = life.wish(
+    events = life.command(
         StartGate(
             phase=action.phase,
             run=f"r{len(life.events)}",
@@ -136,7 +136,7 @@ def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
     result = GateResult(0 if life.chance.random() < 0.6 else 1)
     counts = is_under_way(life, run)
     try:
-        life.wish(CheckGate(phase=run.phase, run=run.run, result=result))
+        life.command(CheckGate(phase=run.phase, run=run.run, result=result))
     except RefusedError as error:
         if counts:
             raise AssertionError("a verdict is lost") from error

@@ -31,27 +31,29 @@ SECONDS_BETWEEN = 37
 
 
 class Refusal(NamedTuple):
-    """A wish that was refused: in which words, and what the hint says."""
+    """A command that was refused: in which words, and what the hint says."""
 
-    wish: str
+    command: str
     message: str
     hint: str | None
 
 
 class Life(World):
-    """A sprint that goes forward in time, one wish after another."""
+    """A sprint that goes forward in time, one command after another."""
 
     def __init__(self, chance: Random, *, document: Data | None = None) -> None:
         self.chance = chance
         self.waited_ms = 0
         self.refusal: Refusal | None = None
-        """The refusal of the latest wish, until another wish is granted."""
+        """The refusal of the latest command, until another command is granted."""
         self.definition = document or random_plan(chance)
         self.events = []
         self.ends = [0]
         self.sprint = Sprint("s")
         limit = chance.choice((None, None, 4))
-        self.wish(create.CreateSprint(plan=copied(self.definition), max_iterations=limit))
+        self.command(
+            create.CreateSprint(plan=copied(self.definition), max_iterations=limit)
+        )
 
     def __repr__(self) -> str:
         return f"Life of {self.definition}\n{super().__repr__()}"
@@ -62,7 +64,7 @@ class Life(World):
         seconds = SECONDS_BETWEEN * len(self.events)
         return from_milliseconds(1_768_467_600_000 + 1000 * seconds + self.waited_ms)
 
-    def wish(self, command: Given, **arguments: Any) -> list[Event]:
+    def command(self, command: Given, **arguments: Any) -> list[Event]:
         """Append what a command decides; raise `RefusedError` where it refuses."""
         try:
             events = given(command, self.sprint, self.time, **arguments)
@@ -88,10 +90,10 @@ class Life(World):
         else:
             fold(self.sprint, [(v, at, copied(event)) for v, at, event in news])
 
-    def act(self, command: Given, **arguments: Any) -> bool:
+    def handle_with(self, command: Given, **arguments: Any) -> bool:
         """Give a command as far as the rules allow it; tell whether it was granted."""
         try:
-            self.wish(command, **arguments)
+            self.command(command, **arguments)
         except (RefusedError, NotFoundError):
             return False
         return True
@@ -102,32 +104,32 @@ class Life(World):
         i, j = chance.randrange(60), chance.randrange(60)
         match chance.choice(MEDDLING):
             case "pause":
-                self.act(lifecycle.PauseSprint(reason="lunch"))
+                self.handle_with(lifecycle.PauseSprint(reason="lunch"))
             case "resume":
-                self.act(lifecycle.ResumeSprint(by="Ada", why="done"))
+                self.handle_with(lifecycle.ResumeSprint(by="Ada", why="done"))
             case "inject":
-                self.act(inject, wish=injection(self.sprint, i, j))
+                self.handle_with(inject, asked=injection(self.sprint, i, j))
             case "queue":
-                self.act(move_queue, i=i, j=j, at=self.time)
+                self.handle_with(move_queue, i=i, j=j, at=self.time)
             case "compile":
                 self.compile_again(i, j)
             case "import":
-                self.act(
+                self.handle_with(
                     create.ImportDocument(
                         document=mutated(copied(self.sprint.document), i, j), source="x"
                     ),
                 )
             case "parent":
-                self.wish_for_a_parent(j)
+                self.ask_for_a_parent(j)
             case kind:
                 self.move((kind, i, j))
 
-    def wish_for_a_parent(self, j: int) -> None:
+    def ask_for_a_parent(self, j: int) -> None:
         """Skip, retry or reopen any node, also one that has others below it."""
         nodes = list(self.sprint.plan.tree.nodes.values())
         if nodes:
             kinds = (leaves.SkipPhase, leaves.RetryPhase, leaves.ReopenPhase)
-            self.act(kinds[j % 3](phase=self.chance.choice(nodes).address))
+            self.handle_with(kinds[j % 3](phase=self.chance.choice(nodes).address))
 
     def compile_again(self, i: int, j: int) -> None:
         """Put an item into the definition, somewhere, and compile it again."""
@@ -137,7 +139,7 @@ class Life(World):
         key = next((k for k in ("steps", "phases") if k in holder), None)
         siblings = holder[key] if key else grown.setdefault("phases", [])
         siblings.insert(i % (len(siblings) + 1), {"id": f"new{i}-{j}", "prompt": "x"})
-        if self.act(TakePlan(plan=copied(grown))):
+        if self.handle_with(TakePlan(plan=copied(grown))):
             self.definition = grown
 
 

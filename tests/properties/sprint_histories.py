@@ -97,13 +97,13 @@ class World:
         self.events: list[Versioned] = []
         self.ends = [0]
         self.sprint = Sprint("s")
-        self.act(create.CreateSprint(plan=document))
+        self.handle_with(create.CreateSprint(plan=document))
         self.move(("wake", 0, 0))
 
     def __repr__(self) -> str:
         return "\n".join(["World", *(f"  {v} {event}" for v, _, event in self.events)])
 
-    def act(self, command: Given, **arguments: Any) -> bool:
+    def handle_with(self, command: Given, **arguments: Any) -> bool:
         """Give a command twice: it decides the same and changes nothing; then append."""
         before = pack(self.sprint)
         answers: list[list[Event] | str] = []
@@ -159,40 +159,40 @@ class World:
                 leaf = self.sprint.plan.pointed() if i % 3 else leaves[i % len(leaves)]
                 assert leaf is not None
                 fitting = [
-                    wish
-                    for wish, states in PHASE_FROM.items()
-                    for _ in range(5 if wish in ("start", "complete") else 1)
+                    asked
+                    for asked, states in PHASE_FROM.items()
+                    for _ in range(5 if asked in ("start", "complete") else 1)
                     if leaf.status in states
                 ]
-                wish = fitting[j % len(fitting)]
+                asked = fitting[j % len(fitting)]
                 if i % 17 == 16:
-                    wish = list(PHASE_FROM)[j % len(PHASE_FROM)]
-                said: Data = {"block": {"reason": "x"}}.get(wish, {})
-                if wish == "fail":
+                    asked = list(PHASE_FROM)[j % len(PHASE_FROM)]
+                said: Data = {"block": {"reason": "x"}}.get(asked, {})
+                if asked == "fail":
                     category = ("network", "logic", "timeout")[j % 3]
                     said = {"error": "x", "category": category}
-                self.act(PHASE_COMMANDS[wish](phase=leaf.address, **said))
+                self.handle_with(PHASE_COMMANDS[asked](phase=leaf.address, **said))
             case "gate":
                 self.check_gate(i, j)
             case "sprint":
                 command, said = SPRINT_COMMANDS[i % len(SPRINT_COMMANDS)]
-                self.act(command(**said))
+                self.handle_with(command(**said))
             case "goal":
                 self.work_on_goal(i)
             case "wake":
                 for command, said in SPRINT_COMMANDS[:2]:
-                    self.act(command(**said))
+                    self.handle_with(command(**said))
             case "iterate":
-                self.act(loop.StartIteration())
+                self.handle_with(loop.StartIteration())
             case "back":
                 to = self.ends[1:][i % len(self.ends[1:])]
-                self.act(RollBack(to=to, is_inside_append=False))
+                self.handle_with(RollBack(to=to, is_inside_append=False))
             case "undo":
-                self.act(UndoRollback())
+                self.handle_with(UndoRollback())
             case "queue":
-                self.act(move_queue, i=i, j=j, at=self.time)
+                self.handle_with(move_queue, i=i, j=j, at=self.time)
             case "inject":
-                self.act(inject, wish=injection(self.sprint, i, j))
+                self.handle_with(inject, asked=injection(self.sprint, i, j))
             case "import":
                 self.take_in(mutated(copied(self.sprint.document), i, j))
             case _:
@@ -200,13 +200,13 @@ class World:
 
     def take_in(self, theirs: Data) -> None:
         """Import a document: it stands there as it came."""
-        if self.act(create.ImportDocument(document=theirs, source="x")):
+        if self.handle_with(create.ImportDocument(document=theirs, source="x")):
             assert written(self.sprint) == msgspec.json.encode(theirs)
 
     def work_on_goal(self, i: int) -> None:
         """Do something for the goal, as far as there is one."""
         with suppress(NotFoundError):
-            self.act(goal_command(i))
+            self.handle_with(goal_command(i))
 
     def check_gate(self, i: int, j: int) -> None:
         """Begin to run the gate at the pointer, or let its run end, well or not."""
@@ -220,13 +220,13 @@ class World:
         if i % 5 == 0 or (under_way is None and i % 2):
             by: Data = {"pid": i, "process_started": "s", "boot_id": "b"}
             lost = under_way.run if under_way and j % 3 else None
-            self.act(checks.StartGate(run=run, lost=lost, **by))
+            self.handle_with(checks.StartGate(run=run, lost=lost, **by))
         elif under_way is None:
-            self.act(checks.RecordGate(phase=phase, result=result))
+            self.handle_with(checks.RecordGate(phase=phase, result=result))
         elif i % 5 == 1:
-            self.act(checks.InterruptGate(phase=phase, run=run, reason="x"))
+            self.handle_with(checks.InterruptGate(phase=phase, run=run, reason="x"))
         else:
-            self.act(checks.CheckGate(phase=phase, run=run, result=result))
+            self.handle_with(checks.CheckGate(phase=phase, run=run, result=result))
 
 
 def written(sprint: Sprint) -> bytes:

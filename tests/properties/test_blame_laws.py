@@ -14,7 +14,7 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprint_stream
 from sprintlog.engine.service.streams.checkpoints import SavedStates
-from sprintlog.engine.service.streams.repository import Reader
+from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
@@ -49,7 +49,7 @@ ALWAYS = (
 number = st.integers(0, 10**6)
 
 
-def reader_of(world: World, kept: set[int]) -> Reader[Sprint]:
+def reader_of(world: World, kept: set[int]) -> Repository[Sprint]:
     """Return a reader of a world's stream, with the states of some versions kept."""
     log = MemoryLog(clock=lambda: 0, entropy=bytes)
     checkpoints = SavedStates(log.checkpoints, SPRINTS)
@@ -57,7 +57,7 @@ def reader_of(world: World, kept: set[int]) -> Reader[Sprint]:
     log.append(sprint_stream("s"), new_events, expect=Expect.ANY)
     for version in sorted({1 + k % len(world.events) for k in kept}):
         checkpoints.save(sprint_stream("s"), world.rebuilt(version))
-    return Reader(log, SPRINTS, log.checkpoints)
+    return Repository(log, SPRINTS, log.checkpoints)
 
 
 def documents(world: World) -> list[Data]:
@@ -147,7 +147,7 @@ def test_events_stay_within_their_reach(world: World) -> None:
             sprint = world.rebuilt(version)
         else:
             fold(sprint, [(version, at, event)])
-        sprint.plan.settle()
+        sprint.plan.derive()
         reach = event.reach
         assert reach is not Reach.NOTHING or token(sprint.document) == whole
         whole = token(sprint.document)

@@ -59,8 +59,8 @@ def gated(draw: st.DrawFn, *kinds: str) -> World:
         move = draw(kind), draw(number), draw(number)
         if move[0] != "work":
             world.move(move)
-        elif world.act(StartPhase()):
-            world.act(CompletePhase())
+        elif world.handle_with(StartPhase()):
+            world.handle_with(CompletePhase())
     world.move(("wake", 0, 0))
     return world
 

@@ -63,6 +63,6 @@ def test_import_gives_the_log_again(one: World, two: World, data: st.DataObject)
             assert lines_of(again) == lines
             for sprint_id in log.sprints():
                 version = data.draw(st.integers(1, log.sprints()[sprint_id]))
-                assert render(again.reader.at_version(sprint_id, version)) == render(
-                    log.reader.at_version(sprint_id, version)
+                assert render(again.repository.at_version(sprint_id, version)) == render(
+                    log.repository.at_version(sprint_id, version)
                 )

@@ -40,7 +40,7 @@ def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
     version = data.draw(st.sampled_from(world.ends[1:]))
     with tempfile.TemporaryDirectory() as name, recorded(Path(name), world) as workspace:
         before = list(workspace.log.read())
-        there = workspace.reader.at_version("s0", version)
+        there = workspace.repository.at_version("s0", version)
         wanted = plan_of(there), deepcopy(there.knowledge)
         wanted[1].restoring, wanted[1].restored = [], []
         options: dict[str, Any] = {
@@ -51,7 +51,7 @@ def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
         }
         made = fork(workspace, "s0", **options).sprint
         assert (plan_of(made), made.knowledge) == wanted
-        again = workspace.reader.from_nothing("new")
+        again = workspace.repository.from_nothing("new")
         assert (plan_of(again), again.knowledge) == wanted
         assert list(workspace.log.read(until=len(before))) == before
         assert fork(workspace, "s0", **options).events == []
@@ -67,7 +67,7 @@ def test_redo_takes_back_an_undo(world: World) -> None:
             undo_rollback(world.sprint, UndoRollback(), "2026-01-15T09:00:00Z")
         except RefusedError:
             return
-        world.act(UndoRollback())
-        world.act(Redo())
+        world.handle_with(UndoRollback())
+        world.handle_with(Redo())
         assert written(world.sprint) == before
         assert saved_plan(world.sprint) == plan

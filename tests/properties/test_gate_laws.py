@@ -30,8 +30,8 @@ def gated(draw: st.DrawFn) -> World:
         move = draw(kind), draw(number), draw(number)
         if move[0] != "work":
             world.move(move)
-        elif world.act(leaves.StartPhase()):
-            world.act(leaves.CompletePhase())
+        elif world.handle_with(leaves.StartPhase()):
+            world.handle_with(leaves.CompletePhase())
     return world
 
 

@@ -31,7 +31,7 @@ number = st.integers(0, 209)
 
 def injected(world: World, i: int, j: int) -> Injection:
     """Let something come in; what the rules refuse is no example."""
-    assume(world.act(inject, wish=injection(world.sprint, i, j)))
+    assume(world.handle_with(inject, asked=injection(world.sprint, i, j)))
     event = world.events[-1][2]
     assert isinstance(event, Injection)
     return event
@@ -143,7 +143,7 @@ def test_rebuilds_and_undoes_to_the_same_bytes(world: World, i: int, j: int) -> 
     injected(world, i, j)
     after = written(world.sprint)
     assert saved(world.rebuilt()) == saved(world.sprint)
-    world.act(RollBack(to=version, is_inside_append=False))
+    world.handle_with(RollBack(to=version, is_inside_append=False))
     assert written(world.sprint) == before
     world.move(("undo", 0, 0))
     assert written(world.sprint) == after
@@ -179,14 +179,14 @@ def index_of(tree: Tree) -> Any:
 @laws
 @given(worlds(*HISTORIES), number, number)
 def test_records_nothing_the_second_time(world: World, i: int, j: int) -> None:
-    """The same wish again is accepted and changes nothing, wherever `current` is seen."""
-    wish = injection(world.sprint, i, j)
+    """The same command again changes nothing, wherever `current` is seen."""
+    command = injection(world.sprint, i, j)
     working = world.sprint.plan.tree.open_leaf()
-    assume(world.act(inject, wish=wish))
+    assume(world.handle_with(inject, asked=command))
     pointed = world.sprint.plan.pointed()
-    seen_from_there = not wish.position.ref and wish.position.type != END_OF_WORKFLOW
+    seen_from_there = not command.position.ref and command.position.type != END_OF_WORKFLOW
     if not seen_from_there or (pointed and working and pointed.data is working.data):
-        assert inject(world.sprint, wish=wish) == []
+        assert inject(world.sprint, asked=command) == []
 
 
 @laws
@@ -227,4 +227,4 @@ def _skipped(sprint: Sprint, world: World) -> bool:
     def command(state: Sprint) -> list[Event]:
         return skip_phase(state, SkipPhase(phase=leaf.address), "2026-01-15T09:00:00Z")
 
-    return world.act(command)
+    return world.handle_with(command)

@@ -1,4 +1,4 @@
-"""Laws of the journal: any sequence of wishes gives a file that a strict reader takes.
+"""Laws of the journal: any sequence of commands gives a file that a strict reader takes.
 
 Or a refusal that names the field; and however the log is read, the file is the same.
 """
@@ -14,10 +14,10 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.events import JournalOpened
 from sprintlog.engine.journal.fold import fold
+from sprintlog.engine.journal.from_events import command_of, to_event
 from sprintlog.engine.journal.intake.foreign import remarks, take_document
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.journal import Journal, pack, unpack
-from sprintlog.engine.journal.wishes import command_of, to_event
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
@@ -102,7 +102,7 @@ patterns = some(
         "confidence": word(words.CONFIDENCES),
     },
 )
-wishes = st.one_of(
+commands = st.one_of(
     st.tuples(st.just("journal-opened"), some({}, {"project_name": texts})),
     st.tuples(st.just("entry-recorded"), some({"entry": entries}, {})),
     st.tuples(
@@ -116,11 +116,11 @@ wishes = st.one_of(
     st.tuples(st.just("learning-retired"), some({"learning_id": learnings}, {})),
     st.tuples(st.just("pattern-discovered"), some({"pattern": patterns}, {})),
 )
-histories = st.lists(wishes, max_size=25)
+histories = st.lists(commands, max_size=25)
 
 
 def decided(journal: Journal, tag: str, data: Any) -> list[Event]:
-    """Return what a wish comes to: nothing when it is refused, which names a field."""
+    """Return what a command comes to: nothing when it is refused, which names a field."""
     refused = None
     events: list[Event] = []
     try:
@@ -133,7 +133,7 @@ def decided(journal: Journal, tag: str, data: Any) -> list[Event]:
 
 
 def happened(history: list[tuple[str, Any]]) -> list[tuple[int, str, Event]]:
-    """Return what a history of wishes comes to; each refusal names a field."""
+    """Return what a history of commands comes to; each refusal names a field."""
     journal = Journal()
     recorded_events: list[tuple[int, str, Event]] = []
     for tag, data in history:
@@ -153,7 +153,7 @@ def document(events: list[tuple[int, str, Event]]) -> JournalDocument:
 
 @given(histories)
 def test_any_history_gives_a_file_that_a_strict_reader_takes(history: Any) -> None:
-    """A wish is refused by its field, or the file is what the schema accepts."""
+    """A command is refused by its field, or the file is what the schema accepts."""
     events = happened(history)
     if events:
         made = document(events)

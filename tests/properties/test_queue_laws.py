@@ -40,7 +40,7 @@ def steady(draw: st.DrawFn) -> World:
         if move[0] == "work":
             work(world)
         elif move[0] == "complete":
-            world.act(lifecycle.CompleteSprint())
+            world.handle_with(lifecycle.CompleteSprint())
         else:
             world.move(move)
     return world
@@ -52,10 +52,10 @@ def work(world: World) -> None:
     for command in (phases.StartPhase, phases.CompletePhase):
         leaf = world.sprint.plan.pointed()
         if leaf is not None and leaf.status in ("pending", "in-progress"):
-            world.act(command(phase=leaf.address))
-    world.act(RecordGate(result=GateResult(0)))
+            world.handle_with(command(phase=leaf.address))
+    world.handle_with(RecordGate(result=GateResult(0)))
     if (leaf := world.sprint.plan.pointed()) is not None and leaf.status == "in-progress":
-        world.act(phases.CompletePhase(phase=leaf.address))
+        world.handle_with(phases.CompletePhase(phase=leaf.address))
 
 
 @laws

@@ -24,16 +24,16 @@ ONE_PHASE = {"phases": [{"id": "a", "prompt": "x"}]}
 def measured_files(chance: Random) -> tuple[Life, dict[int, str]]:
     """Return a loop, and which files each iteration was measured with at its end."""
     life, ended = Life(chance, document=ONE_PHASE), dict[int, str]()
-    life.wish(lifecycle.StartSprint())
+    life.command(lifecycle.StartSprint())
     for step in range(STEPS):
         number = life.sprint.plan.iteration
         is_open = loop.open_iteration(life.sprint.plan) is not None
         match chance.choice(("begin", "end", "end", "look")):
             case "begin":
-                life.act(loop.StartIteration())
+                life.handle_with(loop.StartIteration())
             case "end" if is_open:
                 ended[number] = take(life, step)
-                life.wish(loop.EndIteration())
+                life.command(loop.EndIteration())
             case "look" if not is_open:
                 take(life, step)
     return life, ended
@@ -43,7 +43,9 @@ def take(life: Life, step: int) -> str:
     """Take a snapshot as a command does now; return its id."""
     name, number = f"files-{step}", life.sprint.plan.iteration
     purpose = purpose_now(life.sprint, worktree="")
-    life.wish(TakeSnapshot(taken=SnapshotTaken(name, number, "t", 1, 1, purpose=purpose)))
+    life.command(
+        TakeSnapshot(taken=SnapshotTaken(name, number, "t", 1, 1, purpose=purpose))
+    )
     return name
 
 

@@ -64,7 +64,7 @@ def test_additions_come_in_where_they_stand(world: World, places: list[int]) -> 
     """What is new comes in once, in the plan's order; everything else stays."""
     plan = enlarged(definition(world), places)
     before = [node for node, _ in walk(deepcopy(world.sprint.plan.document))]
-    assume(world.act(TakePlan(plan=plan)))
+    assume(world.handle_with(TakePlan(plan=plan)))
     assert (
         take_plan(world.sprint, TakePlan(plan=deepcopy(plan)), "2026-01-15T09:00:00Z") == []
     )

@@ -46,7 +46,7 @@ def status(scenario: Scenario, identity: str = "r") -> str:
     return str(entry(scenario, identity)["status"])
 
 
-def settled(command: Command) -> Decision:
+def derived(command: Command) -> Decision:
     """Return what decides on a command, and on what its events bring back."""
 
     def whole(sprint: Sprint, at: str) -> list[Event]:

@@ -51,7 +51,7 @@ def test_goes_on_from_any_version(busy: Scenario, version: int) -> None:
     assert msgspec.json.encode(again.document) == straight.bytes()
 
 
-def test_knows_the_same_wish_again(busy: Scenario) -> None:
+def test_knows_the_same_command_again(busy: Scenario) -> None:
     """What was said last survives the checkpoint (P33)."""
     again = unpack(pack(busy.sprint))
     assert (

@@ -44,11 +44,11 @@ def test_what_a_person_is_needed_for_is_tried_again_at_once(running: Any) -> Non
     """With `retry` the resume is enough: the leaf is handed out again."""
     scenario: Scenario = running(simple("a", "b")).do(StartPhase())
     scenario.given(f.HumanNeeded("a", "a key"))
-    wish: dict[str, Any] = {"by": "ana", "why": "here it is", "retry": True}
-    scenario.when(ResumeSprint(**wish))
+    command: dict[str, Any] = {"by": "ana", "why": "here it is", "retry": True}
+    scenario.when(ResumeSprint(**command))
     scenario.then(f.SprintResumed("ana", "here it is"), f.PhaseRetried("a", "here it is"))
     assert next_action(scenario.sprint, now=NOW).do == "work"
-    scenario.when(ResumeSprint(**wish)).then_nothing()
+    scenario.when(ResumeSprint(**command)).then_nothing()
 
 
 def test_retry_after_the_resume_is_still_heard(running: Any) -> None:

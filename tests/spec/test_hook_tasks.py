@@ -121,7 +121,7 @@ def test_follows_the_table(state: str, word: str) -> None:
         scenario.go()
         assert scenario.document["hook-tasks"][0]["status"] == word
     else:
-        scenario.then_refused(state=state, wish=word)
+        scenario.then_refused(state=state, command=word)
 
 
 def test_is_spawned_again_when_its_process_is_gone() -> None:

@@ -175,7 +175,7 @@ def test_addresses_a_second_twin_by_index(given: Any) -> None:
     assert [p["status"] for p in scenario.document["phases"]] == ["skipped", "in-progress"]
 
 
-def test_forgets_wishes_from_before(given: Any) -> None:
+def test_forgets_commands_from_before(given: Any) -> None:
     """What was said before another document came in is no repetition after it."""
     document = {"status": "in-progress", **simple("a", status="pending")}
     scenario = take(given(), document).do(lifecycle.PauseSprint())

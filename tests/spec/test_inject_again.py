@@ -24,7 +24,7 @@ FIX: Data = {"prompt": "Mend it"}
 
 
 @pytest.mark.parametrize("nodes", [[node()], [node("m"), node("n")]])
-def test_records_the_same_wish_once(running: Any, nodes: list[Data]) -> None:
+def test_records_the_same_command_once(running: Any, nodes: list[Data]) -> None:
     """Agents retry: the same content again is accepted and records nothing (P33)."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=nodes, position=at("after-current")))
@@ -58,11 +58,11 @@ def test_refuses_other_content(running: Any, other: Data) -> None:
 
 
 def test_is_not_the_same_once_something_befell_it(running: Any) -> None:
-    """Only the last thing said of an address counts as the same wish again."""
+    """Only the last thing said of an address counts as the same command again."""
     scenario: Scenario = running(simple("a"))
-    wish: Data = {"nodes": [node()], "position": at("end-of-workflow")}
-    scenario.do(InjectPhases(**wish)).do(SkipPhase(phase="n"))
-    scenario.when(InjectPhases(**wish)).then_refused(phase="n")
+    command: Data = {"nodes": [node()], "position": at("end-of-workflow")}
+    scenario.do(InjectPhases(**command)).do(SkipPhase(phase="n"))
+    scenario.when(InjectPhases(**command)).then_refused(phase="n")
 
 
 def test_counts_on_from_zero(running: Any) -> None:
@@ -76,23 +76,23 @@ def test_counts_on_from_zero(running: Any) -> None:
     assert ids(scenario) == ["a", "fix-0", "fix-1", "fix-2", "more-0"]
 
 
-def test_records_the_same_numbered_wish_once(running: Any) -> None:
-    """A repeated wish gets no new number while what it made is untouched."""
+def test_records_the_same_numbered_command_once(running: Any) -> None:
+    """A repeated command gets no new number while what it made is untouched."""
     scenario: Scenario = running(simple("a"))
-    wish: Data = {"nodes": [FIX], "position": at("after-current"), "id_prefix": "fix"}
-    scenario.do(InjectPhases(**wish))
-    scenario.when(InjectPhases(**wish)).then_nothing()
-    scenario.do(SkipPhase(phase="fix-0")).do(InjectPhases(**wish))
+    command: Data = {"nodes": [FIX], "position": at("after-current"), "id_prefix": "fix"}
+    scenario.do(InjectPhases(**command))
+    scenario.when(InjectPhases(**command)).then_nothing()
+    scenario.do(SkipPhase(phase="fix-0")).do(InjectPhases(**command))
     assert ids(scenario) == ["a", "fix-1", "fix-0"]
 
 
 def test_never_gives_a_number_twice(running: Any) -> None:
     """A rollback takes the phase back, not its number."""
     scenario: Scenario = running(simple("a"))
-    wish: Data = {"nodes": [FIX], "position": at("after-current"), "id_prefix": "fix"}
-    scenario.do(InjectPhases(**wish)).do(RollBack(to=2, is_inside_append=False))
+    command: Data = {"nodes": [FIX], "position": at("after-current"), "id_prefix": "fix"}
+    scenario.do(InjectPhases(**command)).do(RollBack(to=2, is_inside_append=False))
     assert ids(scenario) == ["a"]
-    assert ids(scenario.do(InjectPhases(**wish))) == ["a", "fix-1"]
+    assert ids(scenario.do(InjectPhases(**command))) == ["a", "fix-1"]
     assert unpack(pack(scenario.sprint)).knowledge.allotted == {"fix": 2}
 
 

@@ -28,7 +28,7 @@ PLAN: Data = {
 
 
 def at(kind: str, ref: str | None = None) -> f.InjectionPosition:
-    """Return where something is wished for."""
+    """Return where something is asked for."""
     return f.InjectionPosition(kind, ref)
 
 
@@ -76,7 +76,7 @@ def worked(scenario: Scenario, *turns: Make) -> Scenario:
         ("end-of-workflow", None, ["a", "p", ["x", ["i", "j"], "y", ["i"]], "e", "z", "n"]),
     ],
 )
-def test_comes_in_where_it_is_wished_for(
+def test_comes_in_where_it_is_asked_for(
     running: Any, kind: str, ref: str | None, expected: list[Any]
 ) -> None:
     """Every position of the documents leads to its place, on every level (section 4)."""
@@ -102,7 +102,7 @@ def test_stands_beside_what_is_current(
 
 
 def test_stores_the_resolved_place(running: Any) -> None:
-    """The event holds what was wished for and where exactly that is, by ids."""
+    """The event holds what was asked for and where exactly that is, by ids."""
     scenario = worked(running(PLAN), StartPhase, CompletePhase)
     scenario.when(InjectPhases(nodes=[node()], position=at("after-current")))
     stored = {"id": "n", "status": "pending", "prompt": "Do n"}
@@ -168,7 +168,7 @@ def test_keeps_several_in_their_order(running: Any) -> None:
 
 
 def test_queues_what_comes_after_current(running: Any) -> None:
-    """One wish after another: after-current keeps them in the order they were given."""
+    """One command after another: after-current keeps them in the order they were given."""
     scenario: Scenario = running(simple("a", "b"))
     for name in ("k", "l", "m"):
         scenario.do(InjectPhases(nodes=[node(name)], position=at("after-current")))
@@ -181,11 +181,11 @@ def test_queues_over_a_checkpoint(running: Any) -> None:
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=[node("k")], position=at("after-current")))
     again = unpack(pack(scenario.sprint))
-    wish: Data = {"nodes": [node("l")], "position": at("after-current")}
+    command: Data = {"nodes": [node("l")], "position": at("after-current")}
     assert inject_phases(
-        again, InjectPhases(**wish), "2026-01-15T09:00:00Z"
-    ) == inject_phases(scenario.sprint, InjectPhases(**wish), "2026-01-15T09:00:00Z")
-    assert ids(scenario.do(InjectPhases(**wish))) == ["a", "k", "l", "b"]
+        again, InjectPhases(**command), "2026-01-15T09:00:00Z"
+    ) == inject_phases(scenario.sprint, InjectPhases(**command), "2026-01-15T09:00:00Z")
+    assert ids(scenario.do(InjectPhases(**command))) == ["a", "k", "l", "b"]
 
 
 def test_queues_only_what_still_waits(running: Any) -> None:
@@ -229,7 +229,7 @@ def test_is_refused_once_completed(given: Any, status: str) -> None:
     if status != COMPLETED:
         assert scenario.go().status == status
     else:
-        scenario.then_refused(state="completed", wish="inject", allowed=["reopen"])
+        scenario.then_refused(state="completed", command="inject", allowed=["reopen"])
 
 
 def test_reopens_the_phase_it_came_into(running: Any) -> None:

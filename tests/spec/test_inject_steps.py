@@ -31,7 +31,7 @@ STEP: Data = {"id": "n", "prompt": "Let people out", "phases": [node("i"), node(
         ("end-of-phase", "p", ["x", ["i", "j"], "y", ["i"], "n", ["i", "j"]]),
     ],
 )
-def test_comes_in_where_it_is_wished_for(
+def test_comes_in_where_it_is_asked_for(
     running: Any, kind: str, ref: str | None, expected: list[Any]
 ) -> None:
     """A step comes in beside a step, the current one without an address."""
@@ -75,7 +75,7 @@ def test_has_the_fields_of_a_step(running: Any) -> None:
 
 
 def test_is_a_step_wherever_steps_are(running: Any) -> None:
-    """A phase that comes to stand beside steps is a step, whoever wished for it."""
+    """A phase that comes to stand beside steps is a step, whoever asked for it."""
     scenario: Scenario = running(PLAN)
     scenario.do(InjectPhases(nodes=[node()], position=at("after", "p/x")))
     assert isinstance(scenario.events[-1][2], f.StepInjected)
@@ -98,7 +98,7 @@ def test_needs_a_phase_with_steps(running: Any, kind: str, ref: str | None) -> N
     """A step has no place among phases or sub-phases."""
     scenario: Scenario = running(PLAN)
     scenario.when(InjectSteps(nodes=[STEP], position=at(kind, ref)))
-    scenario.then_refused(containing="is no place for a step", wish="inject")
+    scenario.then_refused(containing="is no place for a step", command="inject")
 
 
 @pytest.mark.parametrize("kind", ["after-current", "end-of-phase", "end-of-workflow"])

@@ -61,7 +61,7 @@ def test_a_goal_has_the_same_limit() -> None:
     scenario = idle(begun(plan), 2)
     scenario.do(RollBack(to=2, is_inside_append=False))
     assert because(scenario) == "limit"
-    scenario.when(StartIteration()).then_refused(wish="start")
+    scenario.when(StartIteration()).then_refused(command="start")
 
 
 def test_past_the_limit_only_on_purpose(running: Any) -> None:

@@ -13,9 +13,9 @@ from .measured import GREEN_ROW, Measured
 DEFAULTS = RulesSet()
 
 
-def changed(**wish: Any) -> RulesSet:
+def changed(**command: Any) -> RulesSet:
     """Return the document's rules with some values replaced."""
-    given: dict[str, Any] = {"weights": {}, "thresholds": {}, **wish}
+    given: dict[str, Any] = {"weights": {}, "thresholds": {}, **command}
     return change_rules(DEFAULTS, **given)
 
 
@@ -43,7 +43,7 @@ def test_replaces_what_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "says"),
+    ("command", "says"),
     [
         ({"weights": {"validation": 0.31}}, "the weights are 1.01 together, not 1"),
         ({"weights": {"validation": 0.2999999999999}}, "together, not 1"),
@@ -61,10 +61,10 @@ def test_replaces_what_is_named() -> None:
         ({"thresholds": {"coverage_drop": 100.5}}, "out of range"),
     ],
 )
-def test_refuses_senseless_values(wish: dict[str, Any], says: str) -> None:
+def test_refuses_senseless_values(command: dict[str, Any], says: str) -> None:
     """Weights are 1 together, exactly, and every limit lies in its range."""
     with pytest.raises(RefusedError) as refused:
-        changed(**wish)
+        changed(**command)
     assert says in refused.value.message
 
 

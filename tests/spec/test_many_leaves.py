@@ -40,21 +40,21 @@ def test_skips_a_step(running: Any) -> None:
     scenario.then(f.PhaseSkipped("p/y/k"))
 
 
-@pytest.mark.parametrize("wish", ["skip", "retry", "reopen"])
-def test_records_nothing_the_second_time(running: Any, wish: str) -> None:
-    """The same wish again is accepted and records nothing; another one is refused."""
+@pytest.mark.parametrize("verb", ["skip", "retry", "reopen"])
+def test_records_nothing_the_second_time(running: Any, verb: str) -> None:
+    """The same command again is accepted and records nothing; another one is refused."""
     scenario = begun(running)
-    if wish == "retry":
+    if verb == "retry":
         scenario.do(leaves.StartPhase())
         scenario.do(leaves.FailPhase(error="x", category="network"), at=scenario.now)
-    command = getattr(leaves, f"{wish.capitalize()}Phase")
+    command = getattr(leaves, f"{verb.capitalize()}Phase")
     scenario.do(command(phase="p", reason="why"))
     scenario.when(command(phase="p", reason="why")).then_nothing()
-    scenario.when(command(phase="p", reason="else")).then_refused(wish=wish)
+    scenario.when(command(phase="p", reason="else")).then_refused(command=verb)
 
 
 def test_skips_what_came_in_since(running: Any) -> None:
-    """What came in after a phase was skipped is skipped by the same wish again."""
+    """What came in after a phase was skipped is skipped by the same command again."""
     scenario = begun(running).do(leaves.SkipPhase(phase="p"))
     scenario.do(InjectSteps(nodes=[node()], position=at("end-of-phase", "p")))
     scenario.when(leaves.SkipPhase(phase="p")).then(f.PhaseSkipped("p/n"))
@@ -103,7 +103,7 @@ def test_refuses_where_nothing_fits(running: Any) -> None:
     scenario: Scenario = running({"phases": [{**STEPS, "gate": {"script": "x"}}]})
     scenario.when(leaves.ReopenPhase(phase="p")).then_refused(containing="is pending")
     finish(scenario, "p/x/i").do(leaves.SkipPhase(phase="p"))
-    scenario.when(leaves.RetryPhase(phase="p")).then_refused(wish="retry")
+    scenario.when(leaves.RetryPhase(phase="p")).then_refused(command="retry")
     assert scenario.refused is not None
     assert scenario.refused.hint == "`sprintlog gate run --phase p`"
 

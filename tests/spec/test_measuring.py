@@ -7,6 +7,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.iterations import events as i
 from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.from_events import command_for, command_of, to_event
 from sprintlog.engine.sprint.iterations.decisions import (
     ApplyArtifacts,
     GiveRecommendation,
@@ -25,7 +26,6 @@ from sprintlog.engine.sprint.iterations.rollback import (
     RollBack,
     UndoRollback,
 )
-from sprintlog.engine.sprint.wishes import command_of, to_event, wish_for
 
 from .conftest import Decision, Scenario, simple
 
@@ -189,12 +189,12 @@ def test_keeps_what_was_answered_once(loop: Scenario) -> None:
 
 def test_applies_what_was_selected(loop: Scenario) -> None:
     """Files can be put in place once something was selected; the same again is nothing."""
-    wish: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
-    loop.when(ApplyArtifacts(**wish)).then_refused(containing="was selected")
-    loop.given(i.BestSelected(1, 1, True)).when(ApplyArtifacts(**wish))
+    command: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
+    loop.when(ApplyArtifacts(**command)).then_refused(containing="was selected")
+    loop.given(i.BestSelected(1, 1, True)).when(ApplyArtifacts(**command))
     loop.then(i.ArtifactsApplied("a/", "b/", ("x",)))
-    loop.when(ApplyArtifacts(**wish)).then_nothing()
-    loop.given(i.BestSelected(1, 1, True)).when(ApplyArtifacts(**wish)).go()
+    loop.when(ApplyArtifacts(**command)).then_nothing()
+    loop.given(i.BestSelected(1, 1, True)).when(ApplyArtifacts(**command)).go()
     assert loop.decided
 
 
@@ -225,12 +225,12 @@ def last_measured_of(scenario: Scenario) -> int | None:
         ("best-selected", {"number": 1, "final": 1, "is_verified": True}),
     ],
 )
-def test_refuses_answers_as_wishes(tag: str, data: dict[str, Any]) -> None:
-    """What is advised or selected follows from what was measured: nobody wishes for it."""
+def test_refuses_answers_as_commands(tag: str, data: dict[str, Any]) -> None:
+    """What is advised or selected follows from what was measured: nobody asks for it."""
     event = to_event(tag, data)
-    with pytest.raises(RefusedError, match=f"{tag} cannot be wished for") as refused:
+    with pytest.raises(RefusedError, match=f"{tag} cannot be asked for") as refused:
         command_of(event)
-    assert refused.value.fields["wish"] == tag
+    assert refused.value.fields["command"] == tag
 
 
 def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
@@ -238,7 +238,7 @@ def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
 
     def seen(number: int) -> Decision:
         event = i.IterationMeasured(number, STORED)
-        return wish_for(event, is_observed=True)
+        return command_for(event, is_observed=True)
 
     loop.when(seen(7))
     loop.then(i.IterationMeasured(7, STORED, 1))

@@ -79,7 +79,7 @@ def test_take_a_summary(running: Any) -> None:
     scenario.when(leaves.CompletePhase(phase="p/x", summary="Done")).then_nothing()
     scenario.when(leaves.CompletePhase(phase="p/x")).then_nothing()
     scenario.when(leaves.CompletePhase(phase="p/x", summary="Else"))
-    scenario.then_refused(state="completed", wish="complete")
+    scenario.then_refused(state="completed", command="complete")
     assert "summary" not in scenario.node("p")
 
 

@@ -52,7 +52,7 @@ ALLOWED = {
 }
 """The table: from which status each command leads to which."""
 
-PAIRS = [(status, wish) for status in HISTORIES for wish in COMMANDS]
+PAIRS = [(status, verb) for status in HISTORIES for verb in COMMANDS]
 REFUSED = [pair for pair in PAIRS if pair not in ALLOWED]
 BLOCKS_SPRINT = ("fail", "block")
 
@@ -65,45 +65,47 @@ def reached(running: Any, status: str) -> Scenario:
     return scenario
 
 
-@pytest.mark.parametrize(("status", "wish"), ALLOWED)
-def test_leads_to_the_status_after(running: Any, status: str, wish: str) -> None:
+@pytest.mark.parametrize(("status", "verb"), ALLOWED)
+def test_leads_to_the_status_after(running: Any, status: str, verb: str) -> None:
     """Where the table has a line the event is recorded and the leaf's status follows."""
-    command, arguments, event = COMMANDS[wish]
+    command, arguments, event = COMMANDS[verb]
     scenario = reached(running, status).do(command(phase="a", **arguments))
     decided = [type(x) for x in scenario.decided or ()]
-    assert decided == [event, f.SprintBlocked] if wish in BLOCKS_SPRINT else [event]
-    assert scenario.node("a")["status"] == ALLOWED[status, wish]
+    assert decided == [event, f.SprintBlocked] if verb in BLOCKS_SPRINT else [event]
+    assert scenario.node("a")["status"] == ALLOWED[status, verb]
 
 
-@pytest.mark.parametrize(("status", "wish"), REFUSED)
-def test_refuses_what_the_table_lacks(running: Any, status: str, wish: str) -> None:
-    """All else is refused with the state, the wish and what is allowed."""
-    command, arguments, _ = COMMANDS[wish]
+@pytest.mark.parametrize(("status", "verb"), REFUSED)
+def test_refuses_what_the_table_lacks(running: Any, status: str, verb: str) -> None:
+    """All else is refused with the state, the command and what is allowed."""
+    command, arguments, _ = COMMANDS[verb]
     allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
     reached(running, status).when(command(phase="a", **arguments)).then_refused(
-        containing=f"a is {status}: cannot {wish} it; allowed: {', '.join(allowed)}",
+        containing=f"a is {status}: cannot {verb} it; allowed: {', '.join(allowed)}",
         phase="a",
         state=status,
-        wish=wish,
+        verb=verb,
         allowed=allowed,
     )
 
 
-@pytest.mark.parametrize(("status", "wish"), ALLOWED)
-def test_accepts_the_same_wish_again(running: Any, status: str, wish: str) -> None:
-    """The same wish with the same content again records nothing (P33)."""
-    command, arguments, _ = COMMANDS[wish]
+@pytest.mark.parametrize(("status", "verb"), ALLOWED)
+def test_accepts_the_same_command_again(running: Any, status: str, verb: str) -> None:
+    """The same command with the same content again records nothing (P33)."""
+    command, arguments, _ = COMMANDS[verb]
     scenario = reached(running, status).do(command(phase="a", **arguments))
     scenario.when(command(phase="a", **arguments)).then_nothing()
 
 
-@pytest.mark.parametrize(("status", "wish"), ALLOWED)
-def test_refuses_the_wish_with_other_content(running: Any, status: str, wish: str) -> None:
-    """The same wish with other content is refused (P33)."""
-    command, arguments, _ = COMMANDS[wish]
+@pytest.mark.parametrize(("status", "verb"), ALLOWED)
+def test_refuses_the_command_with_other_content(
+    running: Any, status: str, verb: str
+) -> None:
+    """The same command with other content is refused (P33)."""
+    command, arguments, _ = COMMANDS[verb]
     scenario = reached(running, status).do(command(phase="a", **arguments))
     last = list(arguments)[-1]
-    other = {**arguments, last: "haiku" if wish == "start" else "something else"}
+    other = {**arguments, last: "haiku" if verb == "start" else "something else"}
     scenario.when(command(phase="a", **other)).then_refused()
 
 
@@ -119,34 +121,34 @@ def test_refuses_the_wish_with_other_content(running: Any, status: str, wish: st
         (f.SprintCompleted(), "completed", "reopen"),
     ],
 )
-@pytest.mark.parametrize(("before", "wish"), ALLOWED)
+@pytest.mark.parametrize(("before", "verb"), ALLOWED)
 def test_needs_the_sprint_in_progress(
-    given: Any, history: Event | None, status: str, way: str, before: str, wish: str
+    given: Any, history: Event | None, status: str, way: str, before: str, verb: str
 ) -> None:
     """A leaf's status changes only in a sprint in progress; the way there is named.
 
     Work that ends while the sprint is stopped is kept, and changes none.
     """
     scenario: Scenario = given(simple("a", "b"), *HISTORIES[before], history)
-    command, arguments, _ = COMMANDS[wish]
+    command, arguments, _ = COMMANDS[verb]
     scenario.when(command(phase="a", **arguments))
-    if (wish, way) == ("complete", "resume"):
+    if (verb, way) == ("complete", "resume"):
         scenario.then(f.WorkDone("a", **arguments))
         return
     scenario.then_refused(
-        containing=f"sprint s is {status}: cannot {wish} phase a",
+        containing=f"sprint s is {status}: cannot {verb} phase a",
         state=status,
         allowed=[way],
     )
 
 
-@pytest.mark.parametrize("wish", [name for name in COMMANDS if name != "reopen"])
-def test_means_the_pointed_leaf_without_address(running: Any, wish: str) -> None:
+@pytest.mark.parametrize("verb", [name for name in COMMANDS if name != "reopen"])
+def test_means_the_pointed_leaf_without_address(running: Any, verb: str) -> None:
     """Without an address a command means the leaf that the pointer stands on."""
-    before = next(status for status, name in ALLOWED if name == wish)
-    command, arguments, _ = COMMANDS[wish]
+    before = next(status for status, name in ALLOWED if name == verb)
+    command, arguments, _ = COMMANDS[verb]
     scenario = reached(running, before).do(command(**arguments))
-    assert scenario.node("a")["status"] == ALLOWED[before, wish]
+    assert scenario.node("a")["status"] == ALLOWED[before, verb]
 
 
 def test_refuses_a_parent_and_names_leaves(running: Any) -> None:

@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, decide_by_rules
 
 from .goals import begun, goal
-from .queued import AT, BUG, deferred, found, queue, settled, status
+from .queued import AT, BUG, deferred, derived, found, queue, status
 
 ENDS = ("end-of-phase", "end-of-sprint")
 
@@ -45,7 +45,7 @@ def test_both_ends_are_that_of_the_goal() -> None:
     for until in ENDS:
         scenario = deferred(begun(), until, found(priority="medium"))
         assert next_action(scenario.sprint, now=AT).do == "iterate"
-        events = scenario.when(settled(CompleteGoal())).decided or []
+        events = scenario.when(derived(CompleteGoal())).decided or []
         assert isinstance(events[0], GoalCompleted)
         assert events[1:] == [RequestReturned("r", until)]
         assert status(scenario.go()) == "pending"
@@ -58,7 +58,7 @@ def test_the_goal_is_not_reached_over_urgent_requests(until: str | None) -> None
     if until is not None:
         scenario.do(d.DeferRequest(request="r", reasoning="So", until=until))
     assert next_action(scenario.sprint, now=AT).do == "iterate"
-    events = scenario.when(settled(CompleteGoal())).decided or []
+    events = scenario.when(derived(CompleteGoal())).decided or []
     reason = "without a decision: r"
     assert events[:2] == [IterationEnded(1), GoalClaimed(1, reason, requests=("r",))]
     assert events[2:] == ([RequestReturned("r", until)] if until else [])
@@ -87,7 +87,7 @@ def test_a_claim_that_came_too_early_asks_nobody() -> None:
 def test_what_came_back_does_not_hold_the_goal() -> None:
     """A loop towards a goal goes on although somebody has to decide."""
     scenario = queue(begun(), BUG).do(d.ApproveRequest(request="r", reasoning="So"))
-    deferred(scenario, "end-of-phase", "q").do(settled(SkipPhase()))
+    deferred(scenario, "end-of-phase", "q").do(derived(SkipPhase()))
     assert status(scenario, "q") == "pending"
     assert next_action(scenario.sprint, now=AT).do == "iterate"
 

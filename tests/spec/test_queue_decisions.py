@@ -106,14 +106,14 @@ def test_same_decision_again_records_nothing(
 def test_other_decisions_are_refused(
     running: Any, command: Make, more: Data, word: str
 ) -> None:
-    """What is decided is not decided anew: state and wish are named, nothing is allowed."""
+    """What is decided is not decided anew: state and command are named."""
     scenario: Scenario = running(simple("a"), found()).do(command(**WHY, **more))
     for other, said, _ in DECISIONS:
         if other is not command:
             refused = other(**WHY, **said)
-            wish = refused.name().removesuffix("-request")
+            asked = refused.name().removesuffix("-request")
             scenario.when(refused)
-            scenario.then_refused(state=word, wish=wish, allowed=[], request="r")
+            scenario.then_refused(state=word, command=asked, allowed=[], request="r")
     scenario.when(command(request="r", reasoning="Otherwise", **more))
     scenario.then_refused(state=word)
 
@@ -172,7 +172,7 @@ def test_takes_the_phases_of_a_workflow(running: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "problem"),
+    ("command", "problem"),
     [
         ({"position": f.InjectionPosition("after", "nope")}, "there is no phase nope"),
         ({"position": f.InjectionPosition("there")}, "'there' is unknown"),
@@ -181,10 +181,10 @@ def test_takes_the_phases_of_a_workflow(running: Any) -> None:
         ({"id_prefix": "x\n"}, "id_prefix"),
     ],
 )
-def test_refuses_what_cannot_be_injected(running: Any, wish: Data, problem: str) -> None:
+def test_refuses_what_cannot_be_injected(running: Any, command: Data, problem: str) -> None:
     """What the plan does not take in is not approved either."""
     scenario: Scenario = running(simple("a"), found())
-    scenario.when(d.ApproveRequest(**WHY, **wish)).then_refused(containing=problem)
+    scenario.when(d.ApproveRequest(**WHY, **command)).then_refused(containing=problem)
 
 
 def test_completed_sprint_takes_nothing_in(running: Any) -> None:
@@ -194,7 +194,7 @@ def test_completed_sprint_takes_nothing_in(running: Any) -> None:
     scenario.when(d.ApproveRequest(**WHY)).then_refused(state="completed")
     for until in ("end-of-phase", "end-of-sprint"):
         scenario.when(d.DeferRequest(**WHY, until=until))
-        scenario.then_refused(allowed=["next-sprint"], wish="defer")
+        scenario.then_refused(allowed=["next-sprint"], command="defer")
     scenario.do(d.DeferRequest(**WHY, until="next-sprint"))
     assert status(scenario) == "deferred"
 

@@ -17,10 +17,10 @@ from sprintlog.engine.sprint.queue import decisions as d
 from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 
 from .conftest import Data, Scenario, simple
-from .queued import BUG, deferred, entry, found, queue, settled, status
+from .queued import BUG, deferred, derived, entry, found, queue, status
 
 WHY: Data = {"request": "x", "reasoning": "So"}
-skip = settled(leaves.SkipPhase())
+skip = derived(leaves.SkipPhase())
 
 
 def imported(*requests: Any) -> Scenario:
@@ -125,7 +125,7 @@ def test_completed_document_is_left_alone() -> None:
     scenario = imported(theirs(status="deferred"))
     document = {**scenario.document, "status": "completed"}
     scenario.do(ImportDocument(document=document, source="x"))
-    scenario.when(settled(AddNote(text="hello"))).then(f.NoteAdded("hello"))
+    scenario.when(derived(AddNote(text="hello"))).then(f.NoteAdded("hello"))
     assert status(scenario, "x") == "deferred"
 
 
@@ -155,7 +155,7 @@ def test_adopted_edit_keeps_the_queue(running: Any, is_of_the_queue: bool) -> No
     if is_of_the_queue:
         theirs["operator-queue"][0]["title"] = "Other"
     observed = f.EditObserved("P", "ab", "kept", 5, diff(base, theirs))
-    scenario.do(settled(AdoptEdit(6, observed, base, "ana")))
+    scenario.do(derived(AdoptEdit(6, observed, base, "ana")))
     assert [e["id"] for e in scenario.document["operator-queue"]] == ["r", "q"]
     assert (status(scenario), status(scenario, "q")) == ("backlog", "pending")
     assert scenario.node("a")["own"] == 1
@@ -179,8 +179,8 @@ def test_document_that_ends_a_phase_stands_as_it_came(running: Any) -> None:
     scenario = deferred(running(simple("a", "b", "c")), "end-of-phase")
     document = scenario.document
     document["phases"][0]["status"] = "completed"
-    scenario.do(settled(ImportDocument(document, "x")))
+    scenario.do(derived(ImportDocument(document, "x")))
     assert scenario.document == document
-    scenario.when(settled(leaves.SkipPhase("b")))
+    scenario.when(derived(leaves.SkipPhase("b")))
     scenario.then(f.PhaseSkipped("b"), RequestReturned("r", "end-of-phase"))
-    scenario.when(settled(leaves.SkipPhase("c"))).then(f.PhaseSkipped("c"))
+    scenario.when(derived(leaves.SkipPhase("c"))).then(f.PhaseSkipped("c"))

@@ -53,7 +53,7 @@ def test_approved_again_comes_in_again(running: Any) -> None:
     assert ids == ["a", "fix-r-0", "fix-r-1", "b"]
 
 
-def test_the_same_wish_again_changes_nothing(running: Any) -> None:
+def test_the_same_command_again_changes_nothing(running: Any) -> None:
     """Who repeats it is not refused; a request that nobody decided on is."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
     scenario.do(d.BacklogRequest(**WHY)).do(d.ReopenRequest(**AGAIN))

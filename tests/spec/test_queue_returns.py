@@ -20,10 +20,10 @@ from sprintlog.engine.sprint.queue import decisions as d
 from sprintlog.engine.sprint.queue.returns import for_the_next_sprint, with_returns
 
 from .conftest import Scenario, for_each, simple
-from .queued import AT, deferred, entry, found, settled, status
+from .queued import AT, deferred, derived, entry, found, status
 
 PHASE, SPRINT, NEXT = "end-of-phase", "end-of-sprint", "next-sprint"
-complete, skip = settled(leaves.CompletePhase()), settled(leaves.SkipPhase())
+complete, skip = derived(leaves.CompletePhase()), derived(leaves.SkipPhase())
 
 
 def test_comes_back_when_its_phase_ends(running: Any) -> None:
@@ -55,7 +55,7 @@ def test_comes_back_once(running: Any) -> None:
 def test_waits_for_its_own_phase(running: Any) -> None:
     """Another phase that ends is not what the request was put off to."""
     scenario: Scenario = running(simple("a", "b", "c"))
-    deferred(scenario, PHASE).when(settled(leaves.SkipPhase("b"))).then(f.PhaseSkipped("b"))
+    deferred(scenario, PHASE).when(derived(leaves.SkipPhase("b"))).then(f.PhaseSkipped("b"))
 
 
 def test_waits_for_the_gate(running: Any) -> None:
@@ -63,9 +63,9 @@ def test_waits_for_the_gate(running: Any) -> None:
     phase = {**for_each("p", x=("i",)), "gate": {"script": "true"}}
     scenario = deferred(running({"phases": [phase, *simple("z")["phases"]]}), PHASE)
     scenario.do(leaves.StartPhase()).when(complete).then(f.PhaseCompleted("p/x/i"))
-    scenario.do(settled(RecordGate(result=GateResult(1))))
+    scenario.do(derived(RecordGate(result=GateResult(1))))
     assert status(scenario) == "deferred"
-    scenario.do(settled(RecordGate(result=GateResult(0))))
+    scenario.do(derived(RecordGate(result=GateResult(0))))
     assert status(scenario) == "pending"
 
 
@@ -103,7 +103,7 @@ def test_pending_requests_keep_no_sprint_open(running: Any, priority: str) -> No
     request = found(priority=priority)
     scenario: Scenario = running(simple("a"), request, f.PhaseSkipped("a"))
     assert next_action(scenario.sprint, now=AT).do == "complete"
-    scenario.when(settled(lifecycle.CompleteSprint())).then(f.SprintCompleted())
+    scenario.when(derived(lifecycle.CompleteSprint())).then(f.SprintCompleted())
     assert status(scenario) == "pending"
 
 
@@ -132,7 +132,7 @@ def test_a_breakpoint_at_the_end_finishes_nothing_over_them(running: Any) -> Non
 
 @pytest.mark.parametrize(("priority", "stops"), [("critical", False), ("high", True)])
 def test_a_loop_may_stop_at_once(running: Any, priority: str, stops: bool) -> None:
-    """Where that is wished an undecided request of the priority comes before all else."""
+    """Where that is asked an undecided request of the priority comes before all else."""
     scenario: Scenario = running(simple("a"), found())
     assert (on_request(scenario.sprint, priority=priority) is not None) is stops
 
@@ -144,7 +144,7 @@ def test_comes_back_with_the_goal(given: Any) -> None:
     scenario.when(skip).then(f.PhaseSkipped("a"))
     done = lifecycle.CompleteSprint(abandons_goal=True, reason="no time")
     completed = f.SprintCompleted(abandons_goal=True, reason="no time")
-    scenario.when(settled(done))
+    scenario.when(derived(done))
     scenario.then(completed, RequestReturned("r", SPRINT))
 
 
@@ -165,7 +165,7 @@ def test_rollback_takes_the_return_back(running: Any, until: str) -> None:
 def test_next_sprint_is_not_an_end_of_this_one(running: Any) -> None:
     """What goes to the next sprint stays deferred here, and is there for it."""
     scenario = deferred(running(simple("a")), NEXT).do(skip)
-    scenario.do(settled(lifecycle.CompleteSprint()))
+    scenario.do(derived(lifecycle.CompleteSprint()))
     assert status(scenario) == "deferred"
     assert [e["id"] for e in for_the_next_sprint(scenario.sprint)] == ["r"]
 

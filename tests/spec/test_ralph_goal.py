@@ -55,8 +55,8 @@ def test_sets_numbers_with_the_goal() -> None:
 @pytest.mark.parametrize("field", ["idle-threshold", "min-iterations", "max-iterations"])
 def test_refuses_numbers_below_one(field: str) -> None:
     """A number that means nothing is refused by name, and so is an empty goal."""
-    wish: dict[str, Any] = {field.replace("-", "_"): 0}
-    begun().when(SetGoal(goal="x", **wish)).then_refused(field=field)
+    command: dict[str, Any] = {field.replace("-", "_"): 0}
+    begun().when(SetGoal(goal="x", **command)).then_refused(field=field)
     begun().when(SetGoal(goal=" ")).then_refused(field="goal")
 
 
@@ -129,8 +129,8 @@ def test_a_goal_can_be_given_up() -> None:
     scenario = begun().do(StartIteration()).at("2026-01-15T10:00:00Z")
     scenario.when(CompleteSprint(abandons_goal=True)).then_refused(field="reason")
     scenario.when(CompleteSprint(reason="x")).then_refused(field="reason")
-    wish: dict[str, Any] = {"abandons_goal": True, "reason": "no money"}
-    scenario.when(CompleteSprint(**wish)).then(
+    command: dict[str, Any] = {"abandons_goal": True, "reason": "no money"}
+    scenario.when(CompleteSprint(**command)).then(
         f.IterationEnded(1), f.SprintCompleted(None, True, "no money")
     )
     assert scenario.status == "completed"
@@ -139,7 +139,7 @@ def test_a_goal_can_be_given_up() -> None:
         "iteration": 1,
         "final-summary": "abandoned: no money",
     }
-    scenario.when(CompleteSprint(**wish)).then_nothing()
+    scenario.when(CompleteSprint(**command)).then_nothing()
 
 
 def test_only_a_goal_can_be_given_up(running: Any) -> None:

@@ -31,7 +31,7 @@ def test_redo_is_before_the_undo(worked: Scenario) -> None:
     assert again.bytes() == rolled
     assert worked.when(UndoRollback()).then(f.RolledBack(4, undoes=5)).bytes() == undone
     assert worked.do(Redo()).bytes() == rolled
-    worked.when(Redo()).then_refused(wish="redo", containing="no undo in force")
+    worked.when(Redo()).then_refused(command="redo", containing="no undo in force")
 
 
 def test_redo_takes_back_one_undo_after_the_other(worked: Scenario) -> None:
@@ -41,7 +41,7 @@ def test_redo_takes_back_one_undo_after_the_other(worked: Scenario) -> None:
     states = [worked.bytes()]
     for _ in range(2):
         states.append(worked.do(UndoRollback()).bytes())
-    worked.when(UndoRollback()).then_refused(wish="undo")
+    worked.when(UndoRollback()).then_refused(command="undo")
     assert worked.do(Redo()).bytes() == states[1]
     assert worked.do(Redo()).bytes() == states[0]
 
@@ -49,7 +49,7 @@ def test_redo_takes_back_one_undo_after_the_other(worked: Scenario) -> None:
 @pytest.mark.parametrize("command", [Redo, UndoRollback])
 def test_there_is_nothing_to_take_back(worked: Scenario, command: Make) -> None:
     """Without an undo there is no redo, without a rollback no undo."""
-    worked.when(command()).then_refused(wish=command().name().split("-")[0])
+    worked.when(command()).then_refused(command=command().name().split("-")[0])
 
 
 def test_a_decision_is_taken_back_with_what_came_after(worked: Scenario) -> None:
@@ -63,4 +63,4 @@ def test_a_decision_is_taken_back_with_what_came_after(worked: Scenario) -> None
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_refuses_where_there_is_no_decision(worked: Scenario, first: int) -> None:
     """The plan itself cannot be undone, nor what did not happen."""
-    worked.when(UndoDecision(first=first)).then_refused(wish="undo")
+    worked.when(UndoDecision(first=first)).then_refused(command="undo")

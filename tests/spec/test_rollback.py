@@ -85,8 +85,8 @@ def test_goes_on_from_the_target(worked: Scenario) -> None:
     ]
 
 
-def test_forgets_wishes_said_after_the_target(worked: Scenario) -> None:
-    """A wish that was taken back is a new one when it comes again."""
+def test_forgets_commands_said_after_the_target(worked: Scenario) -> None:
+    """A command that was taken back is a new one when it comes again."""
     back(worked, 5).when(leaves.CompletePhase(phase="b"))
     worked.then(f.PhaseCompleted("b"))
 
@@ -120,7 +120,9 @@ def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
     back(worked, 3)
     assert worked.do(UndoRollback()).bytes() == second
     assert worked.do(UndoRollback()).bytes() == first
-    worked.when(UndoRollback()).then_refused(containing="no rollback in force", wish="undo")
+    worked.when(UndoRollback()).then_refused(
+        containing="no rollback in force", command="undo"
+    )
 
 
 def test_undoes_only_what_is_in_force(worked: Scenario) -> None:
@@ -128,7 +130,7 @@ def test_undoes_only_what_is_in_force(worked: Scenario) -> None:
     back(worked, 5).do(leaves.CompletePhase())
     back(worked, 4).when(UndoRollback()).then(f.RolledBack(8, undoes=9))
     worked.when(UndoRollback()).then(f.RolledBack(6, undoes=7))
-    worked.when(UndoRollback()).then_refused(wish="undo")
+    worked.when(UndoRollback()).then_refused(command="undo")
 
 
 def test_redoes_by_rolling_back_again(worked: Scenario) -> None:
@@ -155,7 +157,7 @@ def test_accepts_the_same_target_again(worked: Scenario) -> None:
 def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
     """The events of one append belong together (section 4)."""
     worked.when(RollBack(to=4, is_inside_append=True)).then_refused(
-        containing="lies inside one append", field="to", wish="rollback"
+        containing="lies inside one append", field="to", command="rollback"
     )
 
 
@@ -163,7 +165,7 @@ def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
 def test_refuses_versions_there_are_not(worked: Scenario, to: int) -> None:
     """Targets are versions of this stream before the head."""
     worked.when(RollBack(to=to, is_inside_append=False)).then_refused(
-        containing="allowed are 1 to 5", field="to", wish="rollback"
+        containing="allowed are 1 to 5", field="to", command="rollback"
     )
 
 

@@ -36,7 +36,7 @@ HISTORIES: dict[str, tuple[Event, ...]] = {
     "needs-human": (SprintStarted(), HumanNeeded("a", "help")),
     "interrupted": (SprintStarted(), SprintInterrupted()),
 }
-"""How each status is reached; the last event about the sprint is never the wish tested."""
+"""How each status is reached; the last event of the sprint is never the command tested."""
 
 COMMANDS: dict[str, tuple[Make, Data, type[Event]]] = {
     "start": (lifecycle.StartSprint, {}, SprintStarted),
@@ -67,59 +67,59 @@ ALLOWED = {
 }
 """The table: from which status each command leads to which."""
 
-PAIRS = [(status, wish) for status in HISTORIES for wish in COMMANDS]
+PAIRS = [(status, verb) for status in HISTORIES for verb in COMMANDS]
 REFUSED = [pair for pair in PAIRS if pair not in ALLOWED]
 
 
-def reached(given: Any, status: str, wish: str) -> Scenario:
-    """Return a sprint in this status, with an open leaf `b` where the wish needs one."""
+def reached(given: Any, status: str, verb: str) -> Scenario:
+    """Return a sprint in this status, with an open leaf `b` where the command needs one."""
     history = HISTORIES[status]
-    if (status, wish) == ("in-progress", "needs-human"):
+    if (status, verb) == ("in-progress", "needs-human"):
         history = history[:3]
     scenario: Scenario = given(simple("a", "b"), *history)
     assert scenario.status == status
     return scenario
 
 
-@pytest.mark.parametrize(("status", "wish"), ALLOWED)
-def test_leads_to_the_status_after(given: Any, status: str, wish: str) -> None:
+@pytest.mark.parametrize(("status", "verb"), ALLOWED)
+def test_leads_to_the_status_after(given: Any, status: str, verb: str) -> None:
     """Where the table has a line the event is recorded and the status follows."""
-    command, arguments, event = COMMANDS[wish]
-    scenario = reached(given, status, wish).do(command(**arguments))
+    command, arguments, event = COMMANDS[verb]
+    scenario = reached(given, status, verb).do(command(**arguments))
     assert [type(f) for f in scenario.decided or ()] == [event]
-    assert scenario.status == ALLOWED[status, wish]
+    assert scenario.status == ALLOWED[status, verb]
 
 
-@pytest.mark.parametrize(("status", "wish"), REFUSED)
-def test_refuses_what_the_table_lacks(given: Any, status: str, wish: str) -> None:
-    """All else is refused with the state, the wish and what is allowed."""
-    command, arguments, _ = COMMANDS[wish]
+@pytest.mark.parametrize(("status", "verb"), REFUSED)
+def test_refuses_what_the_table_lacks(given: Any, status: str, verb: str) -> None:
+    """All else is refused with the state, the command and what is allowed."""
+    command, arguments, _ = COMMANDS[verb]
     allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
-    reached(given, status, wish).when(command(**arguments)).then_refused(
-        containing=f"s is {status}: cannot {wish} it; allowed: {', '.join(allowed)}",
+    reached(given, status, verb).when(command(**arguments)).then_refused(
+        containing=f"s is {status}: cannot {verb} it; allowed: {', '.join(allowed)}",
         sprint="s",
         state=status,
-        wish=wish,
+        verb=verb,
         allowed=allowed,
     )
 
 
-@pytest.mark.parametrize(("status", "wish"), ALLOWED)
-def test_accepts_the_same_wish_again(given: Any, status: str, wish: str) -> None:
-    """The same wish with the same content again records nothing (P33)."""
-    command, arguments, _ = COMMANDS[wish]
-    scenario = reached(given, status, wish).do(command(**arguments))
+@pytest.mark.parametrize(("status", "verb"), ALLOWED)
+def test_accepts_the_same_command_again(given: Any, status: str, verb: str) -> None:
+    """The same command with the same content again records nothing (P33)."""
+    command, arguments, _ = COMMANDS[verb]
+    scenario = reached(given, status, verb).do(command(**arguments))
     scenario.when(command(**arguments)).then_nothing()
 
 
-@pytest.mark.parametrize(("status", "wish"), [p for p in ALLOWED if p[1] != "start"])
-def test_refuses_the_wish_with_other_content(given: Any, status: str, wish: str) -> None:
-    """The same wish with other content is refused (P33)."""
-    command, arguments, _ = COMMANDS[wish]
-    scenario = reached(given, status, wish).do(command(**arguments))
+@pytest.mark.parametrize(("status", "verb"), [p for p in ALLOWED if p[1] != "start"])
+def test_refuses_the_command_with_other_content(given: Any, status: str, verb: str) -> None:
+    """The same command with other content is refused (P33)."""
+    command, arguments, _ = COMMANDS[verb]
+    scenario = reached(given, status, verb).do(command(**arguments))
     last = list(arguments)[-1]
     other = {**arguments, last: "something else"}
-    scenario.when(command(**other)).then_refused(wish=wish, state=scenario.status)
+    scenario.when(command(**other)).then_refused(command=verb, state=scenario.status)
 
 
 @pytest.mark.parametrize("status", ["blocked", "needs-human"])
@@ -127,7 +127,7 @@ def test_refuses_the_wish_with_other_content(given: Any, status: str, wish: str)
 def test_resumes_only_with_who_and_why(given: Any, status: str, said: Data) -> None:
     """After blocked and needs-human somebody says who resolved it and why (R141)."""
     reached(given, status, "resume").when(lifecycle.ResumeSprint(**said)).then_refused(
-        containing="needs who resolved it and why", state=status, wish="resume"
+        containing="needs who resolved it and why", state=status, command="resume"
     )
 
 
@@ -145,7 +145,7 @@ def test_completes_only_when_nothing_is_open(given: Any, open_leaf: str) -> None
     if open_leaf == "in-progress":
         scenario.given(PhaseStarted("a"))
     scenario.when(lifecycle.CompleteSprint()).then_refused(
-        containing=f"is not finished: phase a is {open_leaf}", phase="a", wish="complete"
+        containing=f"is not finished: phase a is {open_leaf}", phase="a", command="complete"
     )
 
 
@@ -155,16 +155,16 @@ def test_hears_the_heartbeat_of_a_begun_sprint(given: Any, status: str) -> None:
     scenario: Scenario = given(simple("a", "b"), *HISTORIES[status])
     scenario.when(lifecycle.RecordHeartbeat())
     if status in ("not-started", "completed"):
-        scenario.then_refused(state=status, wish="heartbeat")
+        scenario.then_refused(state=status, command="heartbeat")
         return
     scenario.then(ActivitySeen()).when(lifecycle.RecordHeartbeat()).then(ActivitySeen())
     assert scenario.status == status
 
 
-@pytest.mark.parametrize("wish", COMMANDS)
-def test_knows_no_sprint_before_its_plan(given: Any, wish: str) -> None:
-    """A sprint without a plan is not found, whatever is wished."""
-    command, arguments, _ = COMMANDS[wish]
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_knows_no_sprint_before_its_plan(given: Any, verb: str) -> None:
+    """A sprint without a plan is not found, whatever is asked."""
+    command, arguments, _ = COMMANDS[verb]
     scenario: Scenario = given().when(command(**arguments))
     scenario.then_refused(containing="there is no sprint s", sprint="s")
     assert isinstance(scenario.refused, NotFoundError)

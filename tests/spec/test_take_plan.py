@@ -70,7 +70,7 @@ def test_a_rollback_to_the_start_allows_a_new_plan(given: Given) -> None:
 
 
 def test_nothing_said_of_the_old_plan_is_said_of_the_new(given: Given) -> None:
-    """A wish that a rolled back plan fulfilled is a new one in the next plan."""
+    """A command that a rolled back plan fulfilled is a new one in the next plan."""
     scenario = taken(given(), simple("a")).do(lifecycle.StartSprint())
     scenario.given(RolledBack(1))
     taken(scenario, simple("a", "b"))
@@ -82,7 +82,7 @@ def test_nothing_said_of_the_old_plan_is_said_of_the_new(given: Given) -> None:
 def test_what_events_recorded_is_not_thrown_away(given: Given, key: str) -> None:
     """A plan whose lists hold something is not replaced, started or not."""
     scenario = given({**simple("a"), key: [{"id": "x"}]})
-    scenario.when(TakePlan(plan=simple("b"))).then_refused(wish="compile")
+    scenario.when(TakePlan(plan=simple("b"))).then_refused(command="compile")
 
 
 def begun(given: Given, plan: Data) -> Scenario:

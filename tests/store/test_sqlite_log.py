@@ -196,13 +196,13 @@ def test_log_opened_for_reading_refuses_appends(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
     """A log opened for reading reads what others append, and appends nothing."""
-    reader = reopen(readonly=True)
+    repository = reopen(readonly=True)
     log.append("a", [new_event], expect=0)
-    assert reader.version("a") == 1
+    assert repository.version("a") == 1
     with pytest.raises(RefusedError, match="reading only"):
-        reader.append("a", [new_event], expect=1)
+        repository.append("a", [new_event], expect=1)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        reader.connection.raw.execute("DELETE FROM statuses")
+        repository.connection.raw.execute("DELETE FROM statuses")
 
 
 def test_two_writers_alternate(log: SqliteLog, reopen: Reopen, new_event: NewEvent) -> None:

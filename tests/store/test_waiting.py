@@ -58,8 +58,8 @@ def folder(tmp_path: Path) -> Path:
     with Workspace.init(tmp_path, here=True) as workspace:
         document = {"sprint-id": "auth", "phases": [{"id": "a", "prompt": "x"}]}
         made = SprintCompiled(document, Place("PROGRESS.yaml"))
-        workspace.act("auth", lambda sprint, at: [made])
-        workspace.act("auth", lambda sprint, at: [NoteAdded("word")])
+        workspace.handle_with("auth", lambda sprint, at: [made])
+        workspace.handle_with("auth", lambda sprint, at: [NoteAdded("word")])
     return tmp_path
 
 

@@ -32,7 +32,7 @@ class Borrowed(Git):
     """Calls git on what a repository holds; nothing of it is changed."""
 
     place = "the repository"
-    wish = "a repository is read with git"
+    purpose = "a repository is read with git"
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], repository: Repository

@@ -48,7 +48,7 @@ class Git:
     """Calls git on one git directory."""
 
     place = "the store of snapshots"
-    wish = "snapshots need git"
+    purpose = "snapshots need git"
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ class Git:
         found = shutil.which("git", path=whole)
         if found is None:
             raise RefusedError(
-                f"{self.wish}, and there is none on this machine's PATH",
+                f"{self.purpose}, and there is none on this machine's PATH",
                 hint="install git; everything else works without it",
             )
         return found

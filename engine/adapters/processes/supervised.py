@@ -74,7 +74,7 @@ def run_kept(
             reading, ends[1] = _pipe(opened)
             feeds[reading] = errors
         told = None if given is None else opened.enter_context(_file_with(given))
-        wish = {
+        order = {
             "arguments": list(arguments),
             "folder": str(folder),
             "environment": dict(environment),
@@ -102,7 +102,7 @@ def run_kept(
         try:
             # Where it is gone already, that it answers nothing says so.
             with suppress(ConnectionError):
-                ours.sendall(json.dumps(wish).encode() + b"\n")
+                ours.sendall(json.dumps(order).encode() + b"\n")
             theirs.close()
             for end in ends:
                 end.close()

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-Wish = dict[str, Any]
+Order = dict[str, Any]
 """The arguments and descriptors that `supervised.run_kept` says."""
 
 CONTROL, ANSWER = 0, 1
@@ -53,12 +53,12 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._abandon)
 
-    def start(self, wish: Wish) -> None:
+    def start(self, order: Order) -> None:
         """Start the program, in a session of its own."""
         self.program = os.fork()
         if self.program == 0:
             try:
-                _become(wish)
+                _become(order)
             except OSError as error:
                 os.write(2, f"the program could not be started: {error}\n".encode())
             finally:
@@ -147,22 +147,22 @@ class Supervisor:
         self.abandoned = True
 
 
-def keep(wish: Wish) -> dict[str, Any] | None:
+def keep(order: Order) -> dict[str, Any] | None:
     """Run a program within a time limit and end what it leaves; return how it went.
 
     None when it was ended before its time, so that nobody can say how it would have gone.
     """
     supervisor = Supervisor()
     began = time.monotonic()
-    supervisor.start(wish)
-    for descriptor in {wish["output"], wish["errors"]}:
+    supervisor.start(order)
+    for descriptor in {order["output"], order["errors"]}:
         os.close(descriptor)
-    ended = supervisor.wait(began + wish["seconds"], supervisor.has_ended)
+    ended = supervisor.wait(began + order["seconds"], supervisor.has_ended)
     duration = time.monotonic() - began
     if ended:
         # What writes the last of the output may be about to end by itself.
-        supervisor.wait(time.monotonic() + wish["linger"], supervisor.is_alone)
-    told = supervisor.end(0 if supervisor.abandoned else wish["grace"])
+        supervisor.wait(time.monotonic() + order["linger"], supervisor.is_alone)
+    told = supervisor.end(0 if supervisor.abandoned else order["grace"])
     if supervisor.abandoned:
         return None
     return {
@@ -174,7 +174,7 @@ def keep(wish: Wish) -> dict[str, Any] | None:
     }
 
 
-def _become(wish: Wish) -> None:
+def _become(order: Order) -> None:
     """Turn this process into the program."""
     os.setsid()
     # Should the supervisor be killed, at least the program goes with it.
@@ -182,14 +182,14 @@ def _become(wish: Wish) -> None:
     # Python ignores these; a program expects them to do what they do.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    given, output, errors = wish["given"], wish["output"], wish["errors"]
+    given, output, errors = order["given"], order["output"], order["errors"]
     os.dup2(os.open(os.devnull, os.O_RDONLY) if given is None else given, 0)
     os.dup2(output, 1)
     os.dup2(errors, 2)
-    os.closerange(3, max(output, errors, given or 0, *wish["held"], 2) + 1)
-    os.chdir(wish["folder"])
-    arguments = wish["arguments"]
-    os.execvpe(arguments[0], arguments, wish["environment"])
+    os.closerange(3, max(output, errors, given or 0, *order["held"], 2) + 1)
+    os.chdir(order["folder"])
+    arguments = order["arguments"]
+    os.execvpe(arguments[0], arguments, order["environment"])
 
 
 def children() -> list[int]:
@@ -218,10 +218,10 @@ def prctl(option: int, value: int) -> bool:
 def main() -> None:
     """Read what to run, run it, answer."""
     with os.fdopen(os.dup(CONTROL), "rb") as asked:
-        wish = asked.readline()
-    if not wish:
+        order = asked.readline()
+    if not order:
         return
-    if (answer := keep(json.loads(wish))) is not None:
+    if (answer := keep(json.loads(order))) is not None:
         with suppress(ConnectionError):
             os.write(ANSWER, json.dumps(answer).encode())
 

@@ -178,9 +178,9 @@ class Store:
         """Forget snapshots; the lock must be held."""
         known = self.snapshots()
         self._unlock()
-        wish = "".join(f"delete {known[c]}\0{c}\0" for c in commits if c in known)
-        if wish:
-            self.git.run("update-ref", "-z", "--stdin", given=wish.encode())
+        command = "".join(f"delete {known[c]}\0{c}\0" for c in commits if c in known)
+        if command:
+            self.git.run("update-ref", "-z", "--stdin", given=command.encode())
 
     def tidy(self) -> None:
         """Give back the room of what was dropped; the lock must be held."""

@@ -57,21 +57,21 @@ def run_gate(
     """
     key, digest = envelope.pop("key", None), envelope.pop("key_digest", None)
     expect = envelope.pop("expect", None)
-    act = partial(workspace.act, sprint_id, **envelope)
+    handle_with = partial(workspace.handle_with, sprint_id, **envelope)
     if key is not None and workspace.log.find_key(key):
-        return GateRun(act(_nothing, key=key, key_digest=digest), [])
+        return GateRun(handle_with(_nothing, key=key, key_digest=digest), [])
     run = os.urandom(8).hex()
     OWN_RUNS.add(run)
     try:
         this = process.process()
         start = StartGate(run, *this, phase=phase, timeout_seconds=timeout_seconds)
-        began = act(start, expect=expect)
+        began = handle_with(start, expect=expect)
         if not began.events:
             return GateRun(began, [])
         started = CODEC.decode(began.events[-1])
         assert isinstance(started, GateStarted)
-        act = partial(
-            act,
+        handle_with = partial(
+            handle_with,
             correlation_id=began.events[-1].correlation_id,
             causation_id=began.events[-1].id,
         )
@@ -80,13 +80,13 @@ def run_gate(
             with interruptible():
                 result = _run(workspace, began.sprint, started, environment, pass_on)
             checked = CheckGate(started.phase, started.run, result)
-            ended = act(checked, key=key, key_digest=digest)
+            ended = handle_with(checked, key=key, key_digest=digest)
         except BaseException as error:
             # What cut it short matters more than this; should it fail, the next run finds
             # this one lost all the same.
             why = str(error) or type(error).__name__
             with suppress(SprintlogError):
-                act(InterruptGate(started.phase, started.run, why))
+                handle_with(InterruptGate(started.phase, started.run, why))
             with suppress(SprintlogError):
                 workspace.refresh(sprint_id)
             raise

@@ -47,7 +47,7 @@ def sprint_of(stream: str) -> str | None:
 State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
 
 
-class Reading(NamedTuple, Generic[State]):
+class StreamKind(NamedTuple, Generic[State]):
     """How one kind of stream is read."""
 
     name: Callable[[str], str]
@@ -63,7 +63,7 @@ class Reading(NamedTuple, Generic[State]):
     """Saved states of another format are not read again."""
 
 
-SPRINTS: Reading[Sprint] = Reading(
+SPRINTS: StreamKind[Sprint] = StreamKind(
     name=lambda sprint_id: f"sprint {sprint_id}",
     stream=sprint_stream,
     begin=Sprint,

@@ -7,7 +7,7 @@ import msgspec
 
 from ...log.port import Checkpoints
 from ...sprint.iterations.rollback import Interval, lies_on
-from .catalogue import Reading, State
+from .catalogue import State, StreamKind
 
 EVERY = 64
 """A state is saved when its stream has grown by this many events."""
@@ -18,9 +18,9 @@ KEPT = 4
 class SavedStates(Generic[State]):
     """The saved states of one kind of stream, in today's format."""
 
-    def __init__(self, kept: Checkpoints, reading: Reading[State]) -> None:
+    def __init__(self, kept: Checkpoints, kind: StreamKind[State]) -> None:
         self._kept = kept
-        self._reading = reading
+        self._reading = kind
 
     def versions(self, stream: str) -> list[int]:
         """Return the versions that are saved, newest first."""

@@ -4,9 +4,9 @@ from ...journal.document import JournalDocument, fold_document
 from ...journal.fold import fold
 from ...journal.state import journal
 from ...journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
-from .catalogue import Reading
+from .catalogue import StreamKind
 
-JOURNALS: Reading[Journal] = Reading(
+JOURNALS: StreamKind[Journal] = StreamKind(
     name=lambda _: "the journal",
     stream=lambda _: JOURNAL,
     begin=lambda _: Journal(),
@@ -22,7 +22,7 @@ def _never_saved(_: object) -> JournalDocument:
     raise ValueError("the texts of a journal are read from the log")
 
 
-DOCUMENTS: Reading[JournalDocument] = Reading(
+DOCUMENTS: StreamKind[JournalDocument] = StreamKind(
     name=lambda _: "the journal",
     stream=lambda _: JOURNAL,
     begin=lambda _: JournalDocument(),

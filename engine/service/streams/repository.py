@@ -10,7 +10,7 @@ from ...log.port import Checkpoints, EventStore
 from ...sprint.events import RolledBack
 from ...sprint.iterations.rollback import path
 from ...sprint.state.sprint import Sprint
-from .catalogue import CODEC, Reading, State
+from .catalogue import CODEC, State, StreamKind
 from .checkpoints import EVERY, SavedStates
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ class Stretch(NamedTuple):
     """Version and target of those in it."""
 
 
-class Reader(Generic[State]):
+class Repository(Generic[State]):
     """Reads one kind of stream from a log, with the help of checkpoints."""
 
     def __init__(
-        self, log: EventStore, reading: Reading[State], checkpoints: Checkpoints
+        self, log: EventStore, kind: StreamKind[State], checkpoints: Checkpoints
     ) -> None:
-        self.reading = reading
-        self.checkpoints = SavedStates(checkpoints, reading)
+        self.kind = kind
+        self.checkpoints = SavedStates(checkpoints, kind)
         self._log = log
         self._known: dict[str, State] = {}
 
@@ -59,12 +59,12 @@ class Reader(Generic[State]):
             events = [
                 (event.version, event.at, CODEC.decode(event)) for event in recorded_events
             ]
-            self._known[state.id] = self.reading.fold(state, events, None)
+            self._known[state.id] = self.kind.fold(state, events, None)
         return self.current(state.id)
 
     def at_head(self, name: str) -> State:
         """Return the state as the log has it now."""
-        saved = self.checkpoints.newest(self.reading.stream(name))
+        saved = self.checkpoints.newest(self.kind.stream(name))
         return self.at_version(name, None) if saved is None else self.catch_up(saved)
 
     def at_version(self, name: str, version: int | None) -> State:
@@ -72,23 +72,23 @@ class Reader(Generic[State]):
 
         Raise `NotFoundError` for a version the stream does not have.
         """
-        stream = self.reading.stream(name)
+        stream = self.kind.stream(name)
         head = self._log.version(stream)
         last = head if version is None else version
         if not 0 <= last <= head:
             raise NotFoundError(
-                f"{self.reading.name(name)} has no version {last}; it has 1 to {head}",
+                f"{self.kind.name(name)} has no version {last}; it has 1 to {head}",
                 stream=stream,
             )
         live = path(self.rollbacks(name, last), last)
         saved = self.checkpoints.newest(stream, until=last, live=live)
-        state = self.reading.begin(name) if saved is None else saved
+        state = self.kind.begin(name) if saved is None else saved
         tail = self._log.scan(stream, after=state.version, until=last)
-        return self.reading.fold(state, CODEC.events_of_rows(tail), live)
+        return self.kind.fold(state, CODEC.events_of_rows(tail), live)
 
     def from_nothing(self, name: str) -> State:
         """Return the state as the log has it now, without any checkpoint."""
-        last = self._log.version(self.reading.stream(name))
+        last = self._log.version(self.kind.stream(name))
         return next(self.along(name, [last]))
 
     def along(self, name: str, versions: Sequence[int]) -> Iterator[State]:
@@ -97,67 +97,67 @@ class Reader(Generic[State]):
         It is one fold, begun again only where a rollback stands in between: each state
         is used up when the next one is asked for.
         """
-        stream = self.reading.stream(name)
+        stream = self.kind.stream(name)
         rollbacks = self._scan_rollbacks(stream, 0, max(versions))
-        state = self.reading.begin(name)
+        state = self.kind.begin(name)
         for version in versions:
             if any(state.version < at <= version for at, _ in rollbacks):
-                state = self.reading.begin(name)
+                state = self.kind.begin(name)
             live = path(rollbacks, version)
             rows = self._log.scan(stream, after=state.version, until=version)
-            yield self.reading.fold(state, CODEC.events_of_rows(rows), live)
+            yield self.kind.fold(state, CODEC.events_of_rows(rows), live)
 
     def catch_up(self, state: State) -> State:
         """Return a state brought to the head; the given one is used up.
 
         A rollback in the tail sends the fold back to a checkpoint on the new path.
         """
-        stream = self.reading.stream(state.id)
+        stream = self.kind.stream(state.id)
         tail = list(self._log.scan(stream, after=state.version))
         if any(row[2] == RolledBack.type for row in tail):
             return self.at_version(state.id, None)
-        return self.reading.fold(state, CODEC.events_of_rows(tail), None)
+        return self.kind.fold(state, CODEC.events_of_rows(tail), None)
 
     def version(self, name: str) -> int:
         """Return the last version of a stream; 0 when it does not exist."""
-        return self._log.version(self.reading.stream(name))
+        return self._log.version(self.kind.stream(name))
 
     def versions_of(self, name: str, kind: type[Event]) -> set[int]:
         """Return the versions of a stream at which a kind of event happened."""
-        rows = self._log.scan(self.reading.stream(name), only=kind.type)
+        rows = self._log.scan(self.kind.stream(name), only=kind.type)
         return {version for version, *_ in rows}
 
     def events(self, name: str, kind: type[Kind]) -> list[Kind]:
         """Return all events of one kind in a stream, in order."""
-        rows = self._log.scan(self.reading.stream(name), only=kind.type)
+        rows = self._log.scan(self.kind.stream(name), only=kind.type)
         return [
             event for _, _, event in CODEC.events_of_rows(rows) if isinstance(event, kind)
         ]
 
     def rollbacks(self, name: str, until: int) -> list[tuple[int, int]]:
         """Return version and target of every rollback up to a version, in order."""
-        stream = self.reading.stream(name)
+        stream = self.kind.stream(name)
         saved = self.checkpoints.newest(stream, until=until)
         if saved is None:
             return self._scan_rollbacks(stream, 0, until)
         later = self._scan_rollbacks(stream, saved.version, until)
-        return [*self.reading.rollbacks(saved), *later]
+        return [*self.kind.rollbacks(saved), *later]
 
     def stretches(
-        self: "Reader[Sprint]", sprint_id: str, until: int, *, near: int = 0
+        self: "Repository[Sprint]", sprint_id: str, until: int, *, near: int = 0
     ) -> Iterator[Stretch]:
         """Yield the stretches between checkpoints up to a version, the newest first.
 
         With `near` the first is no longer than that, even if no checkpoint stands there.
         """
         last, rollbacks = until, self.rollbacks(sprint_id, until)
-        versions = self.checkpoints.versions(self.reading.stream(sprint_id))
+        versions = self.checkpoints.versions(self.kind.stream(sprint_id))
         if 0 < near < until and not any(until - near <= v < until for v in versions):
             versions = sorted({*versions, until - near}, reverse=True)
         for version in versions:
             if version >= last or any(to < version < at <= last for at, to in rollbacks):
                 continue
-            saved = self.checkpoints.load(self.reading.stream(sprint_id), version)
+            saved = self.checkpoints.load(self.kind.stream(sprint_id), version)
             if saved is None and version == until - near:
                 saved = self.at_version(sprint_id, version)
             if saved is not None:
@@ -165,16 +165,14 @@ class Reader(Generic[State]):
                 last = version
         yield Stretch(Sprint(sprint_id), last, [r for r in rollbacks if r[0] <= last])
 
-    def whole(self: "Reader[Sprint]", sprint_id: str, until: int) -> Stretch:
+    def whole(self: "Repository[Sprint]", sprint_id: str, until: int) -> Stretch:
         """Return all of a stream up to a version, without any checkpoint."""
         return Stretch(Sprint(sprint_id), until, self.rollbacks(sprint_id, until))
 
-    def follow(self: "Reader[Sprint]", follower: "Follower", stretch: Stretch) -> None:
+    def follow(self: "Repository[Sprint]", follower: "Follower", stretch: Stretch) -> None:
         """Let every version of a stretch be looked at, voided ones included."""
         begin, last, rollbacks = stretch
-        rows = self._log.scan(
-            self.reading.stream(begin.id), after=begin.version, until=last
-        )
+        rows = self._log.scan(self.kind.stream(begin.id), after=begin.version, until=last)
         events = CODEC.events_of_rows(rows)
         # Imported here: only who asks about the past follows it.
         from .history import follow
@@ -183,14 +181,14 @@ class Reader(Generic[State]):
 
     def save(self, state: State) -> None:
         """Keep the state when its stream has grown enough since the last one kept."""
-        stream = self.reading.stream(state.id)
+        stream = self.kind.stream(state.id)
         newest = max(self.checkpoints.versions(stream), default=0)
         if state.version - newest >= EVERY:
             self.checkpoints.save(stream, state)
 
     def renew(self, state: State) -> None:
         """Keep this state, folded from nothing, and no older one of its stream."""
-        stream = self.reading.stream(state.id)
+        stream = self.kind.stream(state.id)
         self.checkpoints.forget(stream)
         self.checkpoints.save(stream, state)
 

@@ -9,7 +9,7 @@ from ...log.stores.memory import MemoryCheckpoints
 from ...log.stores.sqlite import backup
 from .catalogue import SPRINTS, sprint_of
 from .journal import DOCUMENTS, JOURNALS
-from .repository import Reader
+from .repository import Repository
 
 
 def fold_all(log: EventStore) -> None:
@@ -19,10 +19,10 @@ def fold_all(log: EventStore) -> None:
     """
     for stream in log.streams():
         if (sprint := sprint_of(stream)) is not None:
-            Reader(log, SPRINTS, MemoryCheckpoints()).from_nothing(sprint)
+            Repository(log, SPRINTS, MemoryCheckpoints()).from_nothing(sprint)
         else:
-            Reader(log, JOURNALS, MemoryCheckpoints()).from_nothing(stream)
-            Reader(log, DOCUMENTS, MemoryCheckpoints()).from_nothing(stream)
+            Repository(log, JOURNALS, MemoryCheckpoints()).from_nothing(stream)
+            Repository(log, DOCUMENTS, MemoryCheckpoints()).from_nothing(stream)
 
 
 def back_up(log: Log, target: Path, *, clock: Clock) -> Head:

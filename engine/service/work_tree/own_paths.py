@@ -53,5 +53,7 @@ def transcripts(workspace: Service, sprint: Sprint) -> Iterator[str]:
     named = [task.get("transcript") for task in tasks_of(document).values()]
     # Only hooks are worth reading all of the events for.
     if named or hooks_of(document):
-        named += [f.transcript for f in workspace.reader.events(sprint.id, HookTaskSpawned)]
+        named += [
+            f.transcript for f in workspace.repository.events(sprint.id, HookTaskSpawned)
+        ]
     yield from (str(folder / name) for name in named if isinstance(name, str) and name)

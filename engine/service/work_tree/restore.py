@@ -35,7 +35,7 @@ from ..place.state_places import artifacts_path
 from ..port import Envelope, Outcome, Service
 from ..streams.judged import evaluate
 from .own_paths import own_paths
-from .restore_plan import NOTHING, Wish, plan_for, plan_of, taken_back, way_back
+from .restore_plan import NOTHING, RestoreOrder, plan_for, plan_of, taken_back, way_back
 from .snapshot import NAMED_MAX, files_left, shown, store_of, take_tree, taken_event
 
 KEPT = "kept"
@@ -98,7 +98,7 @@ def in_place(
     workspace: Service,
     sprint_id: str,
     store: Store,
-    wish: Wish,
+    order: RestoreOrder,
     *,
     is_agreed: bool,
     envelope: Envelope,
@@ -111,17 +111,17 @@ def in_place(
     """
     with store.lock():
         _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
-        _check_meant(store.read(wish.snapshot), wish.paths)
+        _check_meant(store.read(order.snapshot), order.paths)
         sprint = workspace.sprint(sprint_id)
-        taken, made = _prepare(workspace, store, sprint, wish, at=envelope.get("at"))
+        taken, made = _prepare(workspace, store, sprint, order, at=envelope.get("at"))
         is_recorded = False
         try:
             if not is_agreed:
                 return Restored(None, made, None)
             # That a restore was taken back is to be known, although nothing is left to do.
-            is_worth_it = not made.is_empty or wish.undoes is not None
+            is_worth_it = not made.is_empty or order.undoes is not None
             started = RestoreStarted(
-                before=taken.commit, worktree=workspace.location.worktree, **wish._asdict()
+                before=taken.commit, worktree=workspace.location.worktree, **order._asdict()
             )
 
             def decide(sprint: Sprint, at: str) -> list[Event]:
@@ -132,7 +132,7 @@ def in_place(
                 before = taken_event(workspace, taken, number, BEFORE_RESTORE)
                 return start_restore(sprint, StartRestore(before, started, back), at)
 
-            outcome = workspace.act(
+            outcome = workspace.handle_with(
                 sprint_id, decide, without={"finish_restores"}, **envelope
             )
             is_recorded = is_worth_it and not outcome.duplicate
@@ -146,20 +146,20 @@ def in_place(
 
 
 def _prepare(
-    workspace: Service, store: Store, sprint: Sprint, wish: Wish, *, at: str | None
+    workspace: Service, store: Store, sprint: Sprint, order: RestoreOrder, *, at: str | None
 ) -> tuple[TakenSnapshot, PlacementPlan]:
     """Keep what stands there, and make a plan whose bytes are all there, both ways.
 
     Raise `RefusedError` where those of the snapshot are not.
     """
-    files = store.read(wish.snapshot).files
-    meant = {f"{wish.into}/{path}" if wish.into else path for path in files}
-    for restore in taken_back(sprint, wish):
+    files = store.read(order.snapshot).files
+    meant = {f"{order.into}/{path}" if order.into else path for path in files}
+    for restore in taken_back(sprint, order):
         made = plan_of(workspace, store, sprint, restore)
         meant |= {*made.writes, *made.removals}
     for is_last in (False, True):
         taken = take_tree(workspace, store, also=meant, at=at)
-        made = plan_for(workspace, store, sprint, wish, store.read(taken.commit))
+        made = plan_for(workspace, store, sprint, order, store.read(taken.commit))
         damaged = store.damaged(needed(made))
         if not damaged:
             return taken, made
@@ -222,7 +222,7 @@ def give_up(
         for restore in reversed(own):
             placed = _put_back(workspace, store, sprint, restore)
             ended, _ = _ended(restore, (), placed, "")
-            outcome = workspace.act(
+            outcome = workspace.handle_with(
                 sprint_id,
                 GiveRestoreUp(ended),
                 without={"finish_restores", "refuse_edits"},
@@ -276,7 +276,9 @@ def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> lis
                 placed = place(root, made, blob, keep_in=store.folder / KEPT)
             events = _ended(restore, made.meant, placed, loop_id)
         ended = EndRestore(*events)
-        outcome = workspace.act(sprint_id, ended, without={"finish_restores"}, actor=actor)
+        outcome = workspace.handle_with(
+            sprint_id, ended, without={"finish_restores"}, actor=actor
+        )
         done.append(_Ended(placed, len(outcome.events), lost))
     return done
 

@@ -1,6 +1,6 @@
-"""What a restore comes down to: from a wish, and what stands there, to a plan.
+"""What a restore comes down to: from a command, and what stands there, to a plan.
 
-The same wish and the same snapshots give the same plan, whoever makes it and when: so a
+The same command and the same snapshots give the same plan, whoever makes it and when: so a
 restore that was cut short is finished, given up or taken back by its plan.
 """
 
@@ -19,7 +19,7 @@ from .own_paths import own_paths
 NOTHING = Snapshot("", {}, {}, [], 0, [])
 
 
-class Wish(NamedTuple):
+class RestoreOrder(NamedTuple):
     """What is to be brought back, and where."""
 
     snapshot: str
@@ -34,19 +34,19 @@ class Wish(NamedTuple):
 
 
 def plan_for(
-    workspace: Service, store: Store, sprint: Sprint, wish: Wish, present: Snapshot
+    workspace: Service, store: Store, sprint: Sprint, order: RestoreOrder, present: Snapshot
 ) -> PlacementPlan:
-    """Return how to get from what stands there to what is wished for."""
-    for restore in taken_back(sprint, wish):
+    """Return how to get from what stands there to what is asked for."""
+    for restore in taken_back(sprint, order):
         return against(way_back(workspace, store, sprint, restore), present)
-    wanted, alone = store.read(wish.snapshot), own_paths(workspace)
-    if not wish.into:
-        return plan(wanted, present, paths=wish.paths, alone=alone)
+    wanted, alone = store.read(order.snapshot), own_paths(workspace)
+    if not order.into:
+        return plan(wanted, present, paths=order.paths, alone=alone)
     # The folder may be that of a restore in the log, and that may be anybody's.
-    if not may_take_files(wish.into):
-        raise RefusedError(f"{wish.into[:80]!r} is no folder to put files into")
-    base = store.read(wish.since) if wish.since else NOTHING
-    return below(plan(wanted, base, paths=wish.paths, alone=alone), wish.into, present)
+    if not may_take_files(order.into):
+        raise RefusedError(f"{order.into[:80]!r} is no folder to put files into")
+    base = store.read(order.since) if order.since else NOTHING
+    return below(plan(wanted, base, paths=order.paths, alone=alone), order.into, present)
 
 
 def plan_of(
@@ -54,8 +54,8 @@ def plan_of(
 ) -> PlacementPlan:
     """Return the plan that a restore was begun with."""
     event = restore.event
-    wish = Wish(*(getattr(event, name) for name in Wish._fields))
-    return plan_for(workspace, store, sprint, wish, store.read(event.before))
+    order = RestoreOrder(*(getattr(event, name) for name in RestoreOrder._fields))
+    return plan_for(workspace, store, sprint, order, store.read(event.before))
 
 
 def way_back(
@@ -66,6 +66,6 @@ def way_back(
     return reverse(made, store.read(restore.event.before))
 
 
-def taken_back(sprint: Sprint, wish: Wish) -> list[Restore]:
-    """Return the restore that a wish takes back, if it does."""
-    return [r for r in sprint.knowledge.restored if r.version == wish.undoes]
+def taken_back(sprint: Sprint, order: RestoreOrder) -> list[Restore]:
+    """Return the restore that a command takes back, if it does."""
+    return [r for r in sprint.knowledge.restored if r.version == order.undoes]

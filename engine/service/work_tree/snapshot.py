@@ -67,7 +67,7 @@ def take_and_record(
     with kept_files(
         workspace, sprint_id, store, limits=limits, patterns=patterns, at=envelope.get("at")
     ) as (taken, event_for):
-        outcome = workspace.act(
+        outcome = workspace.handle_with(
             sprint_id,
             lambda sprint, at: take_snapshot(sprint, TakeSnapshot(event_for(sprint)), at),
             **envelope,
@@ -262,7 +262,7 @@ def prune(
     What the store holds and no sprint knows of goes too.
     """
     with store.lock():
-        outcome = workspace.act(sprint_id, PruneSnapshots(keep), **envelope)
+        outcome = workspace.handle_with(sprint_id, PruneSnapshots(keep), **envelope)
         if not store.exists:
             return outcome, 0
         before = store.bytes_used()

@@ -48,7 +48,7 @@ def adopt_edit(sprint: Sprint, command: AdoptEdit, at: str) -> list[Event]:
         raise RefusedError(
             f"the edit of {observed.path} cannot be read: {observed.problem}",
             hint=f"their bytes are kept as edits/{observed.kept} in the log's folder",
-            wish="adopt",
+            command="adopt",
         )
     try:
         theirs = apply(deepcopy(base), observed.changes)
@@ -57,7 +57,7 @@ def adopt_edit(sprint: Sprint, command: AdoptEdit, at: str) -> list[Event]:
     if not isinstance(theirs, dict):
         raise RefusedError(
             f"the recorded changes of {observed.path} do not fit the version they are of",
-            wish="adopt",
+            command="adopt",
         )
     adopting = _Adopting(sprint, f"adopted from an edit of {observed.path}", command.by, at)
     found = changes_of(base, theirs, sprint.document)
@@ -74,7 +74,7 @@ def adopt_edit(sprint: Sprint, command: AdoptEdit, at: str) -> list[Event]:
             + "; ".join(adopting.left),
             hint="`sprintlog show event N` shows it; `import progress FILE` takes over "
             "a document",
-            wish="adopt",
+            command="adopt",
         )
     adopted = EditAdopted(
         observed.path,
@@ -150,7 +150,7 @@ class _Adopting:
         }
         node = self._state.plan.tree.find(phase)
         way = _way(PHASE_FROM, PHASE_TO, node.status if node else "", change.value)
-        return [commands[wish] for wish in way or ()]
+        return [commands[command] for command in way or ()]
 
     def _sprint_steps(self, change: EditChange) -> list[Command]:
         why = self._reason
@@ -164,7 +164,7 @@ class _Adopting:
             "reopen": lifecycle.ReopenSprint(why),
         }
         way = _way(SPRINT_FROM, SPRINT_TO, self._state.plan.status, change.value)
-        return [commands[wish] for wish in way or ()]
+        return [commands[command] for command in way or ()]
 
     def _try(self, path: str, steps: Sequence[Command]) -> None:
         """Do all steps or none; say why where one is refused."""
@@ -217,10 +217,10 @@ def _way(
             return way
         if way and way[-1] not in _ON_THE_WAY:
             continue
-        for wish, to in leads.items():
-            if status in allowed[wish] and (to == end or wish in _ON_THE_WAY - seen):
-                seen.add(wish)
-                ways.append((to, [*way, wish]))
+        for command, to in leads.items():
+            if status in allowed[command] and (to == end or command in _ON_THE_WAY - seen):
+                seen.add(command)
+                ways.append((to, [*way, command]))
     return None
 
 

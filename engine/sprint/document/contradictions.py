@@ -26,8 +26,8 @@ def contradictions(document: Data) -> list[str]:
         *_in_hooks(document),
         *_in_times(document, "", ("last-activity",)),
         *_in_times(mapping_of(document, "stats"), "stats.", _TIMES),
-        *_in_figures(document, plan.settle()),
-        *_in_pointer(document, plan.settle()),
+        *_in_figures(document, plan.derive()),
+        *_in_pointer(document, plan.derive()),
     ]
 
 

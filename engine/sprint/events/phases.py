@@ -116,7 +116,7 @@ class WorkDone(AboutPhase, frozen=True):
 
 
 class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where in the plan something is wished to come in (R131, P41)."""
+    """Where in the plan something is to come in (R131, P41)."""
 
     type: str
     """`after-current`, `after`, `before`, `end-of-phase` or `end-of-workflow`."""
@@ -137,7 +137,7 @@ class Injection(Event, frozen=True):
     nodes: list[dict[str, Any]]
     """What came in, side by side, with all below, in the shape of PROGRESS.yaml."""
     position: InjectionPosition
-    """Where it was wished for."""
+    """Where it was asked for."""
     into: str | None = None
     """Resolved: the address of what it came into; empty for the workflow itself."""
     after: str | None = None

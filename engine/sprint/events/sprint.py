@@ -78,7 +78,7 @@ class SprintStarted(AboutSprint, frozen=True):
 
 
 class SprintPaused(AboutSprint, frozen=True):
-    """A person wished to pause."""
+    """A person asked to pause."""
 
     type: ClassVar[str] = "sprint-paused"
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)

@@ -104,7 +104,7 @@ def check_gate(sprint: Sprint, command: CheckGate, at: str) -> list[Event]:
             "changed, rolled back or taken up by another run meanwhile",
             hint="`sprintlog gate run` runs it again",
             phase=command.phase,
-            wish="gate",
+            command="gate",
         )
     return _checked(sprint, node, started.attempt, command.result, elsewhere=False)
 
@@ -154,7 +154,7 @@ def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
             hint=f"`sprintlog phase reopen {node.address}` makes it due again",
             phase=node.address,
             state=words.PASSED,
-            wish="gate",
+            command="gate",
         )
     if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED) or _is_blocked(node):
         check_running(sprint, f"record a result of the gate of phase {node.address}")
@@ -202,7 +202,7 @@ def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
             hint="wait for its result; if the process is gone `sprintlog gate run` notices",
             phase=node.address,
             state=words.RUNNING,
-            wish="gate",
+            command="gate",
             pid=started.pid,
         )
     whose = f"process {started.pid}" if started else "whoever ran it"
@@ -318,7 +318,7 @@ def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
         if node is None or gate_status(node.data) is None:
             return
         change(node, event, plan, at)
-        plan.tree.settle_gate(node, at)
+        plan.tree.derive_gate(node, at)
         if isinstance(event, f.GateStarted | f.GateChecked):
             plan.last.gates[node.address] = event
             if node.leaf >= 0 and done_work(plan, node.address) is None:

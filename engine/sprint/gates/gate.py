@@ -63,7 +63,7 @@ def find_gate(sprint: Sprint, phase: str | None) -> Node:
     if not found:
         where = f"phase {phase} has no gate" if phase else "no gate waits at the pointer"
         raise RefusedError(
-            where, hint="`sprintlog gate show` lists the gates", phase=phase, wish="gate"
+            where, hint="`sprintlog gate show` lists the gates", phase=phase, command="gate"
         )
     return next(filter(is_due, found), found[0])
 
@@ -80,7 +80,7 @@ def check_due(node: Node) -> None:
         hint=_way_on(waits_for),
         phase=node.address,
         state=node.status,
-        wish="gate",
+        command="gate",
     )
 
 

@@ -176,7 +176,7 @@ def _added(sprint: Sprint, prompt: str, identity: str) -> Event:
 def _changed(
     identity: str, step: Data, status: str | None, prompt: str | None
 ) -> list[Event]:
-    """Return what is otherwise than it was: the same wish again is nothing (P33)."""
+    """Return what is otherwise than it was: the same command again is nothing (P33)."""
     now = None if status == step.get("status") else status
     text = None if prompt == step.get("prompt") else prompt
     return [] if now is None and text is None else [DynamicStepUpdated(identity, now, text)]

@@ -132,7 +132,7 @@ def fail_iteration(sprint: Sprint, command: FailIteration, at: str) -> list[Even
             f"cannot fail iteration {given or ''}: {now}".replace(" :", ":"),
             hint=None if turns.number else "`sprintlog iteration start` begins one",
             iteration=given,
-            wish="fail",
+            command="fail",
         )
     tried = turns.failures - turns.forgiven
     due = next_retry_at(sprint.plan.document, tried=tried, category=command.category, at=at)

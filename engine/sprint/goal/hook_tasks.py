@@ -178,7 +178,7 @@ def _refused(number: int, hook_id: str, task: Data, word: str) -> RefusedError:
         f"allowed: {', '.join(allowed) or 'nothing'}",
         hook=hook_id,
         state=state,
-        wish=word,
+        command=word,
         allowed=allowed,
     )
 

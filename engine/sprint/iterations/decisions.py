@@ -106,7 +106,7 @@ def apply_artifacts(sprint: Sprint, command: ApplyArtifacts, at: str) -> list[Ev
         raise RefusedError(
             f"nothing can be applied: no iteration of sprint {sprint.id} was selected",
             hint="`sprintlog iteration select` selects one",
-            wish="apply",
+            command="apply",
         )
     event = ArtifactsApplied(
         command.source, command.destination, tuple(command.files_copied)

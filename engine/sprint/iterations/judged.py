@@ -138,7 +138,7 @@ class Judged:
                 f"there is nothing to decide on: no iteration of sprint {self.sprint.id} "
                 "was measured on its path",
                 hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
-                wish="decide",
+                command="decide",
             )
         return self.advice(last)
 
@@ -187,7 +187,7 @@ class Judged:
         raise RefusedError(
             f"no iteration of sprint {self.sprint.id} can be selected: none has a score",
             hint="`sprintlog iteration list` lists what was measured",
-            wish="select",
+            command="select",
         )
 
     def selected(self) -> Selection | None:

@@ -43,7 +43,7 @@ def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Ev
             f"iteration {given} cannot start: iteration {highest} was given before and "
             f"numbers are never used again; allowed: {highest + 1} to {NUMBER_MAX}",
             iteration=given,
-            wish="start",
+            command="start",
             allowed=[highest + 1],
         )
     if command.max_iterations is not None:
@@ -54,7 +54,7 @@ def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Ev
             hint=f"{more_allowed(highest)}; `sprintlog iteration start --beyond-limit` "
             "begins just this one",
             iteration=given,
-            wish="start",
+            command="start",
             field="max-iterations",
         )
     return [event, *start_reflection(sprint.plan, number=given)]
@@ -117,7 +117,7 @@ def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]
             f"cannot end {what}: {now}",
             hint="`sprintlog iteration start` begins one" if current is None else None,
             iteration=given,
-            wish="end",
+            command="end",
             allowed=[] if current is None else [current],
         )
     return [IterationEnded(given, command.summary)]

@@ -62,7 +62,7 @@ def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[
         raise RefusedError(
             f"the baseline cannot be captured: {done} was measured already",
             hint="it is what everything after it is compared with, so it is never changed",
-            wish="baseline",
+            command="baseline",
         )
     return [event]
 
@@ -269,7 +269,7 @@ def _check_unmeasured(knowledge: Knowledge, number: int) -> None:
             f"iteration {number} was measured already; a measurement is never changed",
             hint="`sprintlog iteration start` begins the next one",
             iteration=number,
-            wish="measure",
+            command="measure",
         )
 
 
@@ -278,7 +278,7 @@ def _check_any(metrics: object) -> None:
         raise RefusedError(
             "nothing was measured: give at least one metric",
             hint="--metric NAME=VALUE, --metrics FILE, or --score",
-            wish="measure",
+            command="measure",
         )
 
 

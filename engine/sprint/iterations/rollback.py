@@ -115,7 +115,7 @@ def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
     if not 1 <= to < sprint.version:
         raise RefusedError(
             f"cannot roll back to version {to}: allowed are 1 to {sprint.version - 1}",
-            wish="rollback",
+            command="rollback",
             field="to",
         )
     if command.is_inside_append:
@@ -123,7 +123,7 @@ def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
             f"cannot roll back to version {to}: it lies inside one append, whose events "
             "belong together",
             hint="choose the version before or after that append (`sprintlog log`)",
-            wish="rollback",
+            command="rollback",
             field="to",
         )
     return [RolledBack(to, command.reason)]
@@ -143,7 +143,7 @@ def undo_rollback(sprint: Sprint, command: UndoRollback, at: str) -> list[Event]
         raise RefusedError(
             f"sprint {sprint.id} has no rollback in force to undo",
             hint="`sprintlog log --type rolled-back` lists them",
-            wish="undo",
+            command="undo",
         )
     return [RolledBack(target - 1, command.reason, undoes=target)]
 
@@ -171,7 +171,7 @@ def undo_decision(sprint: Sprint, command: UndoDecision, at: str) -> list[Event]
         raise RefusedError(
             f"sprint {sprint.id} has no decision in force to undo",
             hint="`sprintlog audit` tells its decisions",
-            wish="undo",
+            command="undo",
         )
     return [RolledBack(command.first - 1, command.reason, undoes=command.first)]
 
@@ -190,7 +190,7 @@ def redo(sprint: Sprint, command: Redo, at: str) -> list[Event]:
         raise RefusedError(
             f"sprint {sprint.id} has no undo in force to take back",
             hint="`sprintlog log --type rolled-back` lists them",
-            wish="redo",
+            command="redo",
         )
     return [RolledBack(undo - 1, command.reason, undoes=undo)]
 

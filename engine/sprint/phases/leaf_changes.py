@@ -87,7 +87,7 @@ def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
     return words.PENDING
 
 
-def _evolves(change: Callable[[Node, Any, Plan, str], str], *, is_wish: bool) -> Evolve:
+def _evolves(change: Callable[[Node, Any, Plan, str], str], *, is_command: bool) -> Evolve:
     """Return the evolve of a leaf's event: its fields first, then its status upwards."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
@@ -102,13 +102,13 @@ def _evolves(change: Callable[[Node, Any, Plan, str], str], *, is_wish: bool) ->
         if node.leaf < 0:
             return
         tree.set_status(node, change(node, event, plan, at), at)
-        if is_wish:
+        if is_command:
             plan.last.nodes[node.address] = event
 
     return evolve
 
 
 EVOLVE: Evolves = {
-    event: _evolves(change, is_wish=event not in (f.RetryScheduled, f.WorkDone))
+    event: _evolves(change, is_command=event not in (f.RetryScheduled, f.WorkDone))
     for event, change in takers_in(globals(), Node).items()
 }

@@ -81,7 +81,7 @@ def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Even
             hint=f"`sprintlog gate run --phase {leaf.address}` first",
             phase=leaf.address,
             state=leaf.status,
-            wish="complete",
+            command="complete",
         )
     return [event, *breakpoint_after(leaf, words.COMPLETED)]
 
@@ -97,7 +97,7 @@ def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
             f"phase {node.address} is completed, with another summary",
             phase=node.address,
             state=node.status,
-            wish="complete",
+            command="complete",
         )
     return [f.PhaseCompleted(node.address, summary)]
 
@@ -208,29 +208,32 @@ def reopen_phase(sprint: Sprint, command: ReopenPhase, at: str) -> list[Event]:
 def _for_leaves(
     sprint: Sprint,
     node: Node,
-    wish: str,
+    command: str,
     kind: type[f.PhaseSkipped | f.PhaseRetried | f.PhaseReopened],
     reason: str | None,
 ) -> list[Event]:
-    """Return a wish's event for each leaf from a node on; none when it came before.
+    """Return a command's event for each leaf from a node on; none when it came before.
 
     Raise `RefusedError` when it is for none.
     """
     leaves = list(node.leaves())
-    fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[wish]]
-    again = (_is_again(sprint, leaf, kind(leaf.address, reason), wish) for leaf in leaves)
+    fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[command]]
+    again = (
+        _is_again(sprint, leaf, kind(leaf.address, reason), command) for leaf in leaves
+    )
     if any(again) and (node.leaf >= 0 or not fitting):
         return []
-    check_running(sprint, f"{wish} phase {node.address}")
+    check_running(sprint, f"{command} phase {node.address}")
     if not fitting:
         if node.leaf >= 0:
-            check_phase(node, wish)
+            check_phase(node, command)
         raise RefusedError(
-            f"phase {node.address} is {node.status}: there is nothing below it to {wish}",
+            f"phase {node.address} is {node.status}: "
+            f"there is nothing below it to {command}",
             hint=f"`sprintlog gate run --phase {node.address}`" if is_due(node) else None,
             phase=node.address,
             state=node.status,
-            wish=wish,
+            command=command,
         )
     return [kind(leaf.address, reason) for leaf in fitting]
 
@@ -244,15 +247,16 @@ def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
         )
 
 
-def _check(sprint: Sprint, leaf: Node, wish: str) -> None:
-    check_running(sprint, f"{wish} phase {leaf.address}")
-    check_phase(leaf, wish)
+def _check(sprint: Sprint, leaf: Node, command: str) -> None:
+    check_running(sprint, f"{command} phase {leaf.address}")
+    check_phase(leaf, command)
 
 
-def _is_again(sprint: Sprint, leaf: Node, event: Event, wish: str) -> bool:
-    """Tell whether the same wish came with the same content: agents retry (P33)."""
+def _is_again(sprint: Sprint, leaf: Node, event: Event, command: str) -> bool:
+    """Tell whether the same command came with the same content: agents retry (P33)."""
     return (
-        leaf.status == PHASE_TO[wish] and sprint.plan.last.nodes.of(leaf.address) == event
+        leaf.status == PHASE_TO[command]
+        and sprint.plan.last.nodes.of(leaf.address) == event
     )
 
 

@@ -29,18 +29,18 @@ class StartSprint(Command, frozen=True):
 
 def start_sprint(sprint: Sprint, command: StartSprint, at: str) -> list[Event]:
     """Decide on `StartSprint`."""
-    return _wish(sprint, "start", f.SprintStarted())
+    return _command(sprint, "start", f.SprintStarted())
 
 
 class PauseSprint(Command, frozen=True):
-    """Pause at a person's wish."""
+    """Pause, as a person asks."""
 
     reason: str | None = None
 
 
 def pause_sprint(sprint: Sprint, command: PauseSprint, at: str) -> list[Event]:
     """Decide on `PauseSprint`."""
-    return _wish(sprint, "pause", f.SprintPaused(command.reason))
+    return _command(sprint, "pause", f.SprintPaused(command.reason))
 
 
 class BlockSprint(Command, frozen=True):
@@ -51,7 +51,7 @@ class BlockSprint(Command, frozen=True):
 
 def block_sprint(sprint: Sprint, command: BlockSprint, at: str) -> list[Event]:
     """Decide on `BlockSprint`."""
-    return _wish(sprint, "block", f.SprintBlocked(command.reason))
+    return _command(sprint, "block", f.SprintBlocked(command.reason))
 
 
 class InterruptSprint(Command, frozen=True):
@@ -62,7 +62,7 @@ class InterruptSprint(Command, frozen=True):
 
 def interrupt_sprint(sprint: Sprint, command: InterruptSprint, at: str) -> list[Event]:
     """Decide on `InterruptSprint`."""
-    return _wish(sprint, "interrupt", f.SprintInterrupted(command.reason))
+    return _command(sprint, "interrupt", f.SprintInterrupted(command.reason))
 
 
 class NeedHuman(Command, frozen=True):
@@ -135,7 +135,7 @@ def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]
             f"sprint {sprint.id} is {status}: resuming needs who resolved it and why",
             hint="`sprintlog sprint resume --by NAME --why TEXT`",
             state=status,
-            wish="resume",
+            command="resume",
         )
     if status == words.PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
         return [event] if undecided_at_end(sprint) else [event, f.SprintCompleted()]
@@ -181,7 +181,7 @@ def complete_sprint(sprint: Sprint, command: CompleteSprint, at: str) -> list[Ev
             f"sprint {sprint.id} is not finished: without a decision: {listed(waiting)}",
             hint="`sprintlog queue list --status pending`, and decide; `sprintlog queue "
             f"defer {waiting[0]} --until next-sprint --reasoning TEXT` hands one on",
-            wish="complete",
+            command="complete",
             requests=waiting,
         )
     _check_goal_is_over(sprint, event)
@@ -194,21 +194,21 @@ def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
     is_open = sprint.plan.is_ralph and not _has_left(sprint.plan)
     if event.abandons_goal and not is_open:
         raise RefusedError(
-            f"sprint {sprint.id} has no goal that could be given up", wish="complete"
+            f"sprint {sprint.id} has no goal that could be given up", command="complete"
         )
     if event.abandons_goal != bool(event.reason and event.reason.strip()):
         raise RefusedError(
             "reason: it says why the goal is given up, so both come together",
             hint="`sprintlog sprint complete --abandon-goal --reason TEXT`",
             field="reason",
-            wish="complete",
+            command="complete",
         )
     if is_open and not event.abandons_goal:
         raise RefusedError(
             f"sprint {sprint.id} works towards a goal, and that is not reached",
             hint="`sprintlog goal complete` says that it is; `sprintlog sprint complete "
             "--abandon-goal --reason TEXT` gives it up",
-            wish="complete",
+            command="complete",
         )
 
 
@@ -231,7 +231,7 @@ def check_finished(sprint: Sprint) -> None:
             else "complete or skip what is open first",
             phase=leaf.address,
             state=leaf.status,
-            wish="complete",
+            command="complete",
         )
 
 
@@ -243,7 +243,7 @@ class ReopenSprint(Command, frozen=True):
 
 def reopen_sprint(sprint: Sprint, command: ReopenSprint, at: str) -> list[Event]:
     """Decide on `ReopenSprint`."""
-    return _wish(sprint, "reopen", f.SprintReopened(command.reason))
+    return _command(sprint, "reopen", f.SprintReopened(command.reason))
 
 
 class RecordHeartbeat(Command, frozen=True):
@@ -257,7 +257,7 @@ def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
         raise RefusedError(
             f"sprint {sprint.id} is {sprint.plan.status}: there is no loop to be alive",
             state=sprint.plan.status,
-            wish="heartbeat",
+            command="heartbeat",
         )
     return [f.ActivitySeen()]
 
@@ -275,11 +275,11 @@ def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
     return (parse(now) - latest).total_seconds() > STALE_AFTER_SECONDS
 
 
-def _wish(sprint: Sprint, wish: str, event: Event) -> list[Event]:
+def _command(sprint: Sprint, command: str, event: Event) -> list[Event]:
     # Saying the same thing twice changes nothing: agents retry (P33).
-    if sprint.plan.status == SPRINT_TO[wish] and sprint.plan.last.sprint == event:
+    if sprint.plan.status == SPRINT_TO[command] and sprint.plan.last.sprint == event:
         return []
-    check_sprint(sprint, wish)
+    check_sprint(sprint, command)
     return [event]
 
 

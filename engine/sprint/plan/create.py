@@ -51,7 +51,7 @@ def create_sprint(sprint: Sprint, command: CreateSprint, at: str) -> list[Event]
         f"there is a sprint {sprint.id} already",
         hint="give the new one another id",
         sprint=sprint.id,
-        wish="create",
+        command="create",
     )
 
 
@@ -111,14 +111,14 @@ def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
 
     An operator queue that stays as it is is left out: requests and decisions go on.
     """
-    settled, queue = sprint.plan.settle(), sprint.queue
-    others = {**document, QUEUE: settled.get(QUEUE)}
-    if QUEUE not in settled:
+    derived, queue = sprint.plan.derive(), sprint.queue
+    others = {**document, QUEUE: derived.get(QUEUE)}
+    if QUEUE not in derived:
         del others[QUEUE]
-    operations = diff(settled, others)
+    operations = diff(derived, others)
     if same(with_queue(others, queue), document) and not says_queue(operations):
         return operations
-    operations = diff(settled, document)
+    operations = diff(derived, document)
     if says_queue(operations):
         return operations
     # What was queued since must not go on, so the patch has to say something of it.
@@ -155,10 +155,10 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
         "completed-phases": 0,
         **given,
     }
-    settled = Plan()
-    settled.replace(document)
-    settled.touched = True
-    return settled.settle()
+    derived = Plan()
+    derived.replace(document)
+    derived.touched = True
+    return derived.derive()
 
 
 def _with_ralph_fields(plan: Data) -> Data:
@@ -283,7 +283,7 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
         plan.replace(event.document)
         plan.place = event.place
     else:
-        plan.replace(apply(plan.settle(), event.patch or []))
+        plan.replace(apply(plan.derive(), event.patch or []))
     plan.last = LastEvents()
     plan.turns = Turns()
 

@@ -26,7 +26,7 @@ class InjectPhases(Command, frozen=True):
 
     `nodes` have the shape of PROGRESS.yaml. Where they come to stand beside steps they
     are steps. With `id_prefix` their ids are `id_prefix-0`, `-1` …, counted on for ever.
-    The same wish again changes nothing, unless it is known that it `is_new`.
+    The same command again changes nothing, unless it is known that it `is_new`.
     Raise `RefusedError` when the place is not there, takes no such node, or has the id.
     """
 
@@ -65,7 +65,7 @@ def inject_steps(sprint: Sprint, command: InjectSteps, at: str) -> list[Event]:
             f"{where} is no place for a step: a step stands in a phase with steps",
             hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
             "(end-of-phase:PHASE), or inject a phase",
-            wish="inject",
+            command="inject",
         )
     return _inject(sprint, spot, command)
 
@@ -93,24 +93,28 @@ def _address(into: str, identity: str) -> str:
 
 
 def _inject(
-    sprint: Sprint, spot: Spot, wished: InjectPhases | InjectSteps, *, is_new: bool = False
+    sprint: Sprint,
+    spot: Spot,
+    asked_for: InjectPhases | InjectSteps,
+    *,
+    is_new: bool = False,
 ) -> list[Event]:
-    if not wished.nodes:
+    if not asked_for.nodes:
         raise RefusedError("nodes: there is nothing to inject", field="nodes")
-    for named in _named(sprint, wished.nodes, wished.id_prefix):
-        wish = _wish(spot, named, wished.position, wished.id_prefix)
+    for named in _named(sprint, asked_for.nodes, asked_for.id_prefix):
+        command = _command(spot, named, asked_for.position, asked_for.id_prefix)
         # Saying the same thing twice changes nothing: agents retry (P33).
         last = sprint.plan.last.nodes
-        said_before = (last.of(a) == x for a, x in _said(wish, spot.into))
+        said_before = (last.of(a) == x for a, x in _said(command, spot.into))
         if not is_new and all(said_before):
             return []
     check_growing(sprint)
-    _check_free(sprint.plan, wish, spot)
+    _check_free(sprint.plan, command, spot)
     where = {"into": spot.into, "after": spot.after, "before": spot.before}
-    return [structs.replace(wish, **where, sources=wished.sources)]
+    return [structs.replace(command, **where, sources=asked_for.sources)]
 
 
-def _wish(
+def _command(
     spot: Spot, nodes: list[Data], position: InjectionPosition, id_prefix: str | None
 ) -> Injection:
     _check_nodes(nodes, "nodes", level=spot.level)
@@ -124,14 +128,14 @@ def _wish(
 
 
 def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[list[Data]]:
-    """Return nodes with their ids; with a prefix first those of the same wish before."""
+    """Return nodes with their ids; with a prefix first those of the same command before."""
     if id_prefix is None:
         return [nodes]
     check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
     given = sprint.knowledge.allotted.get(id_prefix, 0)
     taken = {node.data["id"] for node in sprint.plan.tree.nodes.values()}
     free = given
-    # In a row, so that the same wish again knows them by the last one.
+    # In a row, so that the same command again knows them by the last one.
     while not taken.isdisjoint(f"{id_prefix}-{free + n}" for n in range(len(nodes))):
         free += 1
     return [
@@ -144,16 +148,16 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
 
 
 def _said(event: Injection, into: str) -> Iterator[tuple[str, Injection]]:
-    """Yield what a wish says of each address, wherever exactly it came to stand."""
+    """Yield what a command says of each address, wherever exactly it came to stand."""
     for node in filter(takes_part, event.nodes):
-        wish = type(event)([node], event.position, id_prefix=event.id_prefix)
-        yield _address(into, node["id"]), wish
+        command = type(event)([node], event.position, id_prefix=event.id_prefix)
+        yield _address(into, node["id"]), command
 
 
-def _check_free(plan: Plan, wish: Injection, spot: Spot) -> None:
+def _check_free(plan: Plan, command: Injection, spot: Spot) -> None:
     holder, key = _holder(plan.document, spot.holder)
     taken = [child.get("id") for child in holder.get(key) or () if isinstance(child, dict)]
-    for index, node in enumerate(wish.nodes):
+    for index, node in enumerate(command.nodes):
         if node["id"] in taken:
             address = _address(spot.into, node["id"])
             raise RefusedError(
@@ -162,7 +166,7 @@ def _check_free(plan: Plan, wish: Injection, spot: Spot) -> None:
                 "that is counted on",
                 field=f"nodes[{index}].id",
                 phase=address,
-                wish="inject",
+                command="inject",
             )
 
 
@@ -203,7 +207,7 @@ _MISPLACED = {
 
 
 def _refused(field: str, problem: str, hint: str | None = None) -> RefusedError:
-    return RefusedError(f"{field}: {problem}", hint=hint, field=field, wish="inject")
+    return RefusedError(f"{field}: {problem}", hint=hint, field=field, command="inject")
 
 
 def _holder(document: Data, indices: tuple[int, ...]) -> tuple[Data, str]:

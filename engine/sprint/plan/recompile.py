@@ -36,7 +36,7 @@ def take_plan(sprint: Sprint, command: TakePlan, at: str) -> list[Event]:
     document = prepare(command.plan, sprint_id=sprint.id)
     if has_begun(sprint):
         return _added(sprint, document, at)
-    if not diff(sprint.plan.settle(), document):
+    if not diff(sprint.plan.derive(), document):
         return []
     # Where the state file is written is not the plan's business any more.
     return [SprintCompiled(document, sprint.plan.place, command.sources)]
@@ -55,7 +55,7 @@ def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
             f"{'1 thing is' if count == 1 else f'{count} things are'} otherwise",
             hint="take these changes back, or compile as another sprint with --id",
             sprint=sprint.id,
-            wish="compile",
+            command="compile",
             differences=[str(difference) for difference in found.differences],
         )
     events: list[Event] = []

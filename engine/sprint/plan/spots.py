@@ -1,4 +1,4 @@
-"""Where something comes into the plan: from what was wished for to one spot in its tree."""
+"""Where something comes into the plan: from what was asked for to one spot in its tree."""
 
 from typing import NamedTuple
 

@@ -124,7 +124,7 @@ def defer_request(sprint: Sprint, command: DeferRequest, at: str) -> list[Event]
             f"cannot defer request {request} to {until}: nothing is left that could end",
             hint=f"--until {NEXT_SPRINT}, or decide now",
             request=request,
-            wish=DEFER,
+            command=DEFER,
             allowed=[NEXT_SPRINT],
         )
     # Where no phase is open, the sprint's end or the next phase that ends is what comes.
@@ -173,12 +173,12 @@ def reopen_request(sprint: Sprint, command: ReopenRequest, at: str) -> list[Even
         f"request {command.request} is {PENDING}: there is no decision to take back",
         request=command.request,
         state=PENDING,
-        wish="reopen",
+        command="reopen",
     )
 
 
 def decision_of(event: f.RequestDecided) -> Command:
-    """Return the decision that an event, or a rule in its form, wishes for."""
+    """Return the decision that an event, or a rule in its form, asks for."""
     check_word("decision", event.decision, DECISIONS)
     to: Data = {"request": event.request, "reasoning": event.reasoning, "rule": event.rule}
     match event.decision:
@@ -223,7 +223,7 @@ def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
         hint=hint,
         request=event.request,
         state=status,
-        wish=event.decision,
+        command=event.decision,
         allowed=[],
     )
 

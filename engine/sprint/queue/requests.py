@@ -76,7 +76,7 @@ def queue_requests(sprint: Sprint, command: QueueRequests, at: str) -> list[Even
                 hint="ids are never used again; leave it out for a new one",
                 field=f"{where}id",
                 request=asked.request,
-                wish="add",
+                command="add",
             )
         if asked.request is None:
             number += 1
@@ -86,7 +86,7 @@ def queue_requests(sprint: Sprint, command: QueueRequests, at: str) -> list[Even
 
 
 def _queues(event: f.RequestQueued) -> QueueRequests:
-    """Return the command for a request that somebody wishes for as an event says it."""
+    """Return the command for a request that somebody asks for as an event says it."""
     given = structs.asdict(event)
     left_out = [name for name, value in given.items() if name != "title" and value == ""]
     return QueueRequests([SubmittedRequest(**{**given, **dict.fromkeys(left_out)})])

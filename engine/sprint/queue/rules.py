@@ -108,7 +108,7 @@ def _fits(rule: Rule, entry: Data) -> bool:
 
 def _command(request: str, rule: Rule) -> Command:
     position = rule.position
-    wished = RequestDecided(
+    asked_for = RequestDecided(
         request,
         rule.decision,
         rule.reasoning or _said(rule),
@@ -117,7 +117,7 @@ def _command(request: str, rule: Rule) -> Command:
         rejection_reason=rule.rejection_reason,
         deferred_until=rule.deferred_until,
     )
-    return decision_of(wished)
+    return decision_of(asked_for)
 
 
 _DONE = {

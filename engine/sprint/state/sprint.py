@@ -152,7 +152,7 @@ class Plan:
         """Give the sprint a status."""
         self.document["status"] = status
 
-    def settle(self) -> Data:
+    def derive(self) -> Data:
         """Return the document as readers see it: with pointer and figures derived.
 
         They are functions of the state alone and stay out of it, so it makes no
@@ -161,18 +161,18 @@ class Plan:
         """
         if not self.touched:
             return self.document
-        self.settle_empty()
+        self.derive_empty()
         stats = figures(self.document.get("stats"), self.tree, self.last_at)
         view = {**self.document, "current": self.pointer(), "stats": stats}
         if self.last_at is not None and stats.get("started-at"):
             view["last-activity"] = self.last_at
         return view
 
-    def settle_empty(self) -> None:
+    def derive_empty(self) -> None:
         """Bring the for-each phases that are passed over in step with the pointer (P31)."""
         tree = self.tree
         if tree.empty and self.status != NOT_STARTED:
-            tree.settle_empty()
+            tree.derive_empty()
 
     def pointed(self) -> Node | None:
         """Return the leaf that the pointer stands on; None when there is no leaf."""
@@ -214,7 +214,7 @@ class Sprint:
     @property
     def document(self) -> Data:
         """Return PROGRESS.yaml as data, settled."""
-        return with_queue(self.plan.settle(), self.queue)
+        return with_queue(self.plan.derive(), self.queue)
 
     @property
     def queue(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The transition table (REQUIREMENTS.md section 6), and how a wish is refused."""
+"""The transition table (REQUIREMENTS.md section 6), and how a command is refused."""
 
 from ...errors import NotFoundError, RefusedError
 from . import words
@@ -68,18 +68,18 @@ def check_exists(sprint: Sprint) -> None:
         )
 
 
-def check_sprint(sprint: Sprint, wish: str) -> None:
-    """Raise `RefusedError` unless the sprint's status allows the wish."""
+def check_sprint(sprint: Sprint, command: str) -> None:
+    """Raise `RefusedError` unless the sprint's status allows the command."""
     check_exists(sprint)
     status = sprint.plan.status
-    if status in SPRINT_FROM[wish]:
+    if status in SPRINT_FROM[command]:
         return
     allowed = [name for name, states in SPRINT_FROM.items() if status in states]
-    said = f"{wish} it; allowed: {', '.join(allowed)}"
-    raise _refused(sprint, wish, said, allowed)
+    said = f"{command} it; allowed: {', '.join(allowed)}"
+    raise _refused(sprint, command, said, allowed)
 
 
-def check_running(sprint: Sprint, wish: str) -> None:
+def check_running(sprint: Sprint, command: str) -> None:
     """Raise `RefusedError` unless the sprint is in progress."""
     check_exists(sprint)
     if sprint.is_running:
@@ -89,42 +89,42 @@ def check_running(sprint: Sprint, wish: str) -> None:
     way = next(ways, "start")
     # Who resumes such a sprint says who resolved it and why.
     how = " --by NAME --why TEXT" if status in (words.BLOCKED, words.NEEDS_HUMAN) else ""
-    said = f"{wish}; the sprint must be {words.IN_PROGRESS} for that"
-    raise _refused(sprint, wish, said, [way], f"`sprintlog sprint {way}{how}` first")
+    said = f"{command}; the sprint must be {words.IN_PROGRESS} for that"
+    raise _refused(sprint, command, said, [way], f"`sprintlog sprint {way}{how}` first")
 
 
 def _refused(
-    sprint: Sprint, wish: str, said: str, allowed: list[str], hint: str | None = None
+    sprint: Sprint, command: str, said: str, allowed: list[str], hint: str | None = None
 ) -> RefusedError:
-    """Return that the sprint's status does not allow a wish."""
+    """Return that the sprint's status does not allow a command."""
     status = sprint.plan.status
     return RefusedError(
         f"sprint {sprint.id} is {status}: cannot {said}",
         hint=hint,
         sprint=sprint.id,
         state=status,
-        wish=wish,
+        command=command,
         allowed=allowed,
     )
 
 
-def check_goal(sprint: Sprint, wish: str) -> None:
+def check_goal(sprint: Sprint, command: str) -> None:
     """Raise `RefusedError` unless the sprint is in Ralph mode and not completed."""
-    check_open(sprint, wish)
+    check_open(sprint, command)
     if not sprint.plan.is_ralph:
         raise RefusedError(
-            f"sprint {sprint.id} has no goal: cannot {wish}",
+            f"sprint {sprint.id} has no goal: cannot {command}",
             hint="`sprintlog goal set TEXT` brings it into Ralph mode",
             sprint=sprint.id,
-            wish=wish,
+            command=command,
         )
 
 
-def check_open(sprint: Sprint, wish: str) -> None:
+def check_open(sprint: Sprint, command: str) -> None:
     """Raise `RefusedError` when the sprint is completed."""
     check_exists(sprint)
     if sprint.plan.status == words.COMPLETED:
-        raise _refused(sprint, wish, f"{wish}; allowed: reopen", ["reopen"], _REOPEN)
+        raise _refused(sprint, command, f"{command}; allowed: reopen", ["reopen"], _REOPEN)
 
 
 def check_growing(sprint: Sprint) -> None:
@@ -133,17 +133,17 @@ def check_growing(sprint: Sprint) -> None:
         raise _refused(sprint, "inject", "inject anything into it", ["reopen"], _REOPEN)
 
 
-def check_phase(leaf: Node, wish: str) -> None:
-    """Raise `RefusedError` unless the leaf's status allows the wish."""
-    if leaf.status in PHASE_FROM[wish]:
+def check_phase(leaf: Node, command: str) -> None:
+    """Raise `RefusedError` unless the leaf's status allows the command."""
+    if leaf.status in PHASE_FROM[command]:
         return
     allowed = [name for name, states in PHASE_FROM.items() if leaf.status in states]
     raise RefusedError(
-        f"phase {leaf.address} is {leaf.status}: cannot {wish} it; "
+        f"phase {leaf.address} is {leaf.status}: cannot {command} it; "
         f"allowed: {', '.join(allowed)}",
         phase=leaf.address,
         state=leaf.status,
-        wish=wish,
+        command=command,
         allowed=allowed,
     )
 

@@ -157,7 +157,7 @@ class Tree:
                 node.data["status"] = status
                 _note_times(node.data, status, at)
 
-    def settle_gate(self, node: Node, at: str) -> None:
+    def derive_gate(self, node: Node, at: str) -> None:
         """Bring the pointer and the statuses in step with a node's gate that changed."""
         last = node
         while last.children:
@@ -172,11 +172,11 @@ class Tree:
                 self.set_status(parent, status, at)
                 _note_times(parent.data, status, at)
         if node.is_empty and node.leaf >= 0:
-            self._settle_empty_gate(node, at)
+            self._derive_empty_gate(node, at)
         if self.held is not None and not self._stays_at(self.held.leaf):
             self.held = None
 
-    def _settle_empty_gate(self, node: Node, at: str) -> None:
+    def _derive_empty_gate(self, node: Node, at: str) -> None:
         """Let its gate do with a phase without steps as with one that has some."""
         word = gate_status(node.data)
         if node.status == PENDING and word != PENDING:
@@ -186,7 +186,7 @@ class Tree:
             self.set_status(node, COMPLETED, at)
             _note_times(node.data, COMPLETED, at)
 
-    def settle_empty(self) -> None:
+    def derive_empty(self) -> None:
         """Complete what is passed over once the pointer has reached it (P31)."""
         leaf = self.open_leaf()
         reached = leaf.leaf if leaf is not None else len(self.leaves)

@@ -1,4 +1,4 @@
-"""Events about iterations that are wished for by their types, and their commands."""
+"""Events about iterations that are asked for by their types, and their commands."""
 
 from typing import Any
 
@@ -60,4 +60,4 @@ MEASURING: list[tuple[list[Event], str, Data, Make, Data]] = [
 ]
 
 ANSWERS = {"recommendation-given", "best-selected"}
-"""What nobody wishes for: it follows from what was measured."""
+"""What nobody asks for: it follows from what was measured."""

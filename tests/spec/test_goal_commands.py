@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.goal import goal as ralph
 
 from .conftest import Data, Make
 from .goals import LEARNING, begun, goal
-from .test_wishes import wish
+from .test_commands_of_events import asked
 
 ONE = f.IterationStarted(1)
 ADDED = r.DynamicStepAdded("a", "x", 1)
@@ -68,7 +68,7 @@ CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
         {**HOOK, "error": "x"},
     ),
 ]
-"""What happened, the event wished for, and the command it stands for."""
+"""What happened, the event asked for, and the command it stands for."""
 
 CAUSED = {"reflection-started", "goal-claimed"}
 
@@ -79,21 +79,21 @@ CAUSED = {"reflection-started", "goal-claimed"}
 def test_decides_what_the_command_decides(
     history: list[Event], tag: str, data: Data, command: Make, arguments: Data
 ) -> None:
-    """An event wished for by its type gives the events of its command (section 8)."""
+    """An event asked for by its type gives the events of its command (section 8)."""
     scenario = begun(goal(LEARNING), *history)
     expected = scenario.when(command(**arguments)).decided
     assert expected
-    wish(scenario, tag, data).then(*expected)
+    asked(scenario, tag, data).then(*expected)
 
 
 def test_covers_every_event_of_ralph_mode() -> None:
-    """Every event type is tried here, or is only ever caused by another wish."""
+    """Every event type is tried here, or is only ever caused by another command."""
     assert {c[1] for c in CASES} | CAUSED == {event.type for event in events_in(vars(r))}
 
 
 @pytest.mark.parametrize("tag", sorted(CAUSED))
 def test_refuses_events_that_others_cause(tag: str) -> None:
-    """Reflection and early claims only follow from other wishes."""
+    """Reflection and early claims only follow from other commands."""
     fields: dict[str, Any] = {"iteration": 1}
     fields |= {"idle": 3} if tag == "reflection-started" else {"reason": "x"}
-    wish(begun(), tag, fields).then_refused(containing=f"{tag} cannot be wished for")
+    asked(begun(), tag, fields).then_refused(containing=f"{tag} cannot be asked for")

@@ -18,11 +18,11 @@ def part(sprint: Sprint, key: str) -> Any:
         # Its requests are kept by the knowledge, so it is more than the plan says.
         return sprint.document.get(key, MISSING)
     if plan.touched:
-        plan.settle_empty()
+        plan.derive_empty()
         if key == "current":
             return plan.pointer()
         if key in ("stats", "last-activity"):
-            return plan.settle().get(key, MISSING)
+            return plan.derive().get(key, MISSING)
     return plan.document.get(key, MISSING)
 
 
@@ -30,6 +30,6 @@ def figure_of(plan: Plan, name: str) -> Any:
     """Return one figure of a plan's settled document; `MISSING` when it has none."""
     stats = plan.document.get("stats")
     if plan.touched:
-        plan.settle_empty()
+        plan.derive_empty()
         return figure(name, stats, plan.tree, plan.last_at)
     return stats.get(name, MISSING) if isinstance(stats, dict) else MISSING

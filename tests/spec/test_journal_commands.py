@@ -8,7 +8,7 @@ from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal import rules
-from sprintlog.engine.journal.wishes import command_of, to_event
+from sprintlog.engine.journal.from_events import command_of, to_event
 from sprintlog.engine.log.event import Event
 
 from .journaled import AT, Diary, entry, learned, pattern
@@ -38,7 +38,7 @@ CASES: list[tuple[str, Any, Any, dict[str, Any]]] = [
 def test_decides_what_the_command_decides(
     tag: str, data: Any, rule: Any, arguments: dict[str, Any]
 ) -> None:
-    """An event wished for by its type gives the events of its command."""
+    """An event asked for by its type gives the events of its command."""
     diary = Diary().happen(*HISTORY)
     expected = diary.decide(rule(**arguments))
     assert expected
@@ -58,7 +58,7 @@ def test_opens_the_journal() -> None:
 
 
 def test_opens_by_the_first_schema_alone() -> None:
-    """A later version of the schema comes with a file that has it, not by a wish."""
+    """A later version of the schema comes with a file that has it, not by a command."""
     event = to_event("journal-opened", {"version": "1.7"})
     with pytest.raises(RefusedError, match="the rest follows"):
         decided(command_of(event), Diary().journal, AT)

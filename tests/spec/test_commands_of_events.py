@@ -10,6 +10,7 @@ from sprintlog.engine.log.event import Event, events_in
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import RecordRun
 from sprintlog.engine.sprint.events import goal as r
+from sprintlog.engine.sprint.from_events import command_for, command_of, to_event
 from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import loop
@@ -20,10 +21,9 @@ from sprintlog.engine.sprint.plan.create import (
     CreateSprint,
     ImportDocument,
 )
-from sprintlog.engine.sprint.wishes import command_of, to_event, wish_for
 
 from .conftest import Data, Make, Scenario, simple
-from .measuring_wishes import MEASURING
+from .measuring_commands import MEASURING
 
 AT = "2026-01-15T09:00:00Z"
 GO, A = f.SprintStarted(), f.PhaseStarted("a")
@@ -182,11 +182,11 @@ CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
     ),
     *MEASURING,
 ]
-"""What happened, the event wished for, and the command it stands for."""
+"""What happened, the event asked for, and the command it stands for."""
 
 
-def wish(scenario: Scenario, tag: str, data: object) -> Scenario:
-    """Wish for an event by its tag and data, as `append` does."""
+def asked(scenario: Scenario, tag: str, data: object) -> Scenario:
+    """Command for an event by its tag and data, as `append` does."""
 
     def command(sprint: Any, at: str) -> list[Event]:
         return decided(command_of(to_event(tag, data)), sprint, at)
@@ -205,18 +205,18 @@ def test_decides_what_the_command_decides(
     command: Make,
     arguments: Data,
 ) -> None:
-    """An event wished for by its type gives the events of its command (section 8)."""
+    """An event asked for by its type gives the events of its command (section 8)."""
     gate: Data = {"gate": {}} if tag == "gate-checked" else {}
     scenario: Scenario = given(simple("a", **{"break": True, **gate}), *history)
     expected = scenario.when(command(**arguments)).decided
     assert expected
-    wish(scenario, tag, data).then(*expected)
+    asked(scenario, tag, data).then(*expected)
 
 
-def test_covers_every_event_that_can_be_wished() -> None:
-    """Every event type is tried here or beside, or is only ever caused by another wish."""
+def test_covers_every_event_that_can_be_asked_for() -> None:
+    """Every event type is tried here or beside, or is only caused by another command."""
     tried = {c[1] for c in CASES} | {"sprint-compiled", "sprint-imported"}
-    # test_queue_wishes.py, test_ralph_wishes.py
+    # test_queue_commands.py, test_goal_commands.py
     tried |= {"request-queued", "request-decided", "request-reopened"}
     tried |= {event.type for event in events_in(vars(r))}
     untried = {e.type for e in f.EVENTS if not e.only_caused} - tried
@@ -228,10 +228,10 @@ def test_takes_in_plans_and_documents(given: Any) -> None:
     """Whole plans and documents come in by their events' types as well."""
     plan = given().when(CreateSprint(plan=simple("a"), sources=(f.Source("x"),))).decided
     data = {"document": simple("a"), "sources": [{"path": "x"}]}
-    wish(given(), "sprint-compiled", data).then(*plan)
+    asked(given(), "sprint-compiled", data).then(*plan)
     document: dict[str, Any] = {"document": simple("a", status="pending"), "source": "x"}
     taken = given().when(ImportDocument(**document)).decided
-    wish(given(), "sprint-imported", document).then(*taken)
+    asked(given(), "sprint-imported", document).then(*taken)
 
 
 @pytest.mark.parametrize("data", [{"patch": []}, {}, {"patch": [{"op": "remove"}]}])
@@ -254,21 +254,21 @@ def test_takes_in_no_patch_from_outside(data: Data) -> None:
 )
 def test_refuses_events_that_others_cause(running: Any, tag: str, data: Data) -> None:
     """Some events only follow from others; the refusal says from which."""
-    wish(running(simple("a")), tag, data).then_refused(
-        containing=f"{tag} cannot be wished for", wish=tag
+    asked(running(simple("a")), tag, data).then_refused(
+        containing=f"{tag} cannot be asked for", command=tag
     )
 
 
 def test_obeys_the_same_rules(running: Any) -> None:
-    """A wish that its command refuses is refused, and one said twice is nothing."""
+    """A command that its command refuses is refused, and one said twice is nothing."""
     scenario: Scenario = running(simple("a"))
-    wish(scenario, "phase-completed", {"phase": "a"}).then_refused(state="pending")
-    wish(scenario, "sprint-started", {}).then_nothing()
+    asked(scenario, "phase-completed", {"phase": "a"}).then_refused(state="pending")
+    asked(scenario, "sprint-started", {}).then_nothing()
 
 
 @pytest.mark.parametrize("name", ["into", "after", "before"])
 def test_takes_no_resolved_place(name: str) -> None:
-    """Where exactly something comes in follows from the position that is wished for."""
+    """Where exactly something comes in follows from the position that is asked for."""
     data = {"nodes": [], "position": {"type": "after-current"}, name: "a"}
     with pytest.raises(RefusedError, match="follows from the position") as caught:
         to_event("phase-injected", data)
@@ -280,8 +280,10 @@ def test_observed_injections_obey_the_rules(running: Any) -> None:
 
     def command(sprint: Any, at: str) -> list[Event]:
         nodes = [{"id": "a", "prompt": "x"}]
-        wished = to_event("phase-injected", {"nodes": nodes, "position": {"type": "after"}})
-        return decided(wish_for(wished, is_observed=True), sprint, AT)
+        asked_for = to_event(
+            "phase-injected", {"nodes": nodes, "position": {"type": "after"}}
+        )
+        return decided(command_for(asked_for, is_observed=True), sprint, AT)
 
     running(simple("a")).when(command).then_refused(field="position")
 

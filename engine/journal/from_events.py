@@ -56,5 +56,5 @@ def command_of(event: Event) -> Command:
     made = CAUSED.get(type(event))
     if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
         why = event.only_caused or "it is no event of the journal"
-        raise RefusedError(f"{event.type} cannot be wished for: {why}", wish=event.type)
+        raise RefusedError(f"{event.type} cannot be asked for: {why}", command=event.type)
     return made_of(event, made)

@@ -64,7 +64,7 @@ def observe_event(sprint: Sprint, command: ObserveEvent, at: str) -> list[Event]
     return [command.event]
 
 
-def wish_for(event: Event, *, is_observed: bool) -> Command:
+def command_for(event: Event, *, is_observed: bool) -> Command:
     """Return the command that records an event; what is observed by no other rules."""
     if is_observed and not event.is_structural:
         return ObserveEvent(event)
@@ -77,15 +77,15 @@ def command_of(event: Event) -> Command:
     if made is None or _follows(event):
         why = event.only_caused or "give a whole document"
         raise RefusedError(
-            f"{event.type} cannot be wished for: {why}",
+            f"{event.type} cannot be asked for: {why}",
             hint="--observed records what another tool says happened",
-            wish=event.type,
+            command=event.type,
         )
     return made_of(event, made, _LEFT_OUT.get(type(event), {}))
 
 
 def _follows(event: Event) -> bool:
-    """Tell whether an event of a kind that can be wished for has another cause."""
+    """Tell whether an event of a kind that can be asked for has another cause."""
     return (isinstance(event, f.RolledBack) and event.undoes is not None) or (
         isinstance(event, f.SprintImported) and event.document is None
     )
@@ -96,7 +96,7 @@ _DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (
     (q.RequestDecided, "decision", ("phase",)),
     (i.IterationMeasured, "log", ("previous",)),
 )
-"""What nobody may say in a wish, and what it follows from."""
+"""What nobody may say in a command, and what it follows from."""
 
 _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     f.GateChecked: {"attempt": 0},
@@ -112,7 +112,7 @@ _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     i.IterationMeasured: {"number": 0},
     i.MeasurementFailed: {"number": 0},
 }
-"""What a wish may leave to the command, and what stands for that until then."""
+"""What a command may leave to the command, and what stands for that until then."""
 
 COMMANDS: Commands = {ObserveEvent: observe_event}
-"""No wish that is made by its name: `append --observed` makes it."""
+"""No command that is made by its name: `append --observed` makes it."""

@@ -7,11 +7,11 @@ import pytest
 from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import InjectionPosition, RequestDecided, RequestQueued
+from sprintlog.engine.sprint.from_events import command_for, to_event
 from sprintlog.engine.sprint.queue import decisions, requests
-from sprintlog.engine.sprint.wishes import to_event, wish_for
 
 from .conftest import Data, Make, Scenario, simple
-from .test_wishes import AT, wish
+from .test_commands_of_events import AT, asked
 
 FOUND = RequestQueued("r", "Find", "x", "high", "bug", AT, "a")
 WHY: Data = {"request": "r", "reasoning": "so"}
@@ -58,19 +58,19 @@ def test_takes_a_decision_back_as_the_command_does(given: Any) -> None:
     scenario: Scenario = given(simple("a"), FOUND, rejected)
     expected = scenario.when(decisions.ReopenRequest(**again)).decided
     assert expected
-    wish(scenario, "request-reopened", again).then(*expected)
+    asked(scenario, "request-reopened", again).then(*expected)
 
 
 @pytest.mark.parametrize(("tag", "data", "command", "arguments"), CASES)
 def test_decides_what_the_command_decides(
     given: Any, tag: str, data: Data, command: Make, arguments: Data
 ) -> None:
-    """A request or a decision wished for by its type gives the events of its command."""
+    """A request or a decision asked for by its type gives the events of its command."""
     said = {name: value for name, value in arguments.items() if name != "ref"}
     scenario: Scenario = given(simple("a"), FOUND)
     expected = scenario.when(command(**said)).decided
     assert expected
-    wish(scenario, tag, data).then(*expected)
+    asked(scenario, tag, data).then(*expected)
 
 
 def test_takes_no_resolved_phase() -> None:
@@ -84,7 +84,7 @@ def test_takes_no_workflow_without_its_phases(given: Any) -> None:
     """A workflow is read by the command; an event alone holds none of its phases."""
     data = {**WHY, "decision": "approve", "injection": {**ASKED, "workflow": "w"}}
     scenario: Scenario = given(simple("a"), FOUND)
-    wish(scenario, "request-decided", data).then_refused(field="workflow")
+    asked(scenario, "request-decided", data).then_refused(field="workflow")
 
 
 def test_observed_requests_obey_the_rules(given: Any) -> None:
@@ -93,6 +93,6 @@ def test_observed_requests_obey_the_rules(given: Any) -> None:
     def command(sprint: Any, at: str) -> Any:
         data = {"title": "x", "priority": "urgent", "request_type": "bug"}
         event = to_event("request-queued", data)
-        return decided(wish_for(event, is_observed=True), sprint, AT)
+        return decided(command_for(event, is_observed=True), sprint, AT)
 
     given(simple("a")).when(command).then_refused(containing="'urgent' is unknown")
