@@ -33,7 +33,7 @@ from .output import hint, print_json, print_text, warn
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state.journal import Journal
 
-AnyCommand = TypeVar("AnyCommand", bound=Command)
+CommandT = TypeVar("CommandT", bound=Command)
 Keep = Callable[[Command], Decide]
 """Puts more behind what a command decides."""
 
@@ -60,7 +60,7 @@ class Options:
         """Return a command's arguments with secrets masked, unless that is off."""
         return mask_texts(dict(arguments)) if self.masks else dict(arguments)
 
-    def masked_command(self, command: AnyCommand) -> AnyCommand:
+    def masked_command(self, command: CommandT) -> CommandT:
         """Return a command with secrets masked, unless that is off."""
         return replace(command, **mask_texts(asdict(command))) if self.masks else command
 
@@ -122,9 +122,8 @@ class Recording:
     ) -> Outcome:
         """Let the sprint that is meant, or another one, decide and append that."""
         envelope = self.envelope(arguments, observed=observed)
-        outcome = self.workspace.handle_with(
-            sprint_id or self.sprint_id, decide, **envelope
-        )
+        meant = sprint_id or self.sprint_id
+        outcome = self.workspace.handle_with(meant, decide, **envelope)
         _diagnose(self.name, outcome)
         return outcome
 

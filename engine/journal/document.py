@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from ..log.event import takers_in
+from ..log.event import Versioned, takers_in
 from . import events as f
-from .fold import Versioned
 from .state.journal import JOURNAL
 from .state.shapes import Entry, Learning, Pattern
 

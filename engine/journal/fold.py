@@ -5,13 +5,10 @@ It never raises for what an event says: the event has happened.
 
 from collections.abc import Iterable, Sequence
 
-from ..log.event import Event, takers_in
+from ..log.event import Versioned, takers_in
 from . import events as f
 from .state.ids import iteration_reached, number_of
 from .state.journal import Journal
-
-Versioned = tuple[int, str, Event]
-"""Version, time it happened, and the event."""
 
 
 def fold(

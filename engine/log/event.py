@@ -163,3 +163,7 @@ def converted(data: Any, kind: type[Struct], *, field: str) -> Struct:
         problem, _, where = str(error).partition(" - at `$")
         field = f"{field}{where.rstrip('`')}"
         raise RefusedError(f"{field}: {problem}", field=field) from error
+
+
+Versioned = tuple[int, str, Event]
+"""Version, time it happened, and the event."""

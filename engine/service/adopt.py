@@ -12,7 +12,7 @@ from ..sprint.document.adoption import AdoptEdit, adopt_edit
 from ..sprint.events import EditAdopted, EditObserved
 from ..sprint.state.sprint import Sprint
 from .place.state_places import PROGRESS
-from .port import Service
+from .port import Service, Skippable
 from .streams.catalogue import CODEC, sprint_stream
 
 BY = "import:edit"
@@ -88,9 +88,8 @@ def adopt_latest(workspace: Service, sprint_id: str) -> str:
                 sprint, AdoptEdit(edit=edit, observed=event, base=base, by=BY), at
             )
 
-        events = workspace.handle_with(
-            sprint_id, decide, actor=BY, without={"refuse_edits"}
-        ).events
+        skipped: set[Skippable] = {"refuse_edits"}
+        events = workspace.handle_with(sprint_id, decide, actor=BY, without=skipped).events
     except RefusedError as error:
         return f"it was not adopted: {error.message}"
     return said_of(events)

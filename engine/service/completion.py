@@ -15,18 +15,16 @@ from ..sprint.state.sprint import Sprint
 from .port import Service
 from .streams.catalogue import CODEC, sprint_stream
 
-AnyCommand = TypeVar("AnyCommand", bound=Command)
+CommandT = TypeVar("CommandT", bound=Command)
 
 UNDOABLE = {"human", "skip", "block", "injection", "request"}
 """The kinds of decisions that are taken back one at a time."""
 
 
-def completed(service: Service, state: Any, command: AnyCommand) -> AnyCommand:
+def completed(service: Service, state: Any, command: CommandT) -> CommandT:
     """Return a command with all that it is to know."""
     complete = _COMPLETE.get(command.name())
-    return (
-        command if complete is None else cast(AnyCommand, complete(service, state, command))
-    )
+    return command if not complete else cast(CommandT, complete(service, state, command))
 
 
 def is_inside_append(log: Log, sprint_id: str, version: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..iterations.tracker import TAKE, Tracker
-from ..log.event import Event
+from ..log.event import Event, Versioned
 from . import events as f
 from .gates import checks
 from .goal import dynamic_steps, goal, hook_tasks, reflection
@@ -28,10 +28,6 @@ EVOLVE: Evolves = {
     event: evolve for topic in _TOPICS for event, evolve in topic.EVOLVE.items()
 }
 """How each execution event changes the plan."""
-
-Versioned = tuple[int, str, Event]
-"""Version, time it happened, and the event."""
-
 
 Seen = Callable[[int, Event], None]
 """Told version and event after each event."""

@@ -49,9 +49,8 @@ def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
     check_exists(sprint)
     texts = render(sprint).decode().split("\n")
     fields = list(line_fields(sprint.document))
-    settings = search_all(
-        workspace.repository, sprint.id, set(fields), until=sprint.version
-    )
+    repository, last = workspace.repository, sprint.version
+    settings = search_all(repository, sprint.id, set(fields), until=last)
     events: dict[int, RecordedEvent] = {}
     for number, (text, field) in enumerate(zip(texts, fields, strict=False), start=1):
         changed, set_at = settings[field]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.adapters.git.borrowed import borrowed
-from sprintlog.engine.adapters.git.repositories import Repository, repository_around
+from sprintlog.engine.adapters.git.repositories import GitRepository, repository_around
 from sprintlog.engine.errors import RefusedError
 
 from .traps import Trap
@@ -79,7 +79,7 @@ def test_shallow_history_ends_where_it_was_cut(root: Path) -> None:
         assert reading.read("log", "--format=%s") == b"two\n"
 
 
-def _repository(folder: Path) -> Repository:
+def _repository(folder: Path) -> GitRepository:
     found = repository_around(folder)
     assert found is not None
     return found

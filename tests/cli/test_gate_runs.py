@@ -45,8 +45,8 @@ def begin(folder: Path) -> Iterator[Begin]:
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so, for at most 20 seconds."""
-    until = time.monotonic() + 20
+    """Wait until something is so, for at most a minute."""
+    until = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < until
         time.sleep(0.02)

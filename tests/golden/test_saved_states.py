@@ -9,9 +9,10 @@ from typing import Any
 from sprintlog.engine.journal.fold import fold as fold_journal
 from sprintlog.engine.journal.state import journal as journals
 from sprintlog.engine.journal.state.journal import Journal
+from sprintlog.engine.log.event import Versioned
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.engine.sprint.fold import Versioned, fold
+from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import path
 from sprintlog.engine.sprint.state import sprint as sprints
 from sprintlog.engine.sprint.state.sprint import Sprint

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.iterations.events import RulesSet, Thresholds
-from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.event import Event, Versioned
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
-from sprintlog.engine.sprint.fold import Versioned, fold
+from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gates import checks
 from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots

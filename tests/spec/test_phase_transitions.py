@@ -84,7 +84,7 @@ def test_refuses_what_the_table_lacks(running: Any, status: str, verb: str) -> N
         containing=f"a is {status}: cannot {verb} it; allowed: {', '.join(allowed)}",
         phase="a",
         state=status,
-        verb=verb,
+        command=verb,
         allowed=allowed,
     )
 

@@ -99,7 +99,7 @@ def test_refuses_what_the_table_lacks(given: Any, status: str, verb: str) -> Non
         containing=f"s is {status}: cannot {verb} it; allowed: {', '.join(allowed)}",
         sprint="s",
         state=status,
-        verb=verb,
+        command=verb,
         allowed=allowed,
     )
 

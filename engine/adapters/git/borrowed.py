@@ -15,7 +15,7 @@ from pathlib import Path
 from ...errors import RefusedError
 from ...log.stores.descriptors import read_whole
 from .command import PERSONS_OWN, Git, GitError
-from .repositories import Repository
+from .repositories import GitRepository
 
 SECONDS_MAX = 60.0
 """How long git may read: what a repository holds may be a pipe."""
@@ -35,7 +35,7 @@ class Borrowed(Git):
     purpose = "a repository is read with git"
 
     def __init__(
-        self, folder: Path, environment: Mapping[str, str], repository: Repository
+        self, folder: Path, environment: Mapping[str, str], repository: GitRepository
     ) -> None:
         super().__init__(folder, environment)
         self.repository = repository
@@ -70,7 +70,9 @@ class Borrowed(Git):
 
 
 @contextmanager
-def borrowed(repository: Repository, environment: Mapping[str, str]) -> Iterator[Borrowed]:
+def borrowed(
+    repository: GitRepository, environment: Mapping[str, str]
+) -> Iterator[Borrowed]:
     """Give what calls git on a repository's history, index and list of ignored files."""
     directory, common = repository.directory.resolve(), repository.common.resolve()
     with tempfile.TemporaryDirectory(prefix="sprintlog-git-") as made:

@@ -11,7 +11,7 @@ _POINTER_BYTES_MAX = 4096
 _CONFIG_BYTES_MAX = 1 << 20
 
 
-class Repository(NamedTuple):
+class GitRepository(NamedTuple):
     """A work tree's root, its git directory, and the one that its work trees share."""
 
     top: Path
@@ -19,12 +19,12 @@ class Repository(NamedTuple):
     common: Path
 
 
-def repository_around(folder: Path) -> Repository | None:
+def repository_around(folder: Path) -> GitRepository | None:
     """Return the repository that a folder is in, if it is in one."""
     for top in (folder, *folder.parents):
         directory = git_directory(top / ".git")
         if directory is not None:
-            return Repository(top, directory, common_directory(directory))
+            return GitRepository(top, directory, common_directory(directory))
     return None
 
 

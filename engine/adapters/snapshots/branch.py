@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import NotFoundError, RefusedError
 from ..git.borrowed import borrowed
 from ..git.command import Git, GitError, said_by
-from ..git.repositories import Repository, common_directory, git_directory
+from ..git.repositories import GitRepository, common_directory, git_directory
 from .entries import LeftOut, Snapshot
 from .head_entries import HeadEntry, entries_kept
 from .objects import blobs_of
@@ -59,7 +59,7 @@ def make_branch(
     if theirs.run("for-each-ref", "--format=x", ref):
         raise RefusedError(f"there is a branch {name} already", branch=name)
     head = _head(theirs)
-    repository = Repository(root, directory, common_directory(directory))
+    repository = GitRepository(root, directory, common_directory(directory))
     with borrowed(repository, theirs.environment) as git:
         entries = _entries(git, head)
         with store.blobs() as ours, blobs_of(git) as blob:

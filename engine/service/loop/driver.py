@@ -128,7 +128,7 @@ class Driver:
         if time.monotonic() - self._beaten < BEAT_SECONDS:
             return
         self._beaten = time.monotonic()
-        self.handle_with(lifecycle.RecordHeartbeat())
+        self.handle(lifecycle.RecordHeartbeat())
         self.refresh()
 
     def sleep(self, seconds: float) -> None:
@@ -136,7 +136,7 @@ class Driver:
         with self.signals.interruptible():
             self.means.sleep(max(seconds, 0.0))
 
-    def handle_with(self, decide: Decide) -> Outcome:
+    def handle(self, decide: Decide) -> Outcome:
         """Let the sprint decide, and append that."""
         return self.workspace.handle_with(
             self.sprint_id, decide, actor=self.means.actor, masks=self.means.masks

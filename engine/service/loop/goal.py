@@ -38,7 +38,7 @@ class GoalWork:
         assert action.prompt is not None
         # What a loop that was killed did not come to; before the first the baseline.
         self._keep_files()
-        self._driver.handle_with(StartTurn())
+        self._driver.handle(StartTurn())
         self._driver.refresh()
         plan = self._driver.sprint().plan
         number = plan.turns.number
@@ -54,7 +54,7 @@ class GoalWork:
         read = partial(self._read, told=told)
         run, verdict = self._driver.ask(action.prompt, own, read=read, told=told)
         ran = ran_as("", run, verdict, iteration=number)
-        self._driver.handle_with(EndTurn(ran, verdict))
+        self._driver.handle(EndTurn(ran, verdict))
         self._keep_files()
         self._rest(number)
 

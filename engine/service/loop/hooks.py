@@ -45,9 +45,7 @@ class Hooks:
         """
         while hook.id in self._beside:
             self._take()
-        self._driver.handle_with(
-            SpawnHook(hook.id, iteration, None, hook.transcript, again)
-        )
+        self._driver.handle(SpawnHook(hook.id, iteration, None, hook.transcript, again))
         self._driver.tell(f"hook   {hook.id} of iteration {iteration}")
         if hook.parallel:
             thread = threading.Thread(target=self._work, args=(iteration, hook))
@@ -115,14 +113,14 @@ class Hooks:
         with self._driver.signals.interruptible():
             iteration, hook, pid, error = self._news.get()
         if pid is not None:
-            self._driver.handle_with(RunHook(hook.id, iteration, pid))
+            self._driver.handle(RunHook(hook.id, iteration, pid))
             return
         self._beside.pop(hook.id).join()
         self._ended(iteration, hook, error)
 
     def _ended(self, iteration: int, hook: HookRun, error: str | None) -> None:
         if error is None:
-            self._driver.handle_with(CompleteHook(hook.id, iteration))
+            self._driver.handle(CompleteHook(hook.id, iteration))
             return
         self._driver.tell(f"       hook {hook.id} of iteration {iteration} failed: {error}")
-        self._driver.handle_with(FailHook(hook.id, iteration, error))
+        self._driver.handle(FailHook(hook.id, iteration, error))

@@ -54,7 +54,7 @@ class Runner:
             return self._go_on()
         except InterruptedBySignal as signal:
             why = f"the loop was ended by {signal}"
-            self._driver.handle_with(lambda sprint, at: _interrupted(sprint, why, at))
+            self._driver.handle(lambda sprint, at: _interrupted(sprint, why, at))
             self._driver.refresh()
             raise
         finally:
@@ -106,16 +106,16 @@ class Runner:
         return on_request(sprint, priority=priority) or action
 
     def _start(self, action: actions.Action) -> None:
-        self._driver.handle_with(lifecycle.StartSprint())
+        self._driver.handle(lifecycle.StartSprint())
 
     def _resume(self, action: actions.Action) -> None:
-        self._driver.handle_with(lifecycle.ResumeSprint())
+        self._driver.handle(lifecycle.ResumeSprint())
 
     def _complete(self, action: actions.Action) -> None:
-        self._driver.handle_with(lifecycle.CompleteSprint())
+        self._driver.handle(lifecycle.CompleteSprint())
 
     def _retry(self, action: actions.Action) -> None:
-        self._driver.handle_with(leaves.RetryPhase(action.phase))
+        self._driver.handle(leaves.RetryPhase(action.phase))
 
     def _wait(self, action: actions.Action) -> None:
         assert action.until is not None
@@ -135,17 +135,17 @@ class Runner:
                 sprint, leaves.CompletePhase(phase=phase, summary=summary), at
             )
 
-        self._driver.handle_with(decide)
+        self._driver.handle(decide)
 
     def _work(self, action: actions.Action) -> None:
         assert action.phase is not None
         phase = action.phase
-        self._driver.handle_with(StartRun(phase))
+        self._driver.handle(StartRun(phase))
         self._driver.refresh()
         again = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
         self._driver.tell(f"work   {phase} ({again})")
         ran, verdict = self._agent(action, is_repair=False)
-        self._driver.handle_with(EndRun(ran, verdict))
+        self._driver.handle(EndRun(ran, verdict))
 
     def _gate(self, action: actions.Action) -> None:
         if action.prompt is not None and not self._repair(action):
@@ -177,7 +177,7 @@ class Runner:
             self._driver.tell(f"repair {action.phase} (before attempt {action.attempt})")
             ran, verdict = self._agent(action, is_repair=True)
             needs_human = verdict.status == NEEDS_HUMAN
-            self._driver.handle_with(EndRepair(ran, verdict))
+            self._driver.handle(EndRepair(ran, verdict))
             if verdict.status != FAILED or verdict.category not in policy.retry_on:
                 return not needs_human
             self._driver.sleep(policy.wait_ms(tried) / 1000)

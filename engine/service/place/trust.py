@@ -8,7 +8,7 @@ the same.
 import os
 from pathlib import Path
 
-from ...adapters.git.repositories import Repository, repository_around
+from ...adapters.git.repositories import GitRepository, repository_around
 from ...errors import RefusedError, SprintlogError
 from ...log.stores.descriptors import read_whole
 from .location import DATABASE, Location
@@ -93,7 +93,7 @@ def _is_tracked(folder: Path) -> bool:
     return _git_tracks(repository, path)
 
 
-def _git_tracks(repository: Repository, path: str) -> bool:
+def _git_tracks(repository: GitRepository, path: str) -> bool:
     # Imported here: no recording command needs it where the log is in the git directory.
     from ...adapters.git.borrowed import borrowed
 

@@ -7,11 +7,11 @@ from msgspec import structs
 
 from ...log.codec import Codec, encode
 from ...log.envelope import NewEvent
-from ...log.event import Event
+from ...log.event import Event, Versioned
 from ...log.upcast import UPCASTS
 from ...masking import mask_texts
 from ...sprint.events import EVENTS
-from ...sprint.fold import Versioned, fold
+from ...sprint.fold import fold
 from ...sprint.iterations.rollback import Interval
 from ...sprint.state import sprint as sprints
 from ...sprint.state.sprint import STATE_FORMAT, Sprint

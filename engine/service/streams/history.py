@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
-from ...log.event import Event
-from ...sprint.fold import Versioned, fold
+from ...log.event import Event, Versioned
+from ...sprint.fold import fold
 from ...sprint.state.sprint import Sprint, pack, unpack
 
 

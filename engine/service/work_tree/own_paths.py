@@ -53,7 +53,6 @@ def transcripts(workspace: Service, sprint: Sprint) -> Iterator[str]:
     named = [task.get("transcript") for task in tasks_of(document).values()]
     # Only hooks are worth reading all of the events for.
     if named or hooks_of(document):
-        named += [
-            f.transcript for f in workspace.repository.events(sprint.id, HookTaskSpawned)
-        ]
+        spawned = workspace.repository.events(sprint.id, HookTaskSpawned)
+        named += [event.transcript for event in spawned]
     yield from (str(folder / name) for name in named if isinstance(name, str) and name)

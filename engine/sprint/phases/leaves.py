@@ -208,7 +208,7 @@ def reopen_phase(sprint: Sprint, command: ReopenPhase, at: str) -> list[Event]:
 def _for_leaves(
     sprint: Sprint,
     node: Node,
-    command: str,
+    verb: str,
     kind: type[f.PhaseSkipped | f.PhaseRetried | f.PhaseReopened],
     reason: str | None,
 ) -> list[Event]:
@@ -217,23 +217,20 @@ def _for_leaves(
     Raise `RefusedError` when it is for none.
     """
     leaves = list(node.leaves())
-    fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[command]]
-    again = (
-        _is_again(sprint, leaf, kind(leaf.address, reason), command) for leaf in leaves
-    )
+    fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[verb]]
+    again = (_is_again(sprint, leaf, kind(leaf.address, reason), verb) for leaf in leaves)
     if any(again) and (node.leaf >= 0 or not fitting):
         return []
-    check_running(sprint, f"{command} phase {node.address}")
+    check_running(sprint, f"{verb} phase {node.address}")
     if not fitting:
         if node.leaf >= 0:
-            check_phase(node, command)
+            check_phase(node, verb)
         raise RefusedError(
-            f"phase {node.address} is {node.status}: "
-            f"there is nothing below it to {command}",
+            f"phase {node.address} is {node.status}: there is nothing below it to {verb}",
             hint=f"`sprintlog gate run --phase {node.address}`" if is_due(node) else None,
             phase=node.address,
             state=node.status,
-            command=command,
+            command=verb,
         )
     return [kind(leaf.address, reason) for leaf in fitting]
 
@@ -247,16 +244,15 @@ def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
         )
 
 
-def _check(sprint: Sprint, leaf: Node, command: str) -> None:
-    check_running(sprint, f"{command} phase {leaf.address}")
-    check_phase(leaf, command)
+def _check(sprint: Sprint, leaf: Node, verb: str) -> None:
+    check_running(sprint, f"{verb} phase {leaf.address}")
+    check_phase(leaf, verb)
 
 
-def _is_again(sprint: Sprint, leaf: Node, event: Event, command: str) -> bool:
+def _is_again(sprint: Sprint, leaf: Node, event: Event, verb: str) -> bool:
     """Tell whether the same command came with the same content: agents retry (P33)."""
     return (
-        leaf.status == PHASE_TO[command]
-        and sprint.plan.last.nodes.of(leaf.address) == event
+        leaf.status == PHASE_TO[verb] and sprint.plan.last.nodes.of(leaf.address) == event
     )
 
 

@@ -93,28 +93,24 @@ def _address(into: str, identity: str) -> str:
 
 
 def _inject(
-    sprint: Sprint,
-    spot: Spot,
-    asked_for: InjectPhases | InjectSteps,
-    *,
-    is_new: bool = False,
+    sprint: Sprint, spot: Spot, command: InjectPhases | InjectSteps, *, is_new: bool = False
 ) -> list[Event]:
-    if not asked_for.nodes:
+    if not command.nodes:
         raise RefusedError("nodes: there is nothing to inject", field="nodes")
-    for named in _named(sprint, asked_for.nodes, asked_for.id_prefix):
-        command = _command(spot, named, asked_for.position, asked_for.id_prefix)
+    for named in _named(sprint, command.nodes, command.id_prefix):
+        coming = _coming(spot, named, command.position, command.id_prefix)
         # Saying the same thing twice changes nothing: agents retry (P33).
         last = sprint.plan.last.nodes
-        said_before = (last.of(a) == x for a, x in _said(command, spot.into))
+        said_before = (last.of(a) == x for a, x in _said(coming, spot.into))
         if not is_new and all(said_before):
             return []
     check_growing(sprint)
-    _check_free(sprint.plan, command, spot)
+    _check_free(sprint.plan, coming, spot)
     where = {"into": spot.into, "after": spot.after, "before": spot.before}
-    return [structs.replace(command, **where, sources=asked_for.sources)]
+    return [structs.replace(coming, **where, sources=command.sources)]
 
 
-def _command(
+def _coming(
     spot: Spot, nodes: list[Data], position: InjectionPosition, id_prefix: str | None
 ) -> Injection:
     _check_nodes(nodes, "nodes", level=spot.level)
@@ -150,14 +146,14 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
 def _said(event: Injection, into: str) -> Iterator[tuple[str, Injection]]:
     """Yield what a command says of each address, wherever exactly it came to stand."""
     for node in filter(takes_part, event.nodes):
-        command = type(event)([node], event.position, id_prefix=event.id_prefix)
-        yield _address(into, node["id"]), command
+        one = type(event)([node], event.position, id_prefix=event.id_prefix)
+        yield _address(into, node["id"]), one
 
 
-def _check_free(plan: Plan, command: Injection, spot: Spot) -> None:
+def _check_free(plan: Plan, coming: Injection, spot: Spot) -> None:
     holder, key = _holder(plan.document, spot.holder)
     taken = [child.get("id") for child in holder.get(key) or () if isinstance(child, dict)]
-    for index, node in enumerate(command.nodes):
+    for index, node in enumerate(coming.nodes):
         if node["id"] in taken:
             address = _address(spot.into, node["id"])
             raise RefusedError(
