@@ -220,9 +220,9 @@ def start(folder: Path, *options: str) -> "subprocess.Popen[str]":
 
 
 def wait_for(path: Path) -> None:
-    """Wait until a file is there."""
+    """Wait until a file has its text."""
     until = time.monotonic() + 60
-    while not path.exists():
+    while not (path.exists() and path.read_bytes()):
         assert time.monotonic() < until, path
         time.sleep(0.02)
 
