@@ -16,7 +16,7 @@ from ..sprint.state.times import normalise
 from .completion import completed
 from .middlewares import Handling, Middlewares
 from .port import Envelope, Handled, MovedOnError, Service
-from .streams.catalogue import State, new_event
+from .streams.catalogue import State, masked, new_event
 from .streams.repository import Repository
 
 TRIES_MAX = 1000
@@ -35,6 +35,9 @@ def handle(
     at, expect = envelope.get("at"), envelope.get("expect")
     moment = service.now() if at is None else normalise(at)
     stream = repository.kind.stream(name)
+    if isinstance(decide, Command) and envelope.get("masks", True):
+        # What it says again is compared with what was recorded.
+        decide = masked(decide)
     for _ in range(TRIES_MAX):
         if first := _first_answer(service.log, envelope):
             return Handled(repository.current(name), first, duplicate=True)

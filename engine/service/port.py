@@ -86,11 +86,11 @@ class Service(Protocol):
 
     @property
     def journals(self) -> "Repository[Journal]":
-        """Return the reader of the journal's ids and counts."""
+        """Return the repository of the journal's ids and counts."""
 
     @property
     def documents(self) -> "Repository[JournalDocument]":
-        """Return the reader of the journal's texts."""
+        """Return the repository of the journal's texts."""
 
     def handle_with(
         self,

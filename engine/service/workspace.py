@@ -160,14 +160,14 @@ class ServiceWorkspace:
     # sprint does not wait for them.
     @cached_property
     def journals(self) -> "Repository[Journal]":
-        """Return the reader of the journal's ids and counts."""
+        """Return the repository of the journal's ids and counts."""
         from .streams.journal import JOURNALS
 
         return Repository(self.log, JOURNALS, self.log.checkpoints)
 
     @cached_property
     def documents(self) -> "Repository[JournalDocument]":
-        """Return the reader of the journal's texts, which are never saved."""
+        """Return the repository of the journal's texts, which are never saved."""
         from ..log.stores.memory import MemoryCheckpoints
         from .streams.journal import DOCUMENTS
 
@@ -188,8 +188,8 @@ class ServiceWorkspace:
     ) -> "Outcome | Handled[Journal]":
         """Let a sprint, or the journal, decide on a command; append what it decides.
 
-        That is done as `act` does it. A key stands for the command, unless the envelope
-        says what it stands for.
+        It is decided anew where somebody else was first. A key stands for the command,
+        unless the envelope says what it stands for.
         """
         if envelope.get("key") is not None and envelope.get("key_digest") is None:
             envelope["key_digest"] = digest(command)

@@ -2,20 +2,26 @@
 
 import importlib
 import inspect
+import re
 import tomllib
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any, get_type_hints
 
 import msgspec
 import pytest
 
 from sprintlog.engine.command import Command, JournalCommand
 from sprintlog.engine.commands import OF_THE_JOURNAL, RegisteredCommand, registered
+from sprintlog.engine.journal.rules import CAUSED as OF_JOURNAL_EVENTS
 from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
+from sprintlog.engine.sprint.commands import caused
 from sprintlog.engine.sprint.phases.leaves import CompletePhase
 
 from .tree import ROOT, modules
 
 EVERY = registered()
+WAYS = [*caused().values(), *OF_JOURNAL_EVENTS.values()]
 
 
 def topics() -> list[ModuleType]:
@@ -56,6 +62,23 @@ def test_every_struct_is_registered() -> None:
         if isinstance(value, type) and issubclass(value, Command)
     }
     assert structs - {Command, JournalCommand} == {one.struct for one in EVERY.values()}
+
+
+@pytest.mark.parametrize("command", EVERY.values(), ids=EVERY)
+def test_a_command_has_a_way_in(command: RegisteredCommand) -> None:
+    """A terminal command makes it, the service does by itself, or `append` of its event."""
+    struct = command.struct
+    made = rf"\b{struct.__name__}\b[(,)]"
+    ways = [path for room in ("cli", "engine/service") for path in modules(room)]
+    assert struct in {
+        way if isinstance(way, type) else _answer(way) for way in WAYS
+    } or any(re.search(made, path.read_text(encoding="utf-8")) for path in ways), (
+        f"no module of cli/ makes {struct.__name__}"
+    )
+
+
+def _answer(way: Callable[..., Command]) -> Any:
+    return get_type_hints(way)["return"]
 
 
 def test_a_command_is_read_by_its_name() -> None:

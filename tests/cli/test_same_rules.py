@@ -171,6 +171,17 @@ def test_a_token_is_masked(sprint: Path, way: Way, done: Run) -> None:
     assert TOKEN not in (sprint / "PROGRESS.yaml").read_text()
 
 
+def test_a_token_that_is_said_again_is_nothing_new(sprint: Path, done: Run) -> None:
+    """A command is masked before it is decided on, so that it equals what was recorded."""
+    way = Library()
+    way.finish("setup", f"use {TOKEN}")
+    before = types(done)
+    with _opened() as workspace:
+        outcome = workspace.handle(CompletePhase("setup", f"use {TOKEN}"), sprint_id="auth")
+    assert not outcome.events
+    assert types(done) == before
+
+
 def test_a_deferred_request_returns(sprint: Path, way: Way, done: Run) -> None:
     """At the end of a phase what was deferred until then is open again, in one append."""
     done("queue", "add", "one", "--id", "one", "--priority", "low", "--type", "docs")

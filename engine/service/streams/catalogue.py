@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from msgspec import structs
 
+from ...command import Command
 from ...log.codec import Codec, encode
 from ...log.envelope import NewEvent
 from ...log.event import Event, Versioned
@@ -45,6 +46,7 @@ def sprint_of(stream: str) -> str | None:
 
 
 State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
+SaidT = TypeVar("SaidT", Command, Event)
 
 
 class StreamKind(NamedTuple, Generic[State]):
@@ -75,11 +77,11 @@ SPRINTS: StreamKind[Sprint] = StreamKind(
 )
 
 
-def masked(event: Event) -> Event:
-    """Return an event with known tokens in its free texts masked."""
-    fields = structs.asdict(event)
+def masked(said: SaidT) -> SaidT:
+    """Return an event or a command with known tokens in its free texts masked."""
+    fields = structs.asdict(said)
     texts = mask_texts(fields)
-    return event if texts == fields else structs.replace(event, **texts)
+    return said if texts == fields else structs.replace(said, **texts)
 
 
 def new_event(
