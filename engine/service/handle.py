@@ -36,7 +36,6 @@ def handle(
     moment = service.now() if at is None else normalise(at)
     stream = repository.kind.stream(name)
     if isinstance(decide, Command) and envelope.get("masks", True):
-        # What it says again is compared with what was recorded.
         decide = masked(decide)
     for _ in range(TRIES_MAX):
         if first := _first_answer(service.log, envelope):

@@ -43,7 +43,7 @@ def fold(
     """Return the sprint, changed in place by events that follow its version.
 
     The plan takes the execution events whose version lies in `live` (all without it), the
-    Record takes all events, so neither reads the other.
+    knowledge all events, so neither reads the other.
     """
     if live is not None and len(live) == 1:
         # One stretch from the root: everything that comes is in force.

@@ -79,9 +79,7 @@ SPRINTS: StreamKind[Sprint] = StreamKind(
 
 def masked(said: SaidT) -> SaidT:
     """Return an event or a command with known tokens in its free texts masked."""
-    fields = structs.asdict(said)
-    texts = mask_texts(fields)
-    return said if texts == fields else structs.replace(said, **texts)
+    return structs.replace(said, **mask_texts(structs.asdict(said)))
 
 
 def new_event(

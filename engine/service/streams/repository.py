@@ -137,11 +137,10 @@ class Repository(Generic[State]):
     def rollbacks(self, name: str, until: int) -> list[tuple[int, int]]:
         """Return version and target of every rollback up to a version, in order."""
         stream = self.kind.stream(name)
-        saved = self.checkpoints.newest(stream, until=until)
-        if saved is None:
+        kept = self.checkpoints.newest(stream, until=until)
+        if kept is None:
             return self._scan_rollbacks(stream, 0, until)
-        later = self._scan_rollbacks(stream, saved.version, until)
-        return [*self.kind.rollbacks(saved), *later]
+        return self.kind.rollbacks(kept) + self._scan_rollbacks(stream, kept.version, until)
 
     def stretches(
         self: "Repository[Sprint]", sprint_id: str, until: int, *, near: int = 0
