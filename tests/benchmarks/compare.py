@@ -34,6 +34,12 @@ class Side(NamedTuple):
     name: str
     folder: Path
     rows: list[str]
+    formerly: dict[str, str]
+    """By the name of a row, the one it had in older commits."""
+
+    def own_name(self, row: str, newer: "Side") -> str:
+        """Return what a row of a newer commit is called here."""
+        return row if row in self.rows else newer.formerly.get(row) or row
 
 
 class Compared(NamedTuple):
@@ -77,7 +83,8 @@ def compare(folder: Path, base_name: str, wanted: list[str], pairs: int) -> int:
     base, head = (
         _side(name, folder / place) for name, place in ((base_name, "a"), ("HEAD", "b"))
     )
-    names = [*head.rows, *(name for name in base.rows if name not in head.rows)]
+    known = {base.own_name(name, head) for name in head.rows}
+    names = [*head.rows, *(name for name in base.rows if name not in known)]
     chosen = [name for name in names if any(part in name for part in wanted)]
     if not chosen:
         rows = "; ".join(names)
@@ -99,10 +106,11 @@ def _answer(name: str, base: Side, head: Side, pairs: int) -> bool:
     _tell(f"{name}: 0")
     try:
         by = _definitions(name, base, head)
+        names = [name if side is head else base.own_name(name, head) for side in by]
         for pair in range(pairs):
             _tell(f" {pair + 1}")
-            took.base.append(_seconds(name, base, by[0]))
-            took.head.append(_seconds(name, head, by[1]))
+            took.base.append(_seconds(names[0], base, by[0]))
+            took.head.append(_seconds(names[1], head, by[1]))
     except _Unmeasured as reason:
         line, is_sound = f"{name}: {reason}", not reason.is_failure
     else:
@@ -130,18 +138,19 @@ def _definitions(name: str, base: Side, head: Side) -> tuple[Side, Side]:
     HEAD's is the one for both, unless it needs what BASE does not have. This also
     compiles the modules that the row needs.
     """
+    older = base.own_name(name, head)
     if name not in head.rows:
         raise _Unmeasured(f"only {base.name} has this row", is_failure=False)
     _seconds(name, head, head)
     try:
         _seconds(name, base, head)
     except _Unmeasured as reason:
-        if name not in base.rows:
+        if older not in base.rows:
             why = f"only {head.name} has this row"
             raise _Unmeasured(why, is_failure=False) from reason
     else:
         return head, head
-    _seconds(name, base, base)
+    _seconds(older, base, base)
     return base, head
 
 
@@ -189,7 +198,7 @@ def _side(name: str, folder: Path) -> Side:
     answer = _child(folder, folder)
     if "failed" in answer:
         raise Refusal(f"{name} has no rows to compare: {answer['failed']}")
-    return Side(commit[:10], folder, answer["rows"])
+    return Side(commit[:10], folder, answer["rows"], answer["formerly"])
 
 
 def _git(*arguments: str) -> bytes:

@@ -1,18 +1,10 @@
-"""The `eventsourcing` library doing the same work; importing this may raise `Skip`.
+"""The `eventsourcing` library with its defaults; importing this may raise `Skip`."""
 
-Its msgspec mapper is documented as an example and not part of the package: the one here
-does what that example does, an event being a struct that is JSON as a whole.
-"""
-
-import sqlite3
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import UUID, uuid4
-
-import msgspec
+from uuid import UUID
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
@@ -28,12 +20,7 @@ except PackageNotFoundError as error:
 
 if TYPE_CHECKING:
     # The library is there only for `make bench`, so types are checked without it.
-    get_topic: Any
     Application: Any
-    Environment: Any
-    JSONTranscoder: Any
-    SQLiteFactory: Any
-    StoredEvent: Any
 
     def event(name: str) -> Callable[[Method], Method]:
         """Make a method what an event of that name does."""
@@ -44,68 +31,9 @@ if TYPE_CHECKING:
 
         id: UUID
 
-    class Mapper:
-        """Turns events into what is stored."""
-
-        def __init__(self, transcoder: object) -> None: ...
-
 else:
     from eventsourcing.application import Application
     from eventsourcing.domain import Aggregate, event
-    from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
-    from eventsourcing.sqlite import SQLiteFactory
-    from eventsourcing.utils import Environment, get_topic
-
-
-class Completed(msgspec.Struct, frozen=True):
-    """A phase completed, as an event of the library."""
-
-    originator_id: UUID
-    originator_version: int
-    timestamp: datetime
-    phase: str
-    summary: str | None
-
-
-class MsgspecMapper(Mapper):
-    """Writes an event as JSON through msgspec, as the library's examples do."""
-
-    def to_stored_event(self, domain_event: Completed) -> Any:
-        """Return the event as it is stored."""
-        return StoredEvent(
-            originator_id=domain_event.originator_id,
-            originator_version=domain_event.originator_version,
-            topic=get_topic(type(domain_event)),
-            state=msgspec.json.encode(domain_event),
-        )
-
-
-class Store:
-    """Its event store over SQLite, with the recorder that keeps one sequence of all."""
-
-    def __init__(
-        self, path: Path, *, configure: Callable[[sqlite3.Connection], None]
-    ) -> None:
-        self._factory = SQLiteFactory(Environment("bench", {"SQLITE_DBNAME": str(path)}))
-        recorder = self._factory.application_recorder()
-        mapper = MsgspecMapper(transcoder=JSONTranscoder())
-        self._store = self._factory.event_store(mapper=mapper, recorder=recorder)
-        self._id = uuid4()
-        self._version = 0
-        with self._factory.datastore.get_connection(commit=True) as connection:
-            configure(connection.cursor().sqlite_cursor.connection)
-
-    def append_each(self, count: int, event: events.PhaseCompleted) -> None:
-        """Put that many events, each by itself."""
-        for _ in range(count):
-            self._version += 1
-            now = datetime.now(UTC)
-            made = Completed(self._id, self._version, now, event.phase, event.summary)
-            self._store.put([made])
-
-    def close(self) -> None:
-        """Give back the database."""
-        self._factory.close()
 
 
 class Loop(Aggregate):

@@ -18,6 +18,7 @@ from .samples import PHASES, SPRINT, START, STREAM, loop_events, new_events, pla
 
 TAIL = 100
 """How many events stand after the checkpoint of the large log."""
+COPIED_PRAGMAS = ("journal_mode", "synchronous")
 _BATCH = 5_000
 
 
@@ -40,10 +41,14 @@ class Sizes(NamedTuple):
     """Events of the log whose past is asked for."""
     tree: int = 10_000
     """Files of the tree that snapshots are taken of."""
+    iterations: int = 10_000
+    """Iterations that there were before."""
 
 
 FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 21, 100_000)
-QUICK = Sizes(100_000, 1_000, 1_000, 2_000, 3, 5, 20_000)
+QUICK = Sizes(100_000, 1_000, 1_000, 2_000, 3, 5, 20_000, iterations=2_000)
+TINY = Sizes(600, 200, 60, 100, 1, 1, 600, tree=40, iterations=20)
+"""For tests: each row runs, and its figure tells nothing."""
 
 
 class Bench:
@@ -124,6 +129,6 @@ def append_all(
 
 def copy_pragmas(log: SqliteLog, connection: Any) -> None:
     """Bring another connection into the log's journal mode, as durable as the log."""
-    for name in ("journal_mode", "synchronous"):
+    for name in COPIED_PRAGMAS:
         (value,) = log.connection.raw.execute(f"PRAGMA {name}").fetchone()
         connection.execute(f"PRAGMA {name}={value}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any
 
-SIZES = {"fold": 20_000, "blame": 5_000, "tree": 2_000}
+SIZES = {"fold": 20_000, "blame": 5_000, "tree": 2_000, "iterations": 2_000}
 """What would take long to make ready, and tells as much when it is smaller."""
 
 
@@ -76,11 +76,13 @@ def main() -> None:
     measure.side_by_side = meter = OursOnly(measure.Sides)
     rows: dict[str, Any] = import_module("tests.benchmarks.run").ROWS
     if len(sys.argv) == 3:
-        print(json.dumps({"rows": list(rows)}))
+        former = {name: getattr(row, "formerly", "") for name, row in rows.items()}
+        print(json.dumps({"rows": list(rows), "formerly": former}))
         return
     logs: Any = import_module("tests.benchmarks.logs")
     with tempfile.TemporaryDirectory(prefix="row-") as name:
-        bench = logs.Bench(Path(name), logs.QUICK._replace(**SIZES))
+        known = {size: SIZES[size] for size in SIZES if size in logs.QUICK._fields}
+        bench = logs.Bench(Path(name), logs.QUICK._replace(**known))
         try:
             rows[sys.argv[3]].measure(bench)
         except measure.Skip as reason:

@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench
-from .measure import PROCESSOR, Figure, side_by_side
+from .measure import OURS, PROCESSOR, Figure, duration, side_by_side
 from .samples import PHASES, SPRINT, START, address
 
 _MAIN = {"phases": [{"id": "build", "for-each": "step", "workflow": "one"}]}
@@ -36,8 +36,8 @@ def _against_small(bench: Bench, work: Any) -> Figure:
         by=PROCESSOR,
         units=(phases, PHASES),
     )
-    ours, theirs = sides.ours * 1e6, sides.theirs * 1e6
-    return Figure(ours, theirs, "µs", f"the same at {PHASES} phases", ours / theirs)
+    against = f"{OURS}the same at {PHASES} phases"
+    return duration(sides, against, unit="µs", per_second=1e6)
 
 
 def _compile_and_record(bench: Bench, folder: Path) -> None:

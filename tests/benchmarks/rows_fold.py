@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain as chained
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,14 +23,16 @@ from sprintlog.projections.history.blame_lines import blame_lines as lines_of
 from sprintlog.projections.workspace import Workspace
 
 from .logs import TAIL, Bench, make_loop
-from .measure import WALL, Figure, duration, rate, side_by_side, speed_up
+from .measure import OURS, WALL, Figure, duration, rate, side_by_side, speed_up
 from .samples import PHASES, SPRINT, address, loop_events
 
 OPENINGS = 10
 _flat = chained.from_iterable
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDED = ("version", "at", "type", "payload")
+_ALL = RecordedEvent.__struct_fields__
 _BASELINE = "SQLite scan + msgspec decode"
+_SCAN_OF_ALL = "scan of all columns + msgspec decode"
 
 
 def scan_and_decode(database: Path, events: int, columns: Sequence[str] = _FOLDED) -> None:
@@ -57,9 +60,10 @@ def fold(bench: Bench) -> Figure:
     """Measure the fold of the large log, without any checkpoint."""
     events = bench.sizes.fold
     with Workspace.open(bench.large) as workspace:
+        database = workspace.location.database
         sides = side_by_side(
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
-            lambda: scan_and_decode(workspace.location.database, events),
+            lambda: scan_and_decode(database, events),
             rounds=_rounds(bench),
             units=(events, events),
         )
@@ -81,36 +85,48 @@ def memory(bench: Bench) -> Figure:
 
 
 def replay(bench: Bench) -> Figure:
-    """Measure one stream folded against the library's repository."""
+    """Measure one stream folded against the library's repository with its defaults."""
     from .eventsourcing_side import VERSION, Replay
 
+    return _replay(bench, "replay", Replay, f"eventsourcing {VERSION} get, its default")
+
+
+def replay_msgspec(bench: Bench) -> Figure:
+    """Measure one stream folded against the library's repository, events being structs."""
+    from .eventsourcing_structs import VERSION, Replay
+
+    return _replay(bench, "replay-msgspec", Replay, f"eventsourcing {VERSION} get, msgspec")
+
+
+def _replay(bench: Bench, name: str, library: Any, against: str) -> Figure:
     events = bench.sizes.replay
-    make_loop(bench.new_folder("replay"), events)
-    folder = bench.new_folder("replay-theirs")
+    make_loop(bench.new_folder(name), events)
+    folder = bench.new_folder(f"{name}-theirs")
     phases = [address(index) for index in range(PHASES)]
-    theirs = Replay(folder / "theirs.db", phases, loop_events(events - 1))
-    with Workspace.open(bench.folder / "replay") as workspace:
+    theirs = library(folder / "theirs.db", phases, loop_events(events - 1))
+    with Workspace.open(bench.folder / name) as workspace:
         sides = side_by_side(
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             theirs.get,
-            rounds=bench.sizes.rounds,
+            rounds=2 * bench.sizes.rounds,
             units=(events, events),
         )
     theirs.close()
-    return rate(sides, f"eventsourcing {VERSION}, repository.get")
+    return rate(sides, against)
 
 
 def chain(bench: Bench) -> Figure:
     """Measure the check of the whole chain."""
     events = bench.sizes.fold
     with Workspace.open(bench.large) as workspace:
+        database = workspace.location.database
         sides = side_by_side(
             lambda: _sound(list(check_rows(_flat(workspace.log.pages()), after=GENESIS))),
-            lambda: _read_all(workspace, events),
+            lambda: scan_and_decode(database, events, _ALL),
             rounds=_rounds(bench),
             units=(events, events),
         )
-    return rate(sides, "scan of all columns + msgspec decode")
+    return rate(sides, _SCAN_OF_ALL)
 
 
 def whole_verification(bench: Bench) -> Figure:
@@ -118,17 +134,14 @@ def whole_verification(bench: Bench) -> Figure:
     events = bench.sizes.fold
     with Workspace.open(bench.large) as workspace:
         workspace.refresh(SPRINT)
+        database = workspace.location.database
         sides = side_by_side(
             lambda: _sound(verify(workspace).findings),
-            lambda: _read_all(workspace, events),
+            lambda: scan_and_decode(database, events, _ALL),
             rounds=_rounds(bench),
             units=(events, events),
         )
-    return rate(sides, "scan of all columns + msgspec decode")
-
-
-def _read_all(workspace: Workspace, events: int) -> None:
-    scan_and_decode(workspace.location.database, events, RecordedEvent.__struct_fields__)
+    return rate(sides, _SCAN_OF_ALL)
 
 
 def cold_open(bench: Bench) -> Figure:
@@ -152,7 +165,7 @@ def cold_open(bench: Bench) -> Figure:
     sides = side_by_side(
         open_each, rebuild, rounds=_rounds(bench), by=WALL, units=(OPENINGS, 1)
     )
-    return speed_up(sides, f"full rebuild of {events:,} events")
+    return speed_up(sides, f"{OURS}full rebuild of {events:,} events")
 
 
 def blame(bench: Bench) -> Figure:
@@ -164,7 +177,7 @@ def blame(bench: Bench) -> Figure:
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             rounds=bench.sizes.rounds,
         )
-    return duration(sides, f"one fold of {events:,} events")
+    return duration(sides, f"{OURS}one fold of {events:,} events")
 
 
 def blame_derived(bench: Bench) -> Figure:
@@ -176,7 +189,7 @@ def blame_derived(bench: Bench) -> Figure:
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             rounds=bench.sizes.rounds,
         )
-    return duration(sides, f"one fold of {events:,} events")
+    return duration(sides, f"{OURS}one fold of {events:,} events")
 
 
 def blame_recent(bench: Bench) -> Figure:
@@ -188,7 +201,7 @@ def blame_recent(bench: Bench) -> Figure:
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             rounds=bench.sizes.rounds,
         )
-    return duration(sides, f"one fold of {events:,} events")
+    return duration(sides, f"{OURS}one fold of {events:,} events")
 
 
 def blame_lines(bench: Bench) -> Figure:
@@ -200,7 +213,7 @@ def blame_lines(bench: Bench) -> Figure:
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             rounds=_rounds(bench),
         )
-    return duration(sides, f"one fold of {events:,} events")
+    return duration(sides, f"{OURS}one fold of {events:,} events")
 
 
 def _set_at(workspace: Workspace, field: str, version: int | None) -> None:

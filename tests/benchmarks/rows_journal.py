@@ -17,7 +17,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench
-from .measure import WALL, Figure, duration, side_by_side, speed_up
+from .measure import OURS, WALL, Figure, duration, side_by_side, speed_up
 
 _AT = "2026-02-01T10:00:00Z"
 _SHORT = 10
@@ -38,7 +38,7 @@ def flat(bench: Bench) -> Figure:
             units=(_ENTRIES, _ENTRIES),
             by=WALL,
         )
-    return duration(sides, f"the same in a journal of {_SHORT}")
+    return duration(sides, f"{OURS}the same in a journal of {_SHORT}")
 
 
 def recorded(bench: Bench) -> Figure:

@@ -17,10 +17,10 @@ from sprintlog.engine.sprint.iterations.measurement import (
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench, append_all, make_sprint
-from .measure import Figure, duration, side_by_side
+from .measure import OURS, Figure, duration, side_by_side
 from .samples import PHASES, SPRINT, new_events
 
-MANY, FEW = 10_000, 10
+FEW = 10
 ENDED = 20
 """How many iterations are ended in a round."""
 
@@ -28,7 +28,7 @@ ENDED = 20
 def resident(bench: Bench) -> Figure:
     """Measure an iteration that is started, ended, judged and shown, in one process."""
     sides = []
-    for iterations in (MANY, FEW):
+    for iterations in (bench.sizes.iterations, FEW):
         folder = bench.new_folder(f"resident-{iterations}")
         make_measured(folder, iterations)
         sides.append(Workspace.open(folder))
@@ -41,13 +41,13 @@ def resident(bench: Bench) -> Figure:
     )
     for workspace in sides:
         workspace.close()
-    return duration(found, f"the same after {FEW} iterations")
+    return duration(found, f"{OURS}the same after {FEW} iterations")
 
 
 def opened(bench: Bench) -> Figure:
     """Measure the same where the log is opened for each, as a command does."""
     folders = []
-    for iterations in (MANY, FEW):
+    for iterations in (bench.sizes.iterations, FEW):
         folders.append(bench.new_folder(f"opened-{iterations}"))
         make_measured(folders[-1], iterations)
 
@@ -63,7 +63,7 @@ def opened(bench: Bench) -> Figure:
         rounds=bench.sizes.rounds,
         units=(ENDED, ENDED),
     )
-    return duration(found, f"the same after {FEW} iterations")
+    return duration(found, f"{OURS}the same after {FEW} iterations")
 
 
 def make_measured(folder: Path, iterations: int) -> None:
@@ -93,7 +93,7 @@ def _metrics(number: int) -> dict[str, int | float]:
     }
 
 
-_numbers = count(MANY)
+_numbers = count(10_000)
 
 
 def _end(workspace: Workspace, times: int) -> None:

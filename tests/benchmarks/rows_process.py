@@ -11,7 +11,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from .logs import Bench, make_started
-from .measure import WALL, Figure, duration, side_by_side, speed_up
+from .measure import (
+    OURS,
+    PROCESSES,
+    WALL_OF_PROCESSES,
+    Figure,
+    duration,
+    side_by_side,
+    speed_up,
+)
 from .samples import PHASES, address, event_of_300_bytes
 
 IMPORTS = "import click, msgspec, sqlite3"
@@ -29,7 +37,7 @@ def start(bench: Bench) -> Figure:
         lambda: shell.sprintlog(*HELP),
         lambda: shell.run(sys.executable, "-c", IMPORTS),
         rounds=bench.sizes.processes,
-        by=WALL,
+        by=PROCESSES,
     )
     return duration(sides, f'python -c "{IMPORTS}"')
 
@@ -56,7 +64,7 @@ def _action(bench: Bench, phases: int) -> Figure:
         lambda: shell.sprintlog(*next(actions)),
         lambda: shell.run(sys.executable, "-c", IMPORTS),
         rounds=bench.sizes.processes,
-        by=WALL,
+        by=PROCESSES,
     )
     assert (folder / "PROGRESS.yaml").read_bytes() != before
     return duration(sides, f'python -c "{IMPORTS}"')
@@ -93,10 +101,10 @@ def coprocess(bench: Bench) -> Figure:
             lines,
             commands,
             rounds=bench.sizes.processes,
-            by=WALL,
+            by=WALL_OF_PROCESSES,
             units=(LINES, COMMANDS),
         )
-    return speed_up(sides, "one command per event")
+    return speed_up(sides, f"{OURS}one command per event")
 
 
 def _round_of_events() -> Iterator[dict[str, Any]]:

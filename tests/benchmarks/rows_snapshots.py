@@ -2,16 +2,13 @@
 
 import os
 import subprocess
-import time
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 from sprintlog.engine.adapters.snapshots.capture import take
-from sprintlog.engine.adapters.snapshots.known_stats import SETTLED_NS
 from sprintlog.engine.adapters.snapshots.store import Store
 
 from .logs import Bench
-from .measure import Figure, Skip, duration, side_by_side
+from .measure import PROCESSES, Figure, Skip, duration, side_by_side
 
 CHANGED = 10
 PER_FOLDER = 20
@@ -41,15 +38,13 @@ def after_few_changes(bench: Bench) -> Figure:
         for at in range(CHANGED):
             path = files[(number * CHANGED + at) * 7 % len(files)]
             path.write_text(f"changed in round {number}\n")
-        # What changed just now is read once more, as git does too.
-        time.sleep(1.1 * SETTLED_NS / 1e9)
 
     snapshot()
     sides = side_by_side(
         snapshot,
         lambda: _git(root, environment, "status", "--porcelain"),
         rounds=bench.sizes.rounds,
-        by=(_processor_of_all, min),
+        by=PROCESSES,
         before=change,
     )
     return duration(sides, f"git status, {len(files):,} files")
@@ -74,9 +69,3 @@ def _git(root: Path, environment: dict[str, str], *arguments: str) -> int:
     except FileNotFoundError:
         return 1
     return done.returncode
-
-
-def _processor_of_all() -> float:
-    """Return the processor time of this process and of all it started and waited for."""
-    own, others = getrusage(RUSAGE_SELF), getrusage(RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from . import run
+from .logs import TINY
+
 RUN = Path(__file__).with_name("run.py")
 COMPARE = Path(__file__).with_name("compare.py")
 CHEAP = "append, synchronous=OFF"
@@ -24,27 +27,67 @@ Bench = namedtuple("Bench", "folder sizes")
 ROWS = """
 from collections import namedtuple
 from .measure import side_by_side
-Row = namedtuple("Row", "measure")
+Row = namedtuple("Row", "measure formerly")
 def work():
     from sprintlog.engine import {engine}
     return sum(range(50_000))
 def row(bench): side_by_side(work, work, rounds=1)
-ROWS = {{name: Row(row) for name in {names}}}
+ROWS = {{name: Row(row, before) for name, before in {names}.items()}}
 """
 
 
-def test_measures_a_row() -> None:
+@pytest.fixture(autouse=True)
+def measured_with_tiny_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the program's own process take the sizes for tests."""
+    monkeypatch.setattr(run, "FULL", TINY)
+
+
+def _table(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["run.py", *arguments])
+        code = run.main()
+    return code, capsys.readouterr().out
+
+
+def test_measures_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     """A row that is asked for by name has both figures and a positive ratio."""
-    done = subprocess.run(
-        [sys.executable, RUN, "--quick", "--json", "--only", "bytes per event of 300"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    (row,) = json.loads(done.stdout)["rows"]
+    code, said = _table(capsys, "--json", "--only", "bytes per event of 300")
+    (row,) = json.loads(said)["rows"]
+    assert code == 0
     assert row["ours"] > 0
     assert row["theirs"] > 0
     assert row["ratio"] > 0
+
+
+@pytest.mark.parametrize("form", ["--markdown", ""])
+def test_prints_both_ratios_and_the_load(
+    capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """A row about time shows the ratio of least processor time and the median of pairs."""
+    code, said = _table(capsys, *filter(None, [form, "--only", "blame of one field"]))
+    (head,) = [line for line in said.splitlines() if "against" in line]
+    (row,) = [line for line in said.splitlines() if "blame of one field" in line][:1]
+    assert code == 0
+    assert "processor" in head
+    assert "pairs" in head
+    assert len(re.findall(r"\d+\.\d+", row)) >= 5
+    assert re.search(r"load at most \d+\.\d; \d+\.\d minutes", said)
+    assert re.search(r"load \d+\.\d at the start", said)
+
+
+def test_the_core_is_measured_unless_all_is_asked_for() -> None:
+    """Without a word only the rows of the core are measured; `all` measures every row."""
+    core, every = (run.chosen(which, "") for which in ("core", "all"))
+    assert every == run.ROWS
+    assert 10 < len(core) < len(every)
+    assert set(core) < set(every)
+
+
+def test_nothing_settles_by_sleeping() -> None:
+    """No benchmark waits before it measures: what costs at first is part of the cost."""
+    for path in RUN.parent.glob("*.py"):
+        if path.name != Path(__file__).name:
+            assert "sleep" not in path.read_text(), path.name
 
 
 def _compare(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -87,7 +130,7 @@ def test_says_in_one_line_what_cannot_be_compared(
     assert line.startswith(f"error: {said}")
 
 
-def _commit(root: Path, engine: str, names: list[str]) -> None:
+def _commit(root: Path, engine: str, names: dict[str, str]) -> None:
     """Commit a small tree of our layout whose rows need that name of its engine."""
     rows = root / "tests/benchmarks"
     package = root / ".package/sprintlog"
@@ -105,8 +148,8 @@ def _commit(root: Path, engine: str, names: list[str]) -> None:
 
 def test_rows_that_differ_are_told(tmp_path: Path) -> None:
     """A row that one side lacks is named; one that cannot be shared runs as each has it."""
-    _commit(tmp_path, "old", ["shared", "gone"])
-    _commit(tmp_path, "new", ["shared", "added"])
+    _commit(tmp_path, "old", {"shared": "", "gone": ""})
+    _commit(tmp_path, "new", {"shared": "", "added": ""})
     done = _compare("HEAD~1", "--pairs", "1", root=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
@@ -115,3 +158,15 @@ def test_rows_that_differ_are_told(tmp_path: Path) -> None:
     ids = re.findall(r"[AB] = (\w+)", done.stdout)
     assert f"added: only {ids[1]} has this row" in lines
     assert f"gone: only {ids[0]} has this row" in lines
+
+
+@pytest.mark.parametrize("engine", ["old", "new"])
+def test_a_renamed_row_is_found_by_its_former_name(tmp_path: Path, engine: str) -> None:
+    """A row that says what it was called is compared, whoever's definition is run."""
+    _commit(tmp_path, "old", {"once": ""})
+    _commit(tmp_path, engine, {"now": "once"})
+    done = _compare("HEAD~1", "--pairs", "1", root=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("now")]
+    assert len(re.findall(r"[\d.]+", line)) == 5
+    assert "once" not in done.stdout
