@@ -38,6 +38,8 @@ class Reach(Enum):
     """All but its nodes: a sprint's phases with all below, a journal's entries."""
     NODE = "node"
     """Besides, the node that the event is about, and all above it."""
+    BRANCH = "branch"
+    """Besides, all below that node."""
     WHOLE = "whole"
     """Everything, and which nodes there are."""
 
@@ -82,6 +84,11 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     type: ClassVar[str]
     subject: ClassVar[Subject]
     reach: ClassVar[Reach]
+    records: ClassVar[str] = ""
+    """The list at the top of the document that it adds to or changes, where there is one.
+
+    Such lists grow with the log, so no other event that does not reach the whole document
+    changes one that is there."""
     kind: ClassVar[Kind] = Kind.EXECUTION
     only_caused: ClassVar[str] = ""
     """What causes it, where no command is there to record just this."""

@@ -151,7 +151,7 @@ class _Watch:
     def seen(self, version: int, event: Event) -> None:
         """Note which fields an event has changed."""
         for index, probe in self._probes:
-            if probe.changes(self._sprint, event.reach):
+            if probe.changes(self._sprint, event.reach, records=event.records):
                 self.changed[index] = self.set[index] = version
 
     def keep(self) -> list[int]:

@@ -30,7 +30,9 @@ from .probe import token
 
 def _says_of_iterations(event: type[Event]) -> bool:
     """Tell whether an event may say something of an iteration."""
-    is_beside = event.reach is Reach.NODE or event.subject.word == f.REQUEST.word
+    is_beside = (
+        event.reach in (Reach.NODE, Reach.BRANCH) or event.subject.word == f.REQUEST.word
+    )
     is_about = event.kind is not Kind.KNOWLEDGE and not (event.is_quiet or is_beside)
     return event in TAKE or is_about
 

@@ -18,14 +18,16 @@ from sprintlog.engine.sprint.document.field_path import (
     parse_path,
     under_key,
 )
+from sprintlog.engine.sprint.queue.view import QUEUE
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
-from sprintlog.engine.sprint.state.tree import CHILDREN, Node
+from sprintlog.engine.sprint.state.tree import CHILDREN
 
 from ..state_files.sprint_file import render
 from ..state_files.yaml.writer import dump_entry, dump_item
 from .blame import Setting, event_at, search
 from .probe import line_token, token
+from .shared import RECORDS, reached, top_after
 
 _KEY_CHARS_MAX = 256
 """A longer key may stand on a line of its own."""
@@ -133,6 +135,7 @@ class _LineWatch:
         self._names: dict[int, str] = {}
         """By the identity of a node's data."""
         self._changes: list[str] = []
+        self._queue: Any = None
 
     def begin(self, sprint: Sprint) -> None:
         """Take the document before the first event."""
@@ -147,8 +150,7 @@ class _LineWatch:
         if event.reach is Reach.WHOLE:
             self._look_everywhere()
         else:
-            is_at_node = event.reach is Reach.NODE
-            self._look_along(getattr(event, event.subject.address) if is_at_node else "")
+            self._look_along(event)
         for name in self._changes:
             self.changed[name] = self.set[name] = version
         self._changes.clear()
@@ -166,23 +168,22 @@ class _LineWatch:
             self.changed[name] = version
         self._changes.clear()
 
-    def _look_along(self, address: str) -> None:
-        """Compare the top of the document, a node and all above it."""
-        plan = self._sprint.plan
-        self._compare("", _seldom(self._sprint), 0)
-        node: Node | None = plan.tree.find(address) if address else None
-        nodes = [empty for empty, _ in plan.tree.empty]
-        while node is not None and node.parent is not None:
-            nodes.append(node)
-            node = node.parent
-        for node in nodes:
+    def _look_along(self, event: Event) -> None:
+        """Compare the top of the document, and the nodes that an event reaches."""
+        sprint = self._sprint
+        top = top_after(sprint, event, queue=self._queue)
+        self._queue = top.get(QUEUE)
+        self._compare("", _seldom(top), 0, kept=RECORDS - {event.records})
+        for node in reached(sprint.plan.tree, event):
             self._compare(self._names[id(node.data)], node.data, node.level)
 
     def _look_everywhere(self) -> None:
         """Compare the whole document, and forget the nodes that are gone."""
         self._names = {}
         gone = set(self._parts)
-        waiting: list[tuple[str, Any, int]] = [("", _seldom(self._sprint), 0)]
+        document = self._sprint.document
+        self._queue = document.get(QUEUE)
+        waiting: list[tuple[str, Any, int]] = [("", _seldom(document), 0)]
         while waiting:
             name, node, level = waiting.pop()
             gone.discard(name)
@@ -198,13 +199,18 @@ class _LineWatch:
             for key in self._parts.pop(name):
                 self._fields.pop(_inside(name, key), None)
 
-    def _compare(self, name: str, node: Any, level: int) -> None:
-        """Compare what is directly in a node with what was there."""
+    def _compare(
+        self, name: str, node: Any, level: int, *, kept: frozenset[str] = frozenset()
+    ) -> None:
+        """Compare what is directly in a node with what was there, but what is kept."""
         before, after = self._parts.get(name, {}), dict[str | None, Any]()
         # What is no mapping is compared as a whole.
         parts = node if node and isinstance(node, dict) else {None: node}
         below = _below(level)
         for key, value in parts.items():
+            if key in kept and key in before:
+                after[key] = before[key]
+                continue
             # The nodes below are compared by themselves.
             is_children = key == below and isinstance(value, list)
             after[key] = new = line_token(value) if is_children else token(value)
@@ -247,9 +253,9 @@ class _LineWatch:
         return found
 
 
-def _seldom(sprint: Sprint) -> dict[str, Any]:
-    """Return a sprint's document without what nearly every event sets."""
-    view = dict(sprint.document)
+def _seldom(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document without what nearly every event sets."""
+    view = dict(document)
     view.pop("last-activity", None)
     stats = view.get("stats")
     if isinstance(stats, dict) and len(stats) > 1:

@@ -9,7 +9,7 @@ import msgspec
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_path import named_items, under_key
-from sprintlog.engine.sprint.document.patch import Operation, diff, same
+from sprintlog.engine.sprint.document.patch import Operation, SomeItems, diff, same
 
 from .files import STATE_FILES, Standing, StateFile
 
@@ -97,6 +97,9 @@ def _changes(name: str, old: Any, new: Any) -> Iterator[FieldChange]:
     elif isinstance(old, list) and isinstance(new, list):
         before, after = dict(named_items(name, old)), dict(named_items(name, new))
         yield from _in_both(name, before, after, {key: key for key in (*before, *after)})
+    elif isinstance(old, SomeItems):
+        for index, (place, item) in old.items.items():
+            yield from _changes(place, item, new.items[index][1])
     elif not same(old, new):
         yield FieldChange(name, "changed", old, new)
 
@@ -109,10 +112,10 @@ def _in_both(
         if key not in new:
             yield FieldChange(places[key], "removed", value)
     for key, value in new.items():
-        if key in old:
-            yield from _changes(places[key], old[key], value)
-        else:
+        if key not in old:
             yield FieldChange(places[key], "added", None, value)
+        elif old[key] is not value:
+            yield from _changes(places[key], old[key], value)
     if [key for key in old if key in new] != [key for key in new if key in old]:
         yield FieldChange(name, "moved", list(old), list(new))
 

@@ -11,6 +11,8 @@ from sprintlog.engine.sprint.state.figures import FIGURES
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN
 
+from .shared import RECORDS
+
 _COUNTERS = frozenset(FIGURES) - {"elapsed"}
 _encode = msgspec.msgpack.encode
 
@@ -54,14 +56,19 @@ class Probe:
         self._node, self._touched = None, sprint.plan.touched
         self._value = self._token(self._read(sprint))
 
-    def changes(self, sprint: Sprint, reach: Reach) -> bool:
-        """Tell whether an event that reaches so far has changed the field."""
+    def changes(self, sprint: Sprint, reach: Reach, *, records: str = "") -> bool:
+        """Tell whether an event that reaches so far has changed the field.
+
+        `records` is the list at the top that the event adds to.
+        """
         if reach is Reach.NOTHING:
             return False
         plan = sprint.plan
         if reach is Reach.WHOLE or plan.touched is not self._touched:
             self._node, self._touched = None, plan.touched
         elif reach is Reach.TOP and self._is_below and not plan.tree.empty:
+            return False
+        if self._is_kept and self._key != records and reach is not Reach.WHOLE:
             return False
         value = self._read(sprint)
         if type(value) is not str:
@@ -70,6 +77,11 @@ class Probe:
             return False
         self._value = value
         return True
+
+    @property
+    def _is_kept(self) -> bool:
+        """Tell whether only an event that says so changes the field."""
+        return self._key in RECORDS and self._value is not MISSING
 
     def _token(self, value: Any) -> Any:
         return line_token(value) if self._is_line else token(value)

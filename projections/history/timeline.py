@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import msgspec
-
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.streams.history import TurningPoints
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.patch import Operation, diff
 from sprintlog.engine.sprint.events import RolledBack
@@ -16,14 +15,20 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .causes import reason_of
 from .differences import FieldChange, changes
+from .shared import ReachedNodes, SharedDocument, excerpt
 
 
 class ReplayStep(NamedTuple):
-    """An event, and the state file before and after it."""
+    """An event, and the state file before and after it.
+
+    Both documents share what the event left alone: read them, do not change them.
+    """
 
     event: RecordedEvent
     old: dict[str, Any]
     new: dict[str, Any]
+    reached: ReachedNodes | None = None
+    """The nodes that it may have changed; None for any."""
 
     @property
     def reason(self) -> str | None:
@@ -32,11 +37,19 @@ class ReplayStep(NamedTuple):
 
     def changes(self) -> list[FieldChange]:
         """Return every field that is another than before."""
-        return changes(self.old, self.new)
+        return changes(*self._compared())
 
     def json_patch(self) -> list[Operation]:
         """Return the JSON Patch that leads from one to exactly the other."""
-        return diff(self.old, self.new)
+        return diff(*self._compared())
+
+    def _compared(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return both documents without the nodes that are the same."""
+        if self.old is self.new:
+            return {}, {}
+        if self.reached is None:
+            return self.old, self.new
+        return excerpt(self.old, self.reached), excerpt(self.new, self.reached)
 
 
 def replay(
@@ -60,18 +73,21 @@ def replay(
         )
     repository, stream = workspace.repository, sprint_stream(sprint_id)
     sprint = repository.at_version(sprint_id, first) if first else Sprint(sprint_id)
-    before = _copied(sprint.document)
-    for event in workspace.log.read_stream(stream, after=first, until=last):
-        if event.type == RolledBack.type:
-            sprint = repository.at_version(sprint_id, event.version)
+    rollbacks = [one for one in repository.rollbacks(sprint_id, last) if one[0] > first]
+    turns, shared = TurningPoints(rollbacks), SharedDocument(sprint)
+    for recorded in workspace.log.read_stream(stream, after=first, until=last):
+        version, before = recorded.version, shared.document
+        turns.keep(version - 1, sprint, _nothing)
+        event = CODEC.decode(recorded)
+        if isinstance(event, RolledBack) and event.to < first:
+            sprint = repository.at_version(sprint_id, version)
         else:
-            fold(sprint, [(event.version, event.at, CODEC.decode(event))])
-        after = _copied(sprint.document)
-        yield ReplayStep(event, before, after)
-        before = after
+            if isinstance(event, RolledBack) and event.to < version:
+                sprint, _ = turns.back(sprint, event.to)
+            fold(sprint, [(version, recorded.at, event)])
+        reached = shared.follow(sprint, event)
+        yield ReplayStep(recorded, before, shared.document, reached)
 
 
-def _copied(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document that no later event changes."""
-    copied: dict[str, Any] = msgspec.msgpack.decode(msgspec.msgpack.encode(document))
-    return copied
+def _nothing() -> None:
+    """Note nothing of a state that somebody goes back to."""

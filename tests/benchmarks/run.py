@@ -27,6 +27,7 @@ from tests.benchmarks import (
     rows_journal,
     rows_judge,
     rows_log,
+    rows_past,
     rows_process,
     rows_snapshots,
 )
@@ -74,6 +75,9 @@ ROWS: dict[str, Row] = {
     "blame of the elapsed time": Row(rows_fold.blame_derived, Goal(1.5, True)),
     "blame through a checkpoint": Row(rows_fold.blame_recent, Goal(0.05, True)),
     "blame of every line": Row(rows_fold.blame_lines),
+    "replay of a plan of 1,000 phases": Row(
+        rows_past.replay_of_a_large_plan, Goal(1.5, True)
+    ),
     "cold open: checkpoint + tail of 100": Row(rows_fold.cold_open, Goal(1000)),
     "PROGRESS.yaml, large, against PyYAML": Row(rows_files.against_pyyaml, Goal(18), CORE),
     "PROGRESS.yaml, large, against js-yaml": Row(rows_files.against_js_yaml, Goal(4), CORE),

@@ -21,6 +21,7 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.history.blame_lines import line_fields, search_all
+from sprintlog.projections.history.shared import RECORDS
 from sprintlog.projections.state_files.yaml.writer import dump
 
 from .sprint_histories import Data, World, copied, worlds
@@ -141,6 +142,7 @@ def test_events_stay_within_their_reach(world: World) -> None:
     """No event changes more of a document than its reach says."""
     sprint = Sprint("s")
     before: dict[str, bytes] = {}
+    lists: dict[str, Any] = {}
     whole = token(sprint.document)
     for version, at, event in world.tail(0, len(world.events)):
         if isinstance(event, f.RolledBack):
@@ -152,8 +154,16 @@ def test_events_stay_within_their_reach(world: World) -> None:
         assert reach is not Reach.NOTHING or token(sprint.document) == whole
         whole = token(sprint.document)
         if reach is not Reach.WHOLE and not sprint.plan.tree.empty:
-            own = getattr(event, event.subject.address) if reach is Reach.NODE else ""
-            assert reached(sprint, before) <= {own, *above(own)}
+            is_at_node = reach in (Reach.NODE, Reach.BRANCH)
+            own = getattr(event, event.subject.address) if is_at_node else ""
+            others = reached(sprint, before) - {own, *above(own)}
+            assert not {x for x in others if not is_below(x, own, reach)}
+        now = {key: token(sprint.document.get(key, MISSING)) for key in RECORDS}
+        new = {key for key in RECORDS if lists.get(key, MISSING) is MISSING}
+        assert reach is Reach.WHOLE or all(
+            now[key] == lists[key] for key in RECORDS - {event.records} - new
+        )
+        lists = now
         before = {n.address: own_part(n.data) for n in sprint.plan.tree.root.walk()}
 
 
@@ -167,6 +177,11 @@ def above(address: str) -> set[str]:
     """Return the addresses above one."""
     parts = address.split("/")
     return {"/".join(parts[:n]) for n in range(1, len(parts))}
+
+
+def is_below(address: str, own: str, reach: Reach) -> bool:
+    """Tell whether an address is below that of an event which reaches so far."""
+    return reach is Reach.BRANCH and address.startswith(f"{own}/")
 
 
 def own_part(data: Data) -> bytes:

@@ -86,7 +86,7 @@ def test_subjects_name_fields_of_their_event(event: type[Event]) -> None:
 @each
 def test_what_reaches_a_node_says_which(event: type[Event]) -> None:
     """An event that changes one node names it."""
-    if event.reach is Reach.NODE:
+    if event.reach in (Reach.NODE, Reach.BRANCH):
         assert event.subject.address or event.subject.names
 
 

@@ -6,7 +6,7 @@ is taken up again as it was kept when the fold came by, so it costs no second fo
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -44,11 +44,11 @@ def follow(
     `rollbacks` are those among the events, (version, target); no target may lie before
     the state, unless that is the beginning.
     """
-    targets, turns = dict(rollbacks), _Turns(rollbacks)
+    targets, turns = dict(rollbacks), TurningPoints(rollbacks)
     stops = sorted({until, *turns.wanted, *(at - 1 for at in targets)})
     version = sprint.version
     follower.begin(sprint)
-    turns.keep(version, sprint, follower)
+    turns.keep(version, sprint, follower.keep)
     while version < until:
         if version + 1 not in targets:
             stop = stops[bisect_right(stops, version)]
@@ -60,34 +60,36 @@ def follow(
             kept, goes_back = None, targets[version] < version
             # A log that was handed in may name a target yet to come: that voids nothing.
             if goes_back:
-                knowledge = sprint.knowledge
-                sprint, kept = turns.back(sprint.id, targets[version])
-                # What was learned meanwhile stays: only the plan goes back.
-                sprint.knowledge = knowledge
+                sprint, kept = turns.back(sprint, targets[version])
             fold(sprint, [event])
             if goes_back:
                 follower.went_back(version, sprint, kept)
-        turns.keep(version, sprint, follower)
+        turns.keep(version, sprint, follower.keep)
 
 
-class _Turns:
+class TurningPoints:
     """The states that rollbacks go back to, each kept until the last one went there."""
 
     def __init__(self, rollbacks: Sequence[tuple[int, int]]) -> None:
         self.wanted = Counter(to for at, to in rollbacks if 1 <= to < at)
         self._kept: dict[int, tuple[bytes, Any]] = {}
 
-    def keep(self, version: int, sprint: Sprint, follower: Follower) -> None:
-        """Keep a state if somebody will go back to it."""
+    def keep(self, version: int, sprint: Sprint, note: Callable[[], Any]) -> None:
+        """Keep a state, and what is noted of it, if somebody will go back to it."""
         if self.wanted[version]:
-            self._kept[version] = (pack(sprint), follower.keep())
+            self._kept[version] = (pack(sprint), note())
 
-    def back(self, sprint_id: str, to: int) -> tuple[Sprint, Any]:
-        """Return the state of a target, and what the follower knew there."""
-        if to < 1:
-            return Sprint(sprint_id), None
-        state, note = self._kept[to]
-        self.wanted[to] -= 1
-        if not self.wanted[to]:
-            del self._kept[to]
-        return unpack(state), note
+    def back(self, sprint: Sprint, to: int) -> tuple[Sprint, Any]:
+        """Return a sprint as it goes back to a target, and what was noted there.
+
+        What was learned meanwhile stays: only the plan goes back.
+        """
+        target, note = Sprint(sprint.id), None
+        if to >= 1:
+            state, note = self._kept[to]
+            target = unpack(state)
+            self.wanted[to] -= 1
+            if not self.wanted[to]:
+                del self._kept[to]
+        target.knowledge = sprint.knowledge
+        return target, note

@@ -4,9 +4,15 @@ A patch made here leads from one document to exactly the other, so that a state 
 is the same bytes again: a `move` of a key onto itself puts that key last.
 """
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Operation: TypeAlias = dict[str, Any]
+
+
+class SomeItems(NamedTuple):
+    """Of a list only what is to be compared: item and its name, by index."""
+
+    items: dict[int, tuple[str, Any]]
 
 
 def diff(old: Any, new: Any) -> list[Operation]:
@@ -76,6 +82,9 @@ def _diff(old: Any, new: Any, path: str, out: list[Operation]) -> None:
         _diff_objects(old, new, path, out)
     elif isinstance(old, list) and isinstance(new, list):
         _diff_lists(old, new, path, out)
+    elif isinstance(old, SomeItems):
+        for index, (_, item) in old.items.items():
+            _diff(item, new.items[index][1], f"{path}/{index}", out)
     elif not same(old, new):
         out.append({"op": "replace", "path": path, "value": new})
 
@@ -100,7 +109,8 @@ def _diff_objects(
             continue
         if place >= in_place:
             out.append({"op": "move", "from": pointer, "path": pointer})
-        _diff(old[key], new[key], pointer, out)
+        if old[key] is not new[key]:
+            _diff(old[key], new[key], pointer, out)
 
 
 def _diff_lists(old: list[Any], new: list[Any], path: str, out: list[Operation]) -> None:

@@ -2,11 +2,17 @@
 
 from typing import ClassVar
 
-from ...log.event import AsDecision
+from ...log.event import AsDecision, Reach
 from .phases import AboutPhase
 
 
-class GateStarted(AboutPhase, frozen=True):
+class AboutGate(AboutPhase, frozen=True):
+    """What happened to the gate of a node; what is below may be derived anew."""
+
+    reach: ClassVar[Reach] = Reach.BRANCH
+
+
+class GateStarted(AboutGate, frozen=True):
     """The script of a phase's gate is about to be run."""
 
     type: ClassVar[str] = "gate-started"
@@ -24,7 +30,7 @@ class GateStarted(AboutPhase, frozen=True):
     timeout_ms: int
 
 
-class GateChecked(AboutPhase, frozen=True):
+class GateChecked(AboutGate, frozen=True):
     """A gate's script ended, or was ended at its time limit."""
 
     type: ClassVar[str] = "gate-checked"
@@ -49,7 +55,7 @@ class GateChecked(AboutPhase, frozen=True):
     """True for a result that was handed in: sprintlog did not run the script."""
 
 
-class GateInterrupted(AboutPhase, frozen=True):
+class GateInterrupted(AboutGate, frozen=True):
     """A gate's run ended without a result; it costs no retry."""
 
     type: ClassVar[str] = "gate-interrupted"
@@ -57,7 +63,7 @@ class GateInterrupted(AboutPhase, frozen=True):
     reason: str | None = None
 
 
-class GateBlocked(AboutPhase, frozen=True):
+class GateBlocked(AboutGate, frozen=True):
     """A gate failed as often as it may: its phase is blocked."""
 
     type: ClassVar[str] = "gate-blocked"

@@ -28,6 +28,7 @@ class DynamicStepAdded(Event, frozen=True):
     type: ClassVar[str] = "dynamic-step-added"
     subject: ClassVar[Subject] = Subject("step", ("id",), is_told=True)
     reach: ClassVar[Reach] = Reach.TOP
+    records: ClassVar[str] = "dynamic-steps"
     id: str
     prompt: str
     iteration: int = 0
@@ -40,6 +41,7 @@ class DynamicStepUpdated(Event, frozen=True):
     type: ClassVar[str] = "dynamic-step-updated"
     subject: ClassVar[Subject] = Subject("step", ("id",))
     reach: ClassVar[Reach] = Reach.TOP
+    records: ClassVar[str] = "dynamic-steps"
     id: str
     status: str | None = None
     """`pending`, `in-progress`, `completed` or `blocked`; null for the one it has."""
@@ -113,6 +115,7 @@ class AboutHook(Event, frozen=True):
 
     subject: ClassVar[Subject] = Subject("hook", ("hook_id",))
     reach: ClassVar[Reach] = Reach.TOP
+    records: ClassVar[str] = "hook-tasks"
     iteration: int
     hook_id: str
 

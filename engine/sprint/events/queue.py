@@ -41,6 +41,7 @@ class RequestQueued(Event, frozen=True):
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = REQUEST
     reach: ClassVar[Reach] = Reach.TOP
+    records: ClassVar[str] = "operator-queue"
     is_structural: ClassVar[bool] = True
     request: str
     title: str
@@ -67,6 +68,7 @@ class RequestDecided(Event, frozen=True):
     type: ClassVar[str] = "request-decided"
     subject: ClassVar[Subject] = REQUEST._replace(address="phase")
     reach: ClassVar[Reach] = Reach.TOP
+    records: ClassVar[str] = "operator-queue"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "request",
         ("request", "decision", "reasoning", "rejection_reason", "deferred_until"),
@@ -95,6 +97,7 @@ class RequestReturned(Event, frozen=True):
     type: ClassVar[str] = "request-returned"
     subject: ClassVar[Subject] = REQUEST
     reach: ClassVar[Reach] = Reach.TOP
+    records: ClassVar[str] = "operator-queue"
     only_caused: ClassVar[str] = "the end of what a request was deferred to causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "until"))
     request: str
@@ -108,6 +111,7 @@ class RequestReopened(Event, frozen=True):
     type: ClassVar[str] = "request-reopened"
     subject: ClassVar[Subject] = REQUEST
     reach: ClassVar[Reach] = Reach.TOP
+    records: ClassVar[str] = "operator-queue"
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "reason"))
     request: str
     reason: str

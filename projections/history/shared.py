@@ -1,0 +1,165 @@
+"""A sprint's document at one version after another; what an event leaves alone is shared.
+
+Each event declares how far it reaches, so only what it may have changed is looked at:
+the fields at the top, the nodes on the way to the one it is about, and at times those
+below. All the rest is the same object before and after.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.log.event import Event, Reach
+from sprintlog.engine.sprint.document.field_path import named_items, under_key
+from sprintlog.engine.sprint.document.patch import SomeItems, same
+from sprintlog.engine.sprint.queue.view import QUEUE, with_queue
+from sprintlog.engine.sprint.state.given import MISSING
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.tree import CHILDREN, Node, Tree
+
+Data = dict[str, Any]
+Place = tuple[int, ...]
+
+RECORDS = frozenset({"dynamic-steps", "hook-tasks", QUEUE})
+"""The lists at the top that only an event that says so adds to."""
+
+
+class ReachedNode(NamedTuple):
+    """A node that an event may have changed, or that holds one."""
+
+    name: str
+    below: "ReachedNodes"
+
+
+ReachedNodes = dict[int, ReachedNode]
+"""By their index among the nodes beside them."""
+
+
+class SharedDocument:
+    """The document of a sprint that is folded on, as data that no later event changes."""
+
+    def __init__(self, sprint: Sprint) -> None:
+        self.document: Data = {}
+        self._names: dict[Place, str] = {}
+        self.replace(sprint)
+
+    def replace(self, sprint: Sprint) -> None:
+        """Take the whole document of a sprint."""
+        self.document = _copied(sprint.document)
+        self._names = {}
+
+    def follow(self, sprint: Sprint, event: Event) -> ReachedNodes | None:
+        """Take what an event may have changed; return which nodes, None for all."""
+        if event.reach is Reach.NOTHING:
+            return {}
+        if event.reach is Reach.WHOLE:
+            self.replace(sprint)
+            return None
+        nodes: ReachedNodes = {}
+        for place in sorted({node.place for node in reached(sprint.plan.tree, event)}):
+            self._add(nodes, place)
+        now = top_after(sprint, event, queue=self.document.get(QUEUE))
+        kept = RECORDS - {event.records}
+        self.document = _renewed(self.document, now, nodes, kept=kept)
+        return nodes
+
+    def _add(self, nodes: ReachedNodes, place: Place) -> None:
+        for level, index in enumerate(place, start=1):
+            if index not in nodes:
+                nodes[index] = ReachedNode(self._name(place[:level]), {})
+            nodes = nodes[index].below
+
+    def _name(self, place: Place) -> str:
+        """Return how a node is called; with it all that stand beside it are known."""
+        if place not in self._names:
+            *above, _ = place
+            holder, name = self.document, ""
+            for level, index in enumerate(above):
+                holder = holder[CHILDREN[level]][index]
+                name = self._name(place[: level + 1])
+            key = CHILDREN[len(above)]
+            names = named_items(under_key(name, key), holder[key])
+            for index, (found, _) in enumerate(names):
+                self._names[(*above, index)] = found
+        return self._names[place]
+
+
+def excerpt(document: Data, nodes: ReachedNodes, *, level: int = 0) -> Data:
+    """Return a document with only those nodes that an event may have changed."""
+    below = CHILDREN[level] if level < len(CHILDREN) else None
+    return {
+        key: _some(value, nodes, level + 1)
+        if key == below and isinstance(value, list)
+        else value
+        for key, value in document.items()
+    }
+
+
+def _some(items: list[Any], nodes: ReachedNodes, level: int) -> SomeItems:
+    return SomeItems(
+        {
+            index: (node.name, excerpt(items[index], node.below, level=level))
+            for index, node in nodes.items()
+        }
+    )
+
+
+def top_after(sprint: Sprint, event: Event, *, queue: Any) -> Data:
+    """Return a sprint's document after an event, with the queue as it was before.
+
+    The queue is put together anew only by an event that may have changed it: it grows
+    with the log, and most events are to cost nothing for it.
+    """
+    queue = sprint.queue if event.records == QUEUE else queue
+    return with_queue(sprint.plan.derive(), queue)
+
+
+def reached(tree: Tree, event: Event) -> Iterator[Node]:
+    """Yield the nodes that an event may have changed, unless it reaches all of them."""
+    # The pointer that moves on completes what it passes over.
+    yield from (node for node, _ in tree.empty)
+    if event.reach in (Reach.NODE, Reach.BRANCH):
+        node = tree.find(getattr(event, event.subject.address))
+        # An observed event may name a node that is not there.
+        if node is not None:
+            yield node
+            yield from node.above()
+            if event.reach is Reach.BRANCH:
+                yield from node.walk()
+
+
+def _renewed(
+    old: Data,
+    now: Data,
+    nodes: ReachedNodes,
+    *,
+    level: int = 0,
+    kept: frozenset[str] = frozenset(),
+) -> Data:
+    """Return a node as it is now; what is the same in it is that of before."""
+    below = CHILDREN[level] if level < len(CHILDREN) else None
+    new: Data = {}
+    for key, value in now.items():
+        was = old.get(key, MISSING)
+        if key == below and isinstance(value, list) and isinstance(was, list):
+            items = was
+            if nodes:
+                items = list(was)
+                for index, node in nodes.items():
+                    items[index] = _renewed(
+                        was[index], value[index], node.below, level=level + 1
+                    )
+            new[key] = items
+        elif (key in kept and was is not MISSING) or same(was, value):
+            new[key] = was
+        else:
+            new[key] = _copied(value)
+    return new
+
+
+def _copied(value: Any) -> Any:
+    """Return a value that no later event changes."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(value))

@@ -1,0 +1,117 @@
+"""What the past costs is counted: by what changed, not by how large a plan is."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.service.streams.catalogue import new_event
+from sprintlog.engine.sprint import events as f
+from sprintlog.projections.history.blame_lines import search_all
+from sprintlog.projections.history.timeline import ReplayStep, replay
+from sprintlog.projections.workspace import Workspace
+
+AT = "2026-01-15T09:00:00Z"
+READY = 4
+"""Once so many events were seen, all that follow cost the same."""
+
+
+def events(phases: int) -> Iterator[Event]:
+    """Yield the events of a plan of that many phases; only two of them are worked on."""
+    nodes: list[dict[str, Any]] = [
+        {"id": f"p{n}", "status": "pending", "prompt": "x"} for n in range(phases)
+    ]
+    nodes[0] |= {"gate": {"script": "x", "max-retries": 9}}
+    yield f.SprintCompiled({"status": "not-started", "phases": nodes})
+    yield f.SprintStarted()
+    yield f.PhaseStarted("p0")
+    yield f.GateChecked("p0", 1, 1)
+    for number in range(1, 6):
+        yield f.IterationStarted(number)
+        yield f.GateChecked("p0", number, 0)
+        yield f.PhaseCompleted("p0", "done")
+        yield f.PhaseStarted("p1", "sonnet")
+        yield f.PhaseFailed("p1", "x", "timeout")
+        yield f.PhaseRetried("p1", "again")
+        yield f.NoteAdded("x")
+        yield f.PhaseReopened("p0", "again")
+
+
+@contextmanager
+def worked_on(phases: int) -> Iterator[Workspace]:
+    """Give a log of the same work on a plan of so many phases."""
+    with Workspace.in_memory(Path()) as workspace:
+        told = [new_event(one, at=AT, actor="runtime") for one in events(phases)]
+        workspace.log.append("sprint/s", told, expect=Expect.ANY)
+        yield workspace
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many functions of ours are called."""
+    count = 0
+
+    def look(frame: Any, event: str, _: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def nodes_apart(step: ReplayStep) -> int:
+    """Return how many phases are not the same object before and after an event."""
+    pairs = zip(step.old["phases"], step.new["phases"], strict=True)
+    return sum(old is not new for old, new in pairs)
+
+
+def replayed(phases: int) -> tuple[int, list[int]]:
+    """Return how many calls a replay makes, and how much each event changed."""
+    found: list[int] = []
+    with worked_on(phases) as workspace:
+        steps = replay(workspace, "s")
+        assert len(list(islice(steps, READY))) == READY
+
+        def look() -> None:
+            found.extend(len(step.changes()) + len(step.json_patch()) for step in steps)
+
+        return calls_of(look), found
+
+
+def test_an_event_is_compared_by_what_it_reaches() -> None:
+    """A replay of the same events makes as many calls, whatever the plan holds besides."""
+    # The first of them fills what is kept of names.
+    _, small, large = (replayed(phases) for phases in (10, 10, 200))
+    assert small == large
+    assert len(small[1]) == 40
+
+
+def test_what_an_event_leaves_alone_is_shared() -> None:
+    """Both documents of a step hold the same objects, but for the phase it is about."""
+    with worked_on(20) as workspace:
+        steps = list(replay(workspace, "s"))[1:]
+    assert max(map(nodes_apart, steps)) == 1
+    assert sum(map(nodes_apart, steps)) == 32
+    notes = [step for step in steps if step.event.type == f.NoteAdded.type]
+    assert all(step.old is step.new for step in notes)
+
+
+def test_a_line_is_blamed_by_what_events_reach() -> None:
+    """Each further event costs the blame of all lines the same, in any plan."""
+
+    def more(phases: int) -> int:
+        with worked_on(phases) as workspace:
+            search = partial(search_all, workspace.repository, "s", set())
+            # The first of them fills what is kept of names.
+            _, early, late = (calls_of(partial(search, until=n)) for n in (44, 9, 44))
+        return late - early
+
+    assert more(10) == more(200)
