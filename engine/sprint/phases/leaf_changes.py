@@ -92,7 +92,7 @@ def _evolves(change: Callable[[Node, Any, Plan, str], str], *, is_command: bool)
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         tree = plan.tree
-        node = tree.nodes.get(event.phase)
+        node = tree.find(event.phase)
         # An observed event may name a leaf that no plan of ours has.
         if node is None:
             return

@@ -27,7 +27,6 @@ class Node:
     def __init__(
         self,
         data: dict[str, Any],
-        *,
         address: str,
         place: tuple[int, ...],
         parent: "Node | None",

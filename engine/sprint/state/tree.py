@@ -44,8 +44,11 @@ class Tree:
     """All nodes of a document by address, and its leaves in order."""
 
     def __init__(self, document: Data, *, held: str | None = None) -> None:
-        self.root = Node(document, address="", place=(), parent=None)
+        self.root = Node(document, "", (), None)
         self.nodes: dict[str, Node] = {}
+        """Each by its address."""
+        self._by_index: dict[str, Node] | None = None
+        """Each by its index, which is seldom asked for."""
         self.inert: set[str] = set()
         self.leaves: list[Node] = []
         self.empty: list[tuple[Node, int]] = []
@@ -64,7 +67,12 @@ class Tree:
 
     def find(self, address: str) -> Node | None:
         """Return the node that takes part under this address, if there is one."""
-        return self.nodes.get(address)
+        node = self.nodes.get(address)
+        if node is not None or "#" not in address:
+            return node
+        if self._by_index is None:
+            self._by_index = {_by_index(*entry): entry[1] for entry in self.nodes.items()}
+        return self._by_index.get(address)
 
     def open_leaf(self) -> Node | None:
         """Return the first leaf that is not finished; None when all are.
@@ -94,10 +102,9 @@ class Tree:
         first = bisect_left(self.leaves, place, key=lambda leaf: leaf.place)
         behind, self.leaves[first:] = self.leaves[first:], []
         empty, self.empty = [x for x in self.empty if x[0] is not owner], []
-        later = owner.children[index:]
+        later, self._by_index = owner.children[index:], None
         for child in reversed(later):
             child.move(len(place) - 1, len(new))
-            self.nodes[f"{prefix}#{child.place[-1]}"] = child
         for offset, data in enumerate(new):
             self._gather_one(data, owner, prefix, (*owner.place, index + offset))
         # They were gathered behind the others.
@@ -222,38 +229,43 @@ class Tree:
     def _gather_one(
         self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]
     ) -> None:
-        by_index = f"{prefix}#{place[-1]}"
-        identity = data.get("id")
-        address = by_index
+        nodes, leaves = self.nodes, self.leaves
+        identity, status = data.get("id"), data.get("status")
+        address = ""
         if isinstance(identity, str) and identity:
-            by_id = prefix + escape(identity)
-            address = by_index if by_id in self.nodes else by_id
-        if address == by_index:
+            address = prefix + escape(identity)
+        has_id = bool(address)
+        if not address or address in nodes:
             self.is_plain = False
-        if not takes_part(data):
+            address = f"{prefix}#{place[-1]}"
+        if not has_id or status not in PHASE_STATUSES:
             self.is_plain = False
-            self.inert.update((address, by_index))
+            self.inert.update((address, f"{prefix}#{place[-1]}"))
             self._gather(data, owner, f"{address}/", place)
             return
-        node = Node(data, address=address, place=place, parent=owner)
-        node.peers = self._levels[node.level - 1]
-        self.nodes[address] = self.nodes[by_index] = node
+        level = len(place)
+        node = nodes[address] = Node(data, address, place, owner)
+        peers = node.peers = self._levels[level - 1]
         if not owner.children:
             owner.tally = dict.fromkeys(PHASE_STATUSES, 0)
         owner.children.append(node)
-        status = data["status"]
         owner.tally[status] += 1
-        node.peers[status] += 1
-        if node.is_passed_over:
-            self.empty.append((node, len(self.leaves)))
-            return
+        peers[status] += 1
         # The place among the leaves is kept free before the children are gathered.
-        before = len(self.leaves)
-        if _children(data, node.level):
+        before = len(leaves)
+        if level < len(CHILDREN) and CHILDREN[level] in data:
+            if node.is_passed_over:
+                self.empty.append((node, before))
+                return
             self._gather(data, node, f"{address}/", place)
-        if len(self.leaves) == before:
+        if len(leaves) == before:
             node.leaf = before
-            self.leaves.append(node)
+            leaves.append(node)
+
+
+def _by_index(address: str, node: Node) -> str:
+    """Return a node's address with its index instead of its id."""
+    return f"{address[: address.rfind('/') + 1]}#{node.place[-1]}"
 
 
 def _children(data: Data, level: int) -> list[Any]:
