@@ -13,6 +13,7 @@ from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 from ..sql import read_model, search
 from ..state_files.files import EDITS, FINISHED
 from ..state_files.files import LOCK as FILES_LOCK
+from ..state_files.kept_blocks import BLOCKS
 from .salvage import LOST
 from .text_places import (
     Copy,
@@ -38,6 +39,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
     Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
     Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
     Files("files of finished sprints", (f"{FINISHED}/*",), lock=FILES_LOCK),
+    Files("blocks of large files", (f"{BLOCKS}/*",), why=Why.NO_TEXT),
     Files("lost events", (LOST,), Why.NOT_ALONE),
     Snapshots(
         "snapshots", (f"{SNAPSHOTS}/{STORE}/*", f"{SNAPSHOTS}/store.new/*"), Why.NAMED

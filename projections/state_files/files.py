@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.replace import (
@@ -30,6 +30,9 @@ from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX, wrong_place
 from sprintlog.engine.service.port import Service
+
+if TYPE_CHECKING:
+    from .kept_blocks import KeptBlocks
 
 CHECKSUM_BYTES_MAX = 1024
 EDITS = "edits"
@@ -67,6 +70,16 @@ class WrittenFiles:
         self.digests = digests
         self._location = location
         self._locks = locks
+        self._hashed: dict[str, list[tuple[bytes, bytes]]] = {}
+        """Contents of each path and their digests, the newest last."""
+
+    @cached_property
+    def blocks(self) -> "KeptBlocks":
+        """Return what is known of the blocks of large files."""
+        # Imported here: most files are made as a whole.
+        from .kept_blocks import KeptBlocks
+
+        return KeptBlocks(self._location.folder)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -112,8 +125,21 @@ class WrittenFiles:
                 return Seen(None, b"", None)
         return self._seen(path, content)
 
+    def digest(self, path: str, content: bytes) -> bytes:
+        """Return the sha256 of what stands, or is to stand, at a path.
+
+        What was hashed last there is known again by comparing it, which costs a tenth.
+        """
+        hashed = self._hashed.setdefault(path, [])
+        for known, digest in hashed:
+            if known == content:
+                return digest
+        found = sha256(content).digest()
+        hashed[:] = [*hashed[-1:], (content, found)]
+        return found
+
     def _seen(self, path: str, content: bytes) -> Seen:
-        digest = sha256(content).digest()
+        digest = self.digest(path, content)
         return Seen(content, digest, self.digests.since(path, digest))
 
     def edited_version(self, path: str, digest: bytes, *, newest: int) -> int:
@@ -141,13 +167,16 @@ class WrittenFiles:
         stale file, not an edit.
         """
         with naming(path, "cannot be written"), self._spot(path, make=True) as spot:
-            self.digests.know(path, sha256(content).digest(), version=version)
+            digest = self.digest(path, content)
+            self.digests.know(path, digest, version=version)
             displaced = swap_file(spot, content)
             seen = None if displaced is None else self._seen(path, displaced)
             if seen is None or not seen.is_foreign:
                 seen = None
                 forget_left_behind(spot)
-            _write_checksum(spot, content)
+            _write_checksum(spot, digest)
+        # What it was before is not looked at again.
+        self._hashed[path] = [(content, digest)]
         return seen
 
     def recover(self, path: str) -> Seen | None:
@@ -169,7 +198,7 @@ class WrittenFiles:
     def write_checksum(self, path: str, content: bytes) -> None:
         """Bring the side file with the sha256 up to date, where one exists."""
         with self._spot(path) as spot:
-            _write_checksum(spot, content)
+            _write_checksum(spot, self.digest(path, content))
 
     def keep_edit(self, path: str, seen: Seen) -> str:
         """Keep somebody else's bytes in the log's folder; return the copy's name."""
@@ -245,9 +274,9 @@ def _checksum(spot: FilePlace) -> FilePlace:
     return spot.beside(spot.name + CHECKSUM_SUFFIX)
 
 
-def _write_checksum(spot: FilePlace, content: bytes) -> None:
+def _write_checksum(spot: FilePlace, digest: bytes) -> None:
     side = _checksum(spot)
-    text = sha256(content).hexdigest().encode()
+    text = digest.hex().encode()
     with suppress(FileNotFoundError, NotPlainError):
         if read_file(side, at_most=CHECKSUM_BYTES_MAX).strip() != text:
             replace_in(side, text)

@@ -1,7 +1,6 @@
 """Bring state files up to date with the log, and notice what others did to them."""
 
 from abc import ABC, abstractmethod
-from hashlib import sha256
 from typing import Any, Generic
 
 from msgspec.structs import replace
@@ -43,6 +42,10 @@ class ProjectedFile(ABC, Generic[State]):
     def render(self, state: State) -> bytes:
         """Return the file's bytes."""
 
+    def render_over(self, state: State, path: str, seen: Seen) -> bytes:
+        """Return the file's bytes, made with the help of what stands there now."""
+        return self.render(state)
+
     @abstractmethod
     def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
@@ -80,7 +83,7 @@ class ProjectedFile(ABC, Generic[State]):
             return Refreshed(None, "elsewhere")
         content = self.render(state)
         seen = self.files.look(path)
-        digest = sha256(content).hexdigest()
+        digest = self.files.digest(path, content).hex()
         if seen.content == content:
             problem = None if seen.since else f"{path} {UNKNOWN}"
             return Refreshed(path, "same", digest, problem=problem)
@@ -102,6 +105,8 @@ class ProjectedFile(ABC, Generic[State]):
         """Compute the state from the whole log, save it, and write the file anew."""
         state = self.repository.from_nothing(name)
         self.repository.renew(state)
+        if (path := self.path(state)) is not None:
+            self.files.blocks.forget(path)
         refreshed = self.refresh(name)
         self.know_same(state)
         return refreshed
@@ -112,7 +117,8 @@ class ProjectedFile(ABC, Generic[State]):
         content = self.render(state)
         if path is None or self.files.look(path).content != content:
             return False
-        self.files.digests.know(path, sha256(content).digest(), version=state.version)
+        digest = self.files.digest(path, content)
+        self.files.digests.know(path, digest, version=state.version)
         return True
 
     def know_imported(self, state: State, path: str, content: bytes) -> str | None:
@@ -120,7 +126,7 @@ class ProjectedFile(ABC, Generic[State]):
 
         Comments and layout are not in the document, so they would be lost.
         """
-        digest = sha256(content).digest()
+        digest = self.files.digest(path, content)
         with naming(path, BEHIND), self.files.lock():
             seen = self.files.look(path)
             if seen.content != content:
@@ -148,20 +154,20 @@ class ProjectedFile(ABC, Generic[State]):
         state = self.repository.current(name)
         if kept is None and self.stands_as_imported(state, seen.since):
             return Refreshed(path, "imported", seen.digest.hex())
-        content = self._content(state, path)
-        digest = sha256(content).hexdigest()
+        content = self._content(state, path, seen)
+        digest = self.files.digest(path, content)
         if seen.content == content:
             self.files.write_checksum(path, content)
-            return Refreshed(path, "same", digest, kept, self._problem(path, kept))
+            return Refreshed(path, "same", digest.hex(), kept, self._problem(path, kept))
         displaced = self.files.write(path, content, version=state.version)
         if displaced is not None and displaced.digest != seen.digest:
             # Somebody was faster than we: their bytes came back from the exchange.
-            kept = self._observe(name, path, displaced, without=sha256(content).digest())
+            kept = self._observe(name, path, displaced, without=digest)
         if displaced is not None or kept is not None:
             self.files.settle(path)
-        return Refreshed(path, "written", digest, kept, self._problem(path, kept))
+        return Refreshed(path, "written", digest.hex(), kept, self._problem(path, kept))
 
-    def _content(self, state: State, path: str) -> bytes:
+    def _content(self, state: State, path: str, seen: Seen) -> bytes:
         """Return a file's bytes: those that were imported, as long as they are true."""
         stands = self.stands_as_imported
         for digest, since in (
@@ -171,7 +177,7 @@ class ProjectedFile(ABC, Generic[State]):
                 break
             if (imported := self.files.kept(path, digest)) is not None:
                 return imported
-        return self.render(state)
+        return self.render_over(state, path, seen)
 
     def _problem(self, path: str, kept: str | None) -> str | None:
         if kept is None:

@@ -7,9 +7,9 @@ from sprintlog.engine.service.holders import holder
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
-from .files import FilesService
+from .files import FilesService, Seen
 from .refresh import ProjectedFile
-from .yaml.writer import dump
+from .yaml.writer import dump, has_long_list
 
 
 def render(sprint: Sprint) -> bytes:
@@ -37,6 +37,22 @@ class SprintFile(ProjectedFile[Sprint]):
     def render(self, state: Sprint) -> bytes:
         """Return the file's bytes."""
         return render(state)
+
+    def render_over(self, state: Sprint, path: str, seen: Seen) -> bytes:
+        """Return the file's bytes; of a large file only what changed is made anew."""
+        document = state.document
+        if not has_long_list(document):
+            return dump(document).encode()
+        # Imported here: most sprints are small.
+        from .yaml.blocks import dump_after
+
+        blocks = self.files.blocks
+        before = blocks.of(path, seen.digest)
+        text = dump_after(document, seen.content or b"", before)
+        digest = self.files.digest(path, text.content)
+        if text.spans and digest != seen.digest:
+            blocks.keep(path, digest, text.spans)
+        return text.content
 
     def document(self, state: Sprint) -> dict[str, Any]:
         """Return what the file holds, as data."""

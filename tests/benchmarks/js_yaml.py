@@ -15,8 +15,11 @@ _PROGRAM = """
 const fs = require("fs");
 const yaml = require(process.argv[2]);
 const document = JSON.parse(fs.readFileSync(process.argv[3], "utf8"));
-require("readline").createInterface({ input: process.stdin }).on("line", () => {
-  const text = yaml.dump(document, { lineWidth: -1, noRefs: true });
+require("readline").createInterface({ input: process.stdin }).on("line", (file) => {
+  const data = file ? yaml.load(fs.readFileSync(file, "utf8")) : document;
+  if (file) data.phases[data.phases.length - 1].status = `${Date.now()}`;
+  const text = yaml.dump(data, { lineWidth: -1, noRefs: true });
+  if (file) fs.writeFileSync(file, text);
   process.stdout.write(Buffer.from(text).length && text.length + "\\n");
 });
 """
@@ -41,10 +44,17 @@ class JsYaml:
         )
 
     def dump(self) -> int:
-        """Let it write the document as UTF-8 once; return how many characters it has."""
+        """Let it make the text of the document once; return how many characters it has."""
+        return self._ask("")
+
+    def change(self, file: Path) -> int:
+        """Let it load a file, change one phase in it, and write it."""
+        return self._ask(str(file))
+
+    def _ask(self, line: str) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write("\n")
+        self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 

@@ -6,12 +6,24 @@ from typing import Any
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import PhaseCompleted, PhaseStarted, SprintStarted
 from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.phases.leaves import StartPhase
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.sprint_file import render
+from sprintlog.projections.workspace import Workspace
 
 from .js_yaml import JsYaml
-from .logs import Bench, make_sprint
-from .measure import PROCESSOR, By, Figure, Skip, processor_of_all, rate, side_by_side
+from .logs import Bench, make_sprint, make_started
+from .measure import (
+    PROCESSES,
+    PROCESSOR,
+    By,
+    Figure,
+    Skip,
+    processor_of_all,
+    rate,
+    side_by_side,
+    speed_up,
+)
 from .samples import SPRINT, START, address
 
 _END = "2026-01-15T09:04:21Z"
@@ -56,6 +68,35 @@ def against_js_yaml(bench: Bench) -> Figure:
     note = "" if same else "the two texts differ in length"
     figure = rate(sides, f"js-yaml {node.version}", unit="MB/s", size=len(content) / 1e6)
     return figure._replace(note=note)
+
+
+def one_change(bench: Bench) -> Figure:
+    """Measure one event and its file written, in a process that stays, against js-yaml.
+
+    That loads the file, changes one phase, and writes it; it waits for no disk.
+    """
+    folder = bench.new_folder("one-change")
+    make_started(folder, bench.sizes.phases)
+    theirs = bench.folder / "theirs.yaml"
+    theirs.write_bytes((folder / "PROGRESS.yaml").read_bytes())
+    phases = map(address, range(bench.sizes.phases))
+    with Workspace.open(folder) as workspace, JsYaml(bench.folder, {}) as node:
+
+        def ours() -> None:
+            workspace.handle(StartPhase(next(phases)), sprint_id=SPRINT)
+            assert workspace.refresh(SPRINT).state == "written"
+
+        for _ in range(4):
+            ours()
+            node.change(theirs)
+        sides = side_by_side(
+            ours,
+            lambda: node.change(theirs),
+            rounds=2 * bench.sizes.rounds,
+            by=PROCESSES,
+        )
+        assert (folder / "PROGRESS.yaml").read_bytes() == render(workspace.sprint(SPRINT))
+    return speed_up(sides, f"js-yaml {node.version} load + dump + write")
 
 
 def _half_done(bench: Bench, name: str) -> Sprint:

@@ -81,6 +81,7 @@ ROWS: dict[str, Row] = {
     "cold open: checkpoint + tail of 100": Row(rows_fold.cold_open, Goal(1000)),
     "PROGRESS.yaml, large, against PyYAML": Row(rows_files.against_pyyaml, Goal(18), CORE),
     "PROGRESS.yaml, large, against js-yaml": Row(rows_files.against_js_yaml, Goal(4), CORE),
+    "PROGRESS.yaml, one change, resident": Row(rows_files.one_change, Goal(20), CORE),
     "start of a process": Row(rows_process.start),
     "action as a process, 100 phases": Row(rows_process.small, Goal(1.3, True), CORE),
     "action as a process, large": Row(rows_process.large, Goal(2, True), CORE),

@@ -89,6 +89,7 @@ def told(folder: Path, done: Run) -> Path:
     done(*run)
     for name in BY_HAND:
         put(folder / ".git/sprintlog" / name, SECRET.encode())
+    put(folder / ".git/sprintlog/blocks/0123", b"of a large file")
     put(folder / ".git/sprintlog/snapshots/damaged/x.pack", zlib.compress(SECRET.encode()))
     return folder
 
@@ -143,6 +144,7 @@ def test_all_that_holds_a_text_is_found(workspace: Workspace) -> None:
     assert missed(workspace) == []
     found = {entry.name for entry in KEPT_TEXT if entry.scan(workspace, Needle(SECRET))}
     assert found == {entry.name for entry in KEPT_TEXT} - {
+        "blocks of large files",
         "digests written",
         "locks",
         "names of known files",

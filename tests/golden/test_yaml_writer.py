@@ -1,12 +1,14 @@
 """The writer's text, byte for byte, against a table that js-yaml 4 wrote."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.projections.state_files.yaml.blocks import LAYOUT
 from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.state_files.yaml.writer import (
     DEPTH_MAX,
@@ -56,6 +58,16 @@ def test_text_reads_back(case: dict[str, Any]) -> None:
 def test_times_are_quoted(time: str) -> None:
     """Times stand quoted, elapsed ones however many hours they have."""
     assert dump({"time": time}) == f"time: '{time}'\n"
+
+
+def test_another_text_is_another_layout() -> None:
+    """Where the writer writes anything otherwise, kept blocks of before do not count.
+
+    Raise `LAYOUT` and put the new sum here.
+    """
+    texts = "".join(dump(case["document"]) for case in [*SAME, *DIFFERING])
+    found = sha256(texts.encode()).hexdigest()[:16]
+    assert (LAYOUT, found) == (1, "293f76eaa5df1e8b")
 
 
 def test_entries_join_to_the_document() -> None:

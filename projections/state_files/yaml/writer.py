@@ -18,6 +18,8 @@ from .scalars import LINE_STEP, UnwritableError, block_of, float_of, line_of
 DEPTH_MAX = 64
 NODES_MAX = 1_000_000
 """Keys and values of a document that is taken in: a sprint of 10,000 phases has 135,000."""
+LONG = 256
+"""What has more items than this is better written in blocks: see `blocks`."""
 INTEGER_MAX = 2**63 - 1
 INTEGER_MIN = -(2**63)
 
@@ -47,6 +49,21 @@ def dump_item(value: object, *, indent: int = 2, path: Iterable[str | int] = ())
     joined. An error puts `path`, where the item stands, before the path inside it.
     """
     return _rendered([value], indent=indent, path=path)
+
+
+def dump_items(values: list[Any]) -> str:
+    """Return the items of a sequence at the top of a document, each as `dump_item` does."""
+    return _rendered(values, indent=2)
+
+
+def has_long_list(document: Mapping[str, Any]) -> bool:
+    """Tell whether any list at the top of a document is better written in blocks."""
+    return any(map(is_long, document.values()))
+
+
+def is_long(value: object) -> bool:
+    """Tell whether something is a list that is better written in blocks."""
+    return type(value) is list and len(value) > LONG
 
 
 def field_path(parts: Iterable[str | int]) -> str:

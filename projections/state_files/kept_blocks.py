@@ -1,0 +1,64 @@
+"""Where the blocks of a state file's text are, kept beside the log: a cache.
+
+It is believed only for a file with the digest that it names, and after a sum over itself.
+"""
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from sprintlog.engine.log.stores.descriptors import held_open, read_whole, write_whole
+from sprintlog.engine.saved import sealed, unsealed
+
+from .yaml.blocks import LAYOUT, Spans
+
+BLOCKS = "blocks"
+"""The folder in that of the log."""
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+
+
+class _Kept(msgspec.Struct, array_like=True, frozen=True):
+    layout: int
+    digest: bytes
+    """Of the whole file."""
+    spans: Spans
+
+
+class KeptBlocks:
+    """What is known of the blocks of each state file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / BLOCKS
+        self._known: dict[str, _Kept] = {}
+
+    def of(self, path: str, digest: bytes) -> Spans:
+        """Return where the blocks of a file with this digest are; nothing is no harm."""
+        kept = self._known.get(path)
+        if kept is None:
+            with suppress(OSError, msgspec.MsgspecError, ValueError):
+                content = unsealed(read_whole(self._file(path)))
+                kept = msgspec.msgpack.decode(content, type=_Kept)
+        if kept is None or kept.digest != digest or kept.layout != LAYOUT:
+            return {}
+        return kept.spans
+
+    def keep(self, path: str, digest: bytes, spans: Spans) -> None:
+        """Keep where the blocks of a file are, without waiting for the disk."""
+        kept = self._known[path] = _Kept(LAYOUT, digest, spans)
+        # Whoever reads half of it, or finds it gone, makes the whole text anew.
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            with held_open(self._file(path), _WRITE) as descriptor:
+                write_whole(descriptor, sealed(msgspec.msgpack.encode(kept)))
+
+    def forget(self, path: str) -> None:
+        """Let the next text be made as a whole."""
+        self._known.pop(path, None)
+        with suppress(OSError):
+            self._file(path).unlink()
+
+    def _file(self, path: str) -> Path:
+        return self._folder / sha256(path.encode()).hexdigest()[:32]

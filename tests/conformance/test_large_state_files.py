@@ -1,0 +1,170 @@
+"""The file of a large sprint: its text is made from the one before, and hashed once."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
+from sprintlog.engine.sprint.events import Place, SprintCompiled, SprintStarted
+from sprintlog.engine.sprint.phases.leaves import StartPhase
+from sprintlog.projections.state_files import files, kept_blocks
+from sprintlog.projections.state_files.kept_blocks import BLOCKS
+from sprintlog.projections.state_files.sprint_file import SprintFile, render
+from sprintlog.projections.state_files.yaml import blocks
+from sprintlog.projections.workspace import Workspace
+
+from .test_workspace import make
+
+PHASES = 400
+DOCUMENT = {
+    "sprint-id": "s",
+    "phases": [{"id": f"p{n}", "prompt": "x", "status": "pending"} for n in range(PHASES)],
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    """Give a workspace with a started sprint of many phases."""
+    with make("sqlite", tmp_path) as workspace:
+        place = Place("PROGRESS.yaml")
+        workspace.handle_with("s", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
+        workspace.handle_with("s", lambda sprint, at: [SprintStarted()])
+        workspace.refresh("s")
+        yield workspace
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Give what was hashed as the content of a state file."""
+    found: list[bytes] = []
+
+    def counting(content: bytes) -> Any:
+        found.append(content)
+        return sha256(content)
+
+    monkeypatch.setattr(files, "sha256", counting)
+    return found
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Give how many blocks each text had that were made anew."""
+    found: list[int] = []
+
+    def counting(*arguments: Any) -> blocks.Text:
+        text = dump_after(*arguments)
+        found.append(text.made)
+        return text
+
+    dump_after = blocks.dump_after
+    monkeypatch.setattr(blocks, "dump_after", counting)
+    return found
+
+
+def content_of(workspace: Workspace) -> bytes:
+    """Return what the sprint's state file holds."""
+    return (workspace.location.root / "PROGRESS.yaml").read_bytes()
+
+
+def kept_of(workspace: Workspace) -> Path:
+    """Return the file that says where the blocks are."""
+    (kept,) = (workspace.location.folder / BLOCKS).iterdir()
+    return kept
+
+
+def start(workspace: Workspace, phase: str) -> None:
+    """Let one phase begin; its file must be what the whole writer says."""
+    workspace.handle(StartPhase(phase), sprint_id="s")
+    assert workspace.refresh("s").state == "written"
+    assert content_of(workspace) == render(workspace.sprint("s"))
+
+
+def reopened(workspace: Workspace) -> Workspace:
+    """Return what a next process has of the same log and files."""
+    return Workspace(workspace.location, workspace.log, clock=workspace.clock)
+
+
+def test_each_content_is_hashed_once(workspace: Workspace, hashed: list[bytes]) -> None:
+    """A process hashes the file it finds and the one it writes, each of them once."""
+    before = content_of(workspace)
+    start(reopened(workspace), "p1")
+    assert hashed == [before, content_of(workspace)]
+
+
+def test_what_was_written_is_not_hashed_again(
+    workspace: Workspace, hashed: list[bytes]
+) -> None:
+    """A process that stays knows its own file by comparing it: it hashes what is new."""
+    start(workspace, "p1")
+    assert hashed == [content_of(workspace)]
+
+
+def test_a_checksum_costs_no_hash(workspace: Workspace, hashed: list[bytes]) -> None:
+    """The side file with the sum, where there is one, gets what is known already."""
+    side = workspace.location.root / f"PROGRESS.yaml{CHECKSUM_SUFFIX}"
+    side.write_text("-")
+    start(workspace, "p1")
+    assert hashed == [content_of(workspace)]
+    assert side.read_text() == sha256(content_of(workspace)).hexdigest()
+
+
+def test_one_change_makes_one_block(workspace: Workspace, made: list[int]) -> None:
+    """The blocks of the other phases are taken over, also by a process that comes new."""
+    start(workspace, "p1")
+    start(reopened(workspace), "p100")
+    start(reopened(workspace), "p399")
+    assert made == [1, 1, 1]
+
+
+def test_an_edit_is_never_taken_over(workspace: Workspace, made: list[int]) -> None:
+    """Of a file that somebody edited no block is believed."""
+    path = workspace.location.root / "PROGRESS.yaml"
+    path.write_bytes(content_of(workspace).replace(b"p7\n", b"q7\n"))
+    start(workspace, "p1")
+    assert made[0] > 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 40, None])
+def test_damaged_cache_is_not_believed(
+    workspace: Workspace, made: list[int], damage: bytes | None
+) -> None:
+    """What is torn, changed or gone of the cache costs time and nothing else."""
+    kept = kept_of(workspace)
+    if damage is None:
+        kept.unlink()
+    else:
+        kept.write_bytes(damage)
+    start(reopened(workspace), "p1")
+    start(reopened(workspace), "p2")
+    assert made[0] > 1
+    assert made[1] == 1
+
+
+def test_flipped_bits_of_the_cache_are_noticed(workspace: Workspace) -> None:
+    """Whatever bit of the cache is flipped, the file is what the whole writer says."""
+    whole = kept_of(workspace).read_bytes()
+    for number, place in enumerate(range(0, len(whole), len(whole) // 20)):
+        kept = kept_of(workspace)
+        content = bytearray(kept.read_bytes())
+        content[place] ^= 1 << number % 8
+        kept.write_bytes(content)
+        start(reopened(workspace), f"p{number}")
+
+
+def test_cache_of_another_layout_is_not_believed(
+    workspace: Workspace, made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that writes otherwise takes over nothing of the text before."""
+    monkeypatch.setattr(kept_blocks, "LAYOUT", blocks.LAYOUT + 1)
+    start(reopened(workspace), "p1")
+    assert made[0] > 1
+
+
+def test_rebuild_makes_the_whole_text(workspace: Workspace, made: list[int]) -> None:
+    """Who asks for a file anew gets one of which nothing was taken over."""
+    start(workspace, "p1")
+    SprintFile(workspace).rebuild("s")
+    assert made[1] > 1
