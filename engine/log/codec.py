@@ -1,7 +1,6 @@
 """Events to payloads and back, by wire tag; old shapes go through the upcasts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,7 +11,14 @@ from .event import Event
 from .port import Row, row_of
 from .upcast import Upcasts, check_upcasts, upcast
 
-ROWS_PER_PAGE = 512
+Decode = Callable[[Any], Any]
+"""Makes an event of a payload in today's shape."""
+
+Reader = tuple[int, Decode, type[Event]]
+"""Which shape of an event is today's, what decodes that, and the event."""
+
+DAMAGE = (msgspec.MsgspecError, KeyError, TypeError, ValueError)
+"""What decoding raises for bytes that are not that event."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -46,7 +52,7 @@ class Codec:
         """Know some events; `more` gives others when one is met that is not among them."""
         self._upcasts = upcasts
         self._known: dict[str, type[Event]] = {}
-        self._decoders: dict[str, tuple[int, Callable[[Any], Any]]] = {}
+        self._readers: dict[str, Reader] = {}
         self._more: Callable[[], Iterable[type[Event]]] | None = more
         self._learn(events)
 
@@ -73,7 +79,7 @@ class Codec:
         Raise `UnreadableError` for an unknown type, a shape from a newer version, an
         erased payload, or bytes that are not that event.
         """
-        return self._events([row_of(event)])[0][2]
+        return self.event_of(row_of(event))
 
     def today(self, recorded: RecordedEvent) -> bytes | None:
         """Return the event's payload in today's shape; None when it was erased.
@@ -90,29 +96,25 @@ class Codec:
             else encode(event)
         )
 
-    def events_of_rows(self, rows: Iterable[Row]) -> Iterator[tuple[int, str, Event]]:
+    def events_of_rows(
+        self, pages: Iterable[Iterable[Row]]
+    ) -> Iterator[tuple[int, str, Event]]:
         """Yield version, time and event of each row; raise as `decode` does."""
-        rows = iter(rows)
-        # Page by page: to read a row, decode it and fold it, one after another, takes a
-        # tenth longer than to do each of it with many.
-        while page := list(islice(rows, ROWS_PER_PAGE)):
-            yield from self._events(page)
+        for page in pages:
+            for row in page:
+                yield row[0], row[1], self.event_of(row)
 
-    def _events(self, rows: Sequence[Row]) -> list[tuple[int, str, Event]]:
-        decoders = self._decoders
-        events: list[tuple[int, str, Event]] = []
+    def event_of(self, row: Row) -> Event:
+        """Return the event of a row; raise as `decode` does."""
+        _, at, tag, schema_version, payload, position = row
         try:
-            for version, at, tag, schema_version, payload, _ in rows:
-                if type(at) is not str or type(schema_version) is not int:
-                    raise TypeError("what stands around it is, too")
-                today = decoders.get(tag) or self._decoder(tag)
-                if today is not None and today[0] == schema_version:
-                    events.append((version, at, today[1](payload)))
-                else:
-                    event = self._decode_old(tag, schema_version, payload)
-                    events.append((version, at, event))
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-            _, _, tag, _, payload, position = rows[len(events)]
+            if type(at) is not str or type(schema_version) is not int:
+                raise TypeError("what stands around it is, too")
+            today = self._readers.get(tag) or self.reader(tag)
+            if today is not None and today[0] == schema_version:
+                return today[1](payload)  # type: ignore[no-any-return]
+            return self._decode_old(tag, schema_version, payload)
+        except DAMAGE as error:
             raise UnreadableError(
                 "the payload was erased"
                 if payload is None
@@ -123,17 +125,21 @@ class Codec:
         except _UnknownError as error:
             raise UnreadableError(
                 str(error),
-                position=rows[len(events)][-1],
+                position=position,
                 hint="the log was written by a newer sprintlog: upgrade this one",
             ) from error
-        return events
 
-    def _decoder(self, tag: str) -> tuple[int, Callable[[Any], Any]] | None:
-        """Make a decoder when an event is first met: most commands meet few of them."""
+    def reader(self, tag: str) -> Reader | None:
+        """Return what reads an event in today's shape; None for one that is not known.
+
+        It is made when the event is first met: most commands meet few of them.
+        """
+        if (made := self._readers.get(tag)) is not None:
+            return made
         if (event := self._known.get(tag)) is None:
             return None
-        made = event.schema_version, msgspec.json.Decoder(event).decode
-        self._decoders[tag] = made
+        made = event.schema_version, msgspec.json.Decoder(event).decode, event
+        self._readers[tag] = made
         return made
 
     def _decode_old(

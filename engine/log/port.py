@@ -116,10 +116,10 @@ class EventStore(Protocol):
         after: int = 0,
         until: int | None = None,
         only: str | None = None,
-    ) -> Iterator[Row]:
-        """Yield what a fold needs of a stream, and no more, with the same bounds.
+    ) -> Iterator[list[Row]]:
+        """Yield what a fold needs of a stream, and no more, many rows at a time.
 
-        `only` names the one type that is wanted.
+        The bounds are the same; `only` names the one type that is wanted.
         """
 
     def head(self) -> Head:

@@ -18,7 +18,7 @@ from .plan import create, injection
 from .queue import requests
 from .queue.view import says_queue
 from .state.knowledge import record_spent
-from .state.sprint import Evolves, Knowledge, Learn, Learns, Sprint
+from .state.sprint import Evolve, Evolves, Knowledge, Learn, Learns, Plan, Sprint
 
 _TOPICS = (
     *(create, sprint_changes, leaf_changes, injection, checks, loop),
@@ -28,9 +28,16 @@ EVOLVE: Evolves = {
     event: evolve for topic in _TOPICS for event, evolve in topic.EVOLVE.items()
 }
 """How each execution event changes the plan."""
+IMPORT = EVOLVE[f.SprintImported]
+"""After it the document is as it came, not touched by events of our own."""
 
 Seen = Callable[[int, Event], None]
 """Told version and event after each event."""
+
+EVERY: Interval = (0, 2**63)
+"""The stretch that holds every version."""
+NONE_LEFT: Interval = (2**63, 2**63)
+"""Stands behind the last stretch."""
 
 
 def fold(
@@ -45,36 +52,40 @@ def fold(
     The plan takes the execution events whose version lies in `live` (all without it), the
     knowledge all events, so neither reads the other.
     """
-    if live is not None and len(live) == 1:
-        # One stretch from the root: everything that comes is in force.
-        live = None
-    create, knowledge, version = sprint.plan, sprint.knowledge, sprint.version
+    plan, knowledge, version = sprint.plan, sprint.knowledge, sprint.version
+    stretches = iter((EVERY,) if live is None else live)
+    first, last = next(stretches, NONE_LEFT)
     for version, at, event in events:
-        kind = type(event)
-        if kind in LEARN:
-            LEARN[kind](knowledge, event, version)
-        evolve = EVOLVE.get(kind)
-        if evolve is not None and (live is None or rollback.lies_on(live, version)):
-            if kind is not f.SprintImported:
-                create.touched = True
-            elif _says_all(event):
-                # What its queue says stands for all that was queued and decided before.
-                create.imported_at = version
-                create.decisions.clear()
-            evolve(create, event, at)
-            # Last: a patch was made against the document as the event before left it.
-            create.last_at = at
+        learn, evolve = handlers_of(type(event))
+        if learn is not None:
+            learn(knowledge, event, version)
+        if evolve is not None:
+            while version > last:
+                first, last = next(stretches, NONE_LEFT)
+            if version >= first:
+                if evolve is IMPORT:
+                    begin_anew(plan, event, version)
+                else:
+                    plan.touched = True
+                evolve(plan, event, at)
+                # Last: a patch was made against the document as the event before left it.
+                plan.last_at = at
         if seen is not None:
             seen(version, event)
     sprint.version = version
     return sprint
 
 
-def _says_all(event: Event) -> bool:
-    """Tell whether a document that came in says anything of the operator queue."""
-    return isinstance(event, f.SprintImported) and (
-        event.document is not None or says_queue(event.patch or ())
-    )
+def handlers_of(kind: type[Event]) -> tuple[Learn | None, Evolve | None]:
+    """Return what an event does to the knowledge, and what to the plan."""
+    return LEARN.get(kind), EVOLVE.get(kind)
+
+
+def begin_anew(plan: Plan, event: Any, version: int) -> None:
+    """Let a document that says anything of the operator queue stand for all before it."""
+    if event.document is not None or says_queue(event.patch or ()):
+        plan.imported_at = version
+        plan.decisions.clear()
 
 
 def _record_imported(knowledge: Knowledge, event: f.SprintImported, version: int) -> None:

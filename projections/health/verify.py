@@ -181,7 +181,7 @@ class _Counted:
     def _read(self, rows: list[Any]) -> None:
         """Decode a page; a second time one by one if something in it is damaged."""
         try:
-            list(CODEC.events_of_rows(rows))
+            list(CODEC.events_of_rows([rows]))
         except UnreadableError as error:
             if len(rows) > 1:
                 for row in rows:

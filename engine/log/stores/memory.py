@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from operator import itemgetter
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -15,6 +16,8 @@ from ..envelope import Appended, Head, NewEvent, RecordedEvent
 from ..port import WAIT, Clock, Entropy, Expected, Row, Take, Wait, row_of
 
 ROWS_PER_PAGE = 512
+
+Paged = TypeVar("Paged")
 
 
 class MemoryLog:
@@ -128,9 +131,7 @@ class MemoryLog:
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[StoredRow]]:
         """Yield the rows of `read`, many at a time."""
-        rows = [msgspec.structs.astuple(e) for e in self.read(after=after, until=until)]
-        for start in range(0, len(rows), ROWS_PER_PAGE):
-            yield rows[start : start + ROWS_PER_PAGE]
+        yield from _paged(map(msgspec.structs.astuple, self.read(after=after, until=until)))
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
@@ -147,11 +148,10 @@ class MemoryLog:
         after: int = 0,
         until: int | None = None,
         only: str | None = None,
-    ) -> Iterator[Row]:
-        """Yield what a fold needs of a stream, with the same bounds."""
-        for event in self.read_stream(stream, after=after, until=until):
-            if only is None or event.type == only:
-                yield row_of(event)
+    ) -> Iterator[list[Row]]:
+        """Yield what a fold needs of a stream, many rows at a time."""
+        events = self.read_stream(stream, after=after, until=until)
+        yield from _paged(row_of(e) for e in events if only is None or e.type == only)
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
@@ -318,6 +318,12 @@ class MemoryLocks:
             yield
         finally:
             self._held.discard(name)
+
+
+def _paged(rows: Iterable[Paged]) -> Iterator[list[Paged]]:
+    rows = iter(rows)
+    while page := list(islice(rows, ROWS_PER_PAGE)):
+        yield page
 
 
 def _end(until: int | None, length: int) -> int:

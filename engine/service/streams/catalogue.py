@@ -9,10 +9,12 @@ from ...command import Command
 from ...log.codec import Codec, encode
 from ...log.envelope import NewEvent
 from ...log.event import Event, Versioned
+from ...log.port import Row
 from ...log.upcast import UPCASTS
 from ...masking import mask_texts
 from ...sprint.events import EVENTS
 from ...sprint.fold import fold
+from ...sprint.fold_rows import RowFold
 from ...sprint.iterations.rollback import Interval
 from ...sprint.state import sprint as sprints
 from ...sprint.state.sprint import STATE_FORMAT, Sprint
@@ -58,6 +60,8 @@ class StreamKind(NamedTuple, Generic[State]):
     begin: Callable[[str], State]
     """Gives the state before the first event."""
     fold: Callable[[State, Iterable[Versioned], Sequence[Interval] | None], State]
+    fold_rows: Callable[[State, Iterable[Sequence[Row]], Sequence[Interval] | None], State]
+    """Does the same with the rows of a scan."""
     rollbacks: Callable[[State], list[tuple[int, int]]]
     pack: Callable[[State], bytes]
     unpack: Callable[[bytes], State]
@@ -70,6 +74,7 @@ SPRINTS: StreamKind[Sprint] = StreamKind(
     stream=sprint_stream,
     begin=Sprint,
     fold=fold,
+    fold_rows=RowFold(CODEC),
     rollbacks=lambda sprint: sprint.knowledge.rollbacks,
     pack=sprints.pack,
     unpack=sprints.unpack,

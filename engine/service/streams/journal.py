@@ -4,13 +4,14 @@ from ...journal.document import JournalDocument, fold_document
 from ...journal.fold import fold
 from ...journal.state import journal
 from ...journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
-from .catalogue import StreamKind
+from .catalogue import CODEC, StreamKind
 
 JOURNALS: StreamKind[Journal] = StreamKind(
     name=lambda _: "the journal",
     stream=lambda _: JOURNAL,
     begin=lambda _: Journal(),
     fold=fold,
+    fold_rows=lambda journal, rows, live: fold(journal, CODEC.events_of_rows(rows), live),
     rollbacks=lambda _: [],
     pack=journal.pack,
     unpack=journal.unpack,
@@ -27,6 +28,9 @@ DOCUMENTS: StreamKind[JournalDocument] = StreamKind(
     stream=lambda _: JOURNAL,
     begin=lambda _: JournalDocument(),
     fold=fold_document,
+    fold_rows=lambda journal, rows, live: fold_document(
+        journal, CODEC.events_of_rows(rows), live
+    ),
     rollbacks=lambda _: [],
     pack=lambda _: b"",
     unpack=_never_saved,

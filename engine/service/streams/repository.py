@@ -84,7 +84,7 @@ class Repository(Generic[State]):
         saved = self.checkpoints.newest(stream, until=last, live=live)
         state = self.kind.begin(name) if saved is None else saved
         tail = self._log.scan(stream, after=state.version, until=last)
-        return self.kind.fold(state, CODEC.events_of_rows(tail), live)
+        return self.kind.fold_rows(state, tail, live)
 
     def from_nothing(self, name: str) -> State:
         """Return the state as the log has it now, without any checkpoint."""
@@ -105,7 +105,7 @@ class Repository(Generic[State]):
                 state = self.kind.begin(name)
             live = path(rollbacks, version)
             rows = self._log.scan(stream, after=state.version, until=version)
-            yield self.kind.fold(state, CODEC.events_of_rows(rows), live)
+            yield self.kind.fold_rows(state, rows, live)
 
     def catch_up(self, state: State) -> State:
         """Return a state brought to the head; the given one is used up.
@@ -114,9 +114,9 @@ class Repository(Generic[State]):
         """
         stream = self.kind.stream(state.id)
         tail = list(self._log.scan(stream, after=state.version))
-        if any(row[2] == RolledBack.type for row in tail):
+        if any(row[2] == RolledBack.type for page in tail for row in page):
             return self.at_version(state.id, None)
-        return self.kind.fold(state, CODEC.events_of_rows(tail), None)
+        return self.kind.fold_rows(state, tail, None)
 
     def version(self, name: str) -> int:
         """Return the last version of a stream; 0 when it does not exist."""
@@ -124,8 +124,8 @@ class Repository(Generic[State]):
 
     def versions_of(self, name: str, kind: type[Event]) -> set[int]:
         """Return the versions of a stream at which a kind of event happened."""
-        rows = self._log.scan(self.kind.stream(name), only=kind.type)
-        return {version for version, *_ in rows}
+        pages = self._log.scan(self.kind.stream(name), only=kind.type)
+        return {version for page in pages for version, *_ in page}
 
     def events(self, name: str, kind: type[Kind]) -> list[Kind]:
         """Return all events of one kind in a stream, in order."""

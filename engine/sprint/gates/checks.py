@@ -253,14 +253,15 @@ def forget_gates(node: Node) -> None:
     """
     over = node
     while over.parent is not None:
-        status = gate_status(over.data)
         # Most nodes have no gate, and every fold comes by here.
-        is_used_up = status is not None and attempts_of(over) >= gate_of(over).attempts_max
-        if status in (words.PASSED, words.BLOCKED) or is_used_up:
-            _track(over, 0, words.PENDING)
-        elif status == words.RUNNING:
-            # Its result would be about work that is not there any more.
-            _track(over, attempts_of(over), word_after(attempts_of(over)))
+        if "gate" in over.data and (status := gate_status(over.data)) is not None:
+            attempts = attempts_of(over)
+            is_used_up = attempts >= gate_of(over).attempts_max
+            if status in (words.PASSED, words.BLOCKED) or is_used_up:
+                _track(over, 0, words.PENDING)
+            elif status == words.RUNNING:
+                # Its result would be about work that is not there any more.
+                _track(over, attempts, word_after(attempts))
         over = over.parent
 
 

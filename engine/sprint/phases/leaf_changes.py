@@ -9,33 +9,33 @@ from ..gates.checks import forget_gates
 from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan
 from ..state.times import elapsed
-from ..state.tree import Node, put
+from ..state.tree import Data, Node, drop, put, put_all
 from .budgets import renew
 
 
-def _drop(node: Node, *keys: str) -> None:
-    for key in keys:
-        node.data.pop(key, None)
-
-
-def _end(node: Node, at: str) -> None:
-    put(node.data, "completed-at", at)
-    if (duration := elapsed(node.data.get("started-at"), at)) is not None:
-        put(node.data, "elapsed", duration)
+def _ended(data: Data, at: str) -> Data:
+    """Return the fields that say when a leaf came to an end, and what it took."""
+    duration = elapsed(data.get("started-at"), at)
+    if duration is None:
+        return {"completed-at": at}
+    return {"completed-at": at, "elapsed": duration}
 
 
 def _started(node: Node, event: f.PhaseStarted, plan: Plan, at: str) -> str:
-    plan.last.work.pop(node.address, None)
-    put(node.data, "started-at", at)
-    if event.model is not None:
-        put(node.data, "model", event.model)
+    if plan.last.work:
+        plan.last.work.pop(node.address, None)
+    if event.model is None:
+        put(node.data, "started-at", at)
+    else:
+        put_all(node.data, {"started-at": at, "model": event.model})
     return words.IN_PROGRESS
 
 
 def _completed(node: Node, event: f.PhaseCompleted, plan: Plan, at: str) -> str:
-    _end(node, at)
+    fields = _ended(node.data, at)
     if event.summary is not None:
-        put(node.data, "summary", event.summary)
+        fields["summary"] = event.summary
+    put_all(node.data, fields)
     return words.COMPLETED
 
 
@@ -45,8 +45,7 @@ def _work_done(node: Node, event: f.WorkDone, plan: Plan, at: str) -> str:
 
 
 def _failed(node: Node, event: f.PhaseFailed, plan: Plan, at: str) -> str:
-    _end(node, at)
-    put(node.data, "error", event.error)
+    put_all(node.data, {**_ended(node.data, at), "error": event.error})
     return words.FAILED
 
 
@@ -61,15 +60,15 @@ def _blocked(node: Node, event: f.PhaseBlocked, plan: Plan, at: str) -> str:
 
 
 def _skipped(node: Node, event: f.PhaseSkipped, plan: Plan, at: str) -> str:
-    _drop(node, "next-retry-at", "human-needed")
+    drop(node.data, "next-retry-at", "human-needed")
     return words.SKIPPED
 
 
 def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
     # What the policy scheduled is a loop's retry; any other one is a person's.
     is_scheduled = "next-retry-at" in node.data
-    _drop(node, "error", "started-at", "completed-at", "elapsed", "human-needed")
-    _drop(node, "next-retry-at")
+    drop(node.data, "error", "started-at", "completed-at", "elapsed", "human-needed")
+    drop(node.data, "next-retry-at")
     count = node.data.get("retry-count")
     put(node.data, "retry-count", count + 1 if isinstance(count, int) else 1)
     for parent in node.above():
@@ -82,7 +81,7 @@ def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
 
 
 def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
-    _drop(node, "started-at", "completed-at", "elapsed", "summary")
+    drop(node.data, "started-at", "completed-at", "elapsed", "summary")
     forget_gates(node)
     return words.PENDING
 
@@ -96,16 +95,21 @@ def _evolves(change: Callable[[Node, Any, Plan, str], str], *, is_command: bool)
         # An observed event may name a leaf that no plan of ours has.
         if node is None:
             return
-        is_summary = isinstance(event, f.PhaseCompleted) and event.summary is not None
-        if is_summary and node.children and node.status == words.COMPLETED:
-            put(node.data, "summary", event.summary)
         if node.leaf < 0:
+            _note_summary(node, event)
             return
         tree.set_status(node, change(node, event, plan, at), at)
         if is_command:
             plan.last.nodes[node.address] = event
 
     return evolve
+
+
+def _note_summary(parent: Node, event: Any) -> None:
+    """Keep what is said of a parent that its children have completed."""
+    is_summary = isinstance(event, f.PhaseCompleted) and event.summary is not None
+    if is_summary and parent.children and parent.status == words.COMPLETED:
+        put(parent.data, "summary", event.summary)
 
 
 EVOLVE: Evolves = {

@@ -62,6 +62,9 @@ class Tree:
         """Whether every node takes part and is addressed by its id."""
         self._cursor = 0
         self._gather(document, self.root, "", ())
+        if all(phase.level == 1 for phase in self.root.children):
+            # Then both count the same, and every change of a phase is counted once.
+            self.root.tally = self.phases
         self.held = self.nodes.get(held) if held else None
         """The leaf that the pointer stays on although an open one came in before it."""
 
@@ -144,18 +147,22 @@ class Tree:
             was_taken_up = node.leaf < held.leaf and status not in FINISHED
             if was_taken_up or not self._stays_at(held.leaf):
                 self.held = None
-        old = node.data["status"]
-        node.data["status"] = status
-        if 0 <= node.leaf < self._cursor and status != old:
-            self._cursor = node.leaf
+        data, parent = node.data, node.parent
+        old = data["status"]
+        if old != status:
+            data["status"] = status
+            if -1 < node.leaf < self._cursor:
+                self._cursor = node.leaf
         # An imported parent may contradict its children although its own child did not
         # change, so the way up always goes to the root.
-        while (parent := node.parent) is not None:
-            tally, peers = parent.tally, node.peers
-            tally[old] -= 1
-            tally[status] += 1
-            peers[old] -= 1
-            peers[status] += 1
+        while parent is not None:
+            if old != status:
+                tally, peers = parent.tally, node.peers
+                tally[old] -= 1
+                tally[status] += 1
+                if peers is not tally:
+                    peers[old] -= 1
+                    peers[status] += 1
             if parent.parent is None:
                 return
             _note_error(parent)
@@ -163,6 +170,7 @@ class Tree:
             if old != status:
                 node.data["status"] = status
                 _note_times(node.data, status, at)
+            parent = node.parent
 
     def derive_gate(self, node: Node, at: str) -> None:
         """Bring the pointer and the statuses in step with a node's gate that changed."""
@@ -250,7 +258,8 @@ class Tree:
             owner.tally = dict.fromkeys(PHASE_STATUSES, 0)
         owner.children.append(node)
         owner.tally[status] += 1
-        peers[status] += 1
+        if peers is not owner.tally:
+            peers[status] += 1
         # The place among the leaves is kept free before the children are gathered.
         before = len(leaves)
         if level < len(CHILDREN) and CHILDREN[level] in data:
@@ -320,14 +329,29 @@ def _needs_gate(leaf: Node) -> bool:
 
 def put(data: Data, key: str, value: Any) -> None:
     """Set a key; a new one goes before a list of children that stands last."""
-    if key not in data and ("phases" in data or "steps" in data):
+    put_all(data, {key: value})
+
+
+def put_all(data: Data, fields: Data) -> None:
+    """Set keys as `put` does, one after another."""
+    if "phases" not in data and "steps" not in data:
+        data.update(fields)
+        return
+    for key, value in fields.items():
         last = next(reversed(data))
-        if last in ("steps", "phases"):
+        if key not in data and last in ("steps", "phases"):
             children = data.pop(last)
             data[key] = value
             data[last] = children
-            return
-    data[key] = value
+        else:
+            data[key] = value
+
+
+def drop(data: Data, *keys: str) -> None:
+    """Take keys away that are there."""
+    for key in keys:
+        if key in data:
+            del data[key]
 
 
 def _note_error(parent: Node) -> None:

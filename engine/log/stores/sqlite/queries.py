@@ -1,7 +1,6 @@
 """Reading a log in a SQLite database: page by page, with no statement left open."""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from ....errors import RESCUE, UnreadableError
@@ -37,16 +36,20 @@ FROM names WHERE name IS NOT NULL ORDER BY name
 """
 
 
-@cache
-def _scan_sql(order: str, only: str | None) -> str:
-    """Return the query of a scan by version or by position, of one type or of all."""
-    source = "events NOT INDEXED" if order == "position" else "events"
-    wanted = "" if only is None else "type = ? AND "
-    return (
-        f"SELECT version, at, type, schema_version, payload, position FROM {source}"
-        f" WHERE {wanted}stream = ? AND version > ? AND version <= ?"
-        f" AND {order} > ? ORDER BY {order} LIMIT ?"
-    )
+# One lower bound of what is ordered by: SQLite would go to the first of two, and walk
+# from there to the second, for each page again.
+_SCAN = "SELECT version, at, type, schema_version, payload, position FROM events"
+_ONLY = ("", " AND type = ?")
+_BY_VERSION = [
+    f"{_SCAN} WHERE stream = ? AND version > ? AND version <= ?{only}"
+    " ORDER BY version LIMIT ?"
+    for only in _ONLY
+]
+_BY_POSITION = [
+    f"{_SCAN} NOT INDEXED WHERE stream = ? AND position > ?"
+    f" AND version > ? AND version <= ?{only} ORDER BY position LIMIT ?"
+    for only in _ONLY
+]
 
 
 class Queries:
@@ -116,29 +119,26 @@ class Queries:
         after: int = 0,
         until: int | None = None,
         only: str | None = None,
-    ) -> Iterator[Row]:
+    ) -> Iterator[list[Row]]:
         """Yield what a fold needs of a stream, page by page, with the same bounds."""
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
-        wanted = () if only is None else (only,)
+        kind = () if only is None else (only,)
         # By the index every row is a search of its own: where a stream is most of the
         # log, going through the log itself takes half the time.
-        if end - after > ROWS_PER_SCAN and 2 * (end - after) > self.head().position:
-            sql, place = _scan_sql("position", only), 5
-            after_place = 0
-        else:
-            sql, place = _scan_sql("version", only), 0
-            after_place = after
-        while True:
-            parameters = (*wanted, stream, after, end, after_place, ROWS_PER_SCAN)
-            page = self._rows(sql, parameters)
+        many = end - after > ROWS_PER_SCAN and 2 * (end - after) > self.last_position()
+        sql = (_BY_POSITION if many else _BY_VERSION)[len(kind)]
+        begin, position = after, 0
+        while after < end:
+            place = (position, begin, end) if many else (after, end)
+            page = self._rows(sql, (stream, *place, *kind, ROWS_PER_SCAN))
             if only is None:
                 self._check_versions(stream, [row[0] for row in page], after)
-                after += len(page)
-            yield from page
+            if page:
+                yield page
+                after, position = page[-1][0], page[-1][5]
             if len(page) < ROWS_PER_SCAN:
                 break
-            after_place = page[-1][place]
         if only is None and after < end:
             raise self._unreadable(f"version {after + 1} of {stream} is missing")
 

@@ -1,0 +1,86 @@
+"""Fold: from the rows of a stream to the state of a sprint, in one loop."""
+
+from collections.abc import Iterable, Sequence
+
+from ..log.codec import DAMAGE, Codec, Decode
+from ..log.event import Event
+from ..log.port import Row
+from .fold import EVERY, IMPORT, NONE_LEFT, begin_anew, handlers_of
+from .iterations.rollback import Interval
+from .state.sprint import Evolve, Learn, Sprint
+
+_Taker = tuple[int | None, Decode, Learn | None, Evolve | None]
+"""Which shape of an event is today's, what decodes it, and what it changes."""
+
+
+class RowFold:
+    """Folds rows as a store has them: each event is taken in as soon as it is decoded."""
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+        self._takers = _Takers(codec)
+
+    def __call__(
+        self,
+        sprint: Sprint,
+        pages: Iterable[Iterable[Row]],
+        live: Sequence[Interval] | None = None,
+    ) -> Sprint:
+        """Return the sprint as `fold` does; raise as `Codec.decode` does."""
+        takers, plan, knowledge = self._takers, sprint.plan, sprint.knowledge
+        stretches = iter((EVERY,) if live is None else live)
+        first, last = next(stretches, NONE_LEFT)
+        for page in pages:
+            row: Row | None = None
+            try:
+                for row in page:
+                    version, at, tag, shape, payload, _ = row
+                    today, decode, learn, evolve = takers[tag]
+                    # One object stands for each small number.
+                    if shape is today and type(at) is str:
+                        event = decode(payload)
+                    else:
+                        event = self._codec.event_of(row)
+                        learn, evolve = handlers_of(type(event))
+                    if learn is not None:
+                        learn(knowledge, event, version)
+                    if evolve is not None:
+                        while version > last:
+                            first, last = next(stretches, NONE_LEFT)
+                        if version < first:
+                            continue
+                        if evolve is IMPORT:
+                            begin_anew(plan, event, version)
+                        else:
+                            plan.touched = True
+                        evolve(plan, event, at)
+                        # Last: a patch was made against what was there before.
+                        plan.last_at = at
+            except DAMAGE:
+                if row is not None:
+                    self._codec.event_of(row)
+                # The event is sound: what went wrong is ours.
+                raise
+            if row is not None:
+                sprint.version = row[0]
+        return sprint
+
+
+class _Takers(dict[str, _Taker]):
+    """What is to be done with an event, by its tag; found when it is first met."""
+
+    def __init__(self, codec: Codec) -> None:
+        super().__init__()
+        self._codec = codec
+
+    def __missing__(self, tag: str) -> _Taker:
+        if (reader := self._codec.reader(tag)) is None:
+            # Of another kind of stream, or of a newer version: the codec tells.
+            return None, _unknown, None, None
+        shape, decode, kind = reader
+        self[tag] = taker = (shape, decode, *handlers_of(kind))
+        return taker
+
+
+def _unknown(payload: object) -> Event:
+    raise KeyError(payload)
