@@ -92,20 +92,32 @@ class Repository(Generic[State]):
         return next(self.along(name, [last]))
 
     def along(self, name: str, versions: Sequence[int]) -> Iterator[State]:
-        """Yield the state at some versions, lowest first, without any checkpoint.
+        """Yield the state at some versions, lowest first, out of no checkpoint.
 
         It is one fold, begun again only where a rollback stands in between: each state
         is used up when the next one is asked for.
         """
-        stream = self.kind.stream(name)
-        rollbacks = self._scan_rollbacks(stream, 0, max(versions))
+        # What a checkpoint says of rollbacks saves a walk through all events. It is not
+        # believed: the fold meets each of them.
+        rollbacks = self.rollbacks(name, max(versions))
         state = self.kind.begin(name)
         for version in versions:
-            if any(state.version < at <= version for at, _ in rollbacks):
-                state = self.kind.begin(name)
-            live = path(rollbacks, version)
-            rows = self._log.scan(stream, after=state.version, until=version)
-            yield self.kind.fold_rows(state, rows, live)
+            state = self._on_to(version, state, rollbacks)
+            if self.kind.rollbacks(state) != [r for r in rollbacks if r[0] <= version]:
+                stream = self.kind.stream(name)
+                rollbacks = self._scan_rollbacks(stream, 0, max(versions))
+                state = self._on_to(version, self.kind.begin(name), rollbacks)
+            yield state
+
+    def _on_to(
+        self, version: int, state: State, rollbacks: Sequence[tuple[int, int]]
+    ) -> State:
+        """Return a state brought to a version, from nothing where a rollback is between."""
+        if any(state.version < at <= version for at, _ in rollbacks):
+            state = self.kind.begin(state.id)
+        stream, after = self.kind.stream(state.id), state.version
+        rows = self._log.scan(stream, after=after, until=version)
+        return self.kind.fold_rows(state, rows, path(rollbacks, version))
 
     def catch_up(self, state: State) -> State:
         """Return a state brought to the head; the given one is used up.

@@ -2,12 +2,15 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from ...port import Entropy, Wait
 from .errors import Patience, explained, no_locks
+
+_CACHE_KIB, _WALKING_KIB = 2000, 256
+"""What SQLite keeps of a database in memory by itself, and what a walk through it needs."""
 
 
 class Connection:
@@ -45,6 +48,17 @@ class Connection:
     def doubt(self) -> None:
         """Look at the locks before the next statement: one has failed."""
         self._doubted = True
+
+    @contextmanager
+    def walking(self) -> Iterator[None]:
+        """Keep little of the database in memory: a walk comes by each page just once."""
+        self.raw.execute(f"PRAGMA cache_size = -{_WALKING_KIB}")
+        try:
+            yield
+        finally:
+            # Whoever walks may have left off, and the log been closed since.
+            with suppress(sqlite3.ProgrammingError):
+                self.raw.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

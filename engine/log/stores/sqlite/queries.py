@@ -1,6 +1,7 @@
 """Reading a log in a SQLite database: page by page, with no statement left open."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from ....errors import RESCUE, UnreadableError
@@ -12,7 +13,7 @@ from .connection import Connection
 from .rows import READ, events_of
 
 ROWS_PER_READ = 512
-ROWS_PER_SCAN = 512
+ROWS_PER_SCAN = 256
 
 _SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
@@ -57,6 +58,7 @@ class Queries:
 
     def __init__(self, connection: Connection) -> None:
         self._rows = connection.rows
+        self._walking = connection.walking
 
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
@@ -129,16 +131,17 @@ class Queries:
         many = end - after > ROWS_PER_SCAN and 2 * (end - after) > self.last_position()
         sql = (_BY_POSITION if many else _BY_VERSION)[len(kind)]
         begin, position = after, 0
-        while after < end:
-            place = (position, begin, end) if many else (after, end)
-            page = self._rows(sql, (stream, *place, *kind, ROWS_PER_SCAN))
-            if only is None:
-                self._check_versions(stream, [row[0] for row in page], after)
-            if page:
-                yield page
-                after, position = page[-1][0], page[-1][5]
-            if len(page) < ROWS_PER_SCAN:
-                break
+        with self._walking() if many else nullcontext():
+            while after < end:
+                place = (position, begin, end) if many else (after, end)
+                page = self._rows(sql, (stream, *place, *kind, ROWS_PER_SCAN))
+                if only is None:
+                    self._check_versions(stream, [row[0] for row in page], after)
+                if page:
+                    yield page
+                    after, position = page[-1][0], page[-1][5]
+                if len(page) < ROWS_PER_SCAN:
+                    break
         if only is None and after < end:
             raise self._unreadable(f"version {after + 1} of {stream} is missing")
 

@@ -1,0 +1,71 @@
+"""How often a stream is walked through when its state is made, and what that keeps."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
+from sprintlog.engine.sprint.events import ActivitySeen, PhaseStarted, RolledBack
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint, pack
+from sprintlog.projections.workspace import Workspace
+
+from .steps import steps_of
+
+AT = "2026-01-15T09:00:00Z"
+PLAN = {"goal": "Try", "phases": [{"id": "a", "prompt": "do it"}]}
+EVENTS = 3000
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    """Give a sprint of many events with two rollbacks, the last one soon before its end."""
+    with Workspace.init(tmp_path, here=True) as workspace:
+        made = create_sprint(Sprint("s"), CreateSprint(plan=PLAN), AT)
+        seen = [ActivitySeen()] * (EVENTS // 2)
+        events = [*made, PhaseStarted("a"), *seen, RolledBack(2), *seen, RolledBack(1)]
+        wanted = [new_event(event, at=AT, actor="runtime") for event in events]
+        workspace.log.append(sprint_stream("s"), wanted, expect=0)
+        yield workspace
+
+
+def steps_of_a_fold(workspace: Workspace) -> int:
+    """Return what SQLite does for a state from nothing."""
+    assert isinstance(workspace.log, SqliteLog)
+    with steps_of(workspace.log.connection.raw) as steps:
+        workspace.repository.from_nothing("s")
+    return steps[0]
+
+
+def test_a_fold_walks_through_a_stream_once(workspace: Workspace) -> None:
+    """Where a checkpoint knows of rollbacks, nobody looks for them before."""
+    assert isinstance(workspace.log, SqliteLog)
+    workspace.repository.renew(workspace.repository.from_nothing("s"))
+    with steps_of(workspace.log.connection.raw) as steps:
+        assert sum(map(len, workspace.log.scan(sprint_stream("s")))) > EVENTS
+    assert steps_of_a_fold(workspace) < 1.1 * steps[0]
+
+
+def test_what_a_checkpoint_says_of_rollbacks_is_not_believed(workspace: Workspace) -> None:
+    """One that knows too many or too few changes nothing in a state from nothing."""
+    state = workspace.repository.from_nothing("s")
+    expected = pack(state)
+    for wrong in ([], [(1502, 3)], [*state.knowledge.rollbacks, (900, 2)]):
+        state.knowledge.rollbacks = wrong
+        workspace.repository.renew(state)
+        assert pack(workspace.repository.from_nothing("s")) == expected
+        state = workspace.repository.from_nothing("s")
+
+
+def test_a_walk_keeps_little_in_memory(workspace: Workspace) -> None:
+    """While a long stream is read SQLite keeps few pages, and afterwards as many again."""
+    assert isinstance(workspace.log, SqliteLog)
+    ask = workspace.log.connection.raw.execute
+    before = ask("PRAGMA cache_size").fetchone()
+    pages = workspace.log.scan(sprint_stream("s"))
+    next(pages)
+    assert ask("PRAGMA cache_size").fetchone() == (-256,)
+    assert list(pages)
+    assert ask("PRAGMA cache_size").fetchone() == before
