@@ -12,6 +12,7 @@ def done_work(plan: Plan, address: str) -> WorkDone | None:
 
 def waits_to_go_on(plan: Plan) -> bool:
     """Tell whether work is done whose end waits until a stopped sprint goes on."""
+    if plan.status not in STOPPED:
+        return False
     begun = (leaf for leaf in plan.tree.leaves if leaf.status == IN_PROGRESS)
-    done = (done_work(plan, leaf.address) for leaf in begun)
-    return plan.status in STOPPED and any(done)
+    return any(done_work(plan, leaf.address) for leaf in begun)

@@ -10,7 +10,7 @@ def has_ended(plan: Plan) -> bool:
     if plan.status == COMPLETED:
         return True
     tree = plan.tree
-    return bool(tree.leaves) and not plan.is_ralph and tree.open_leaf() is None
+    return tree.leaf_count > 0 and not plan.is_ralph and tree.open_leaf() is None
 
 
 def finished_phases(plan: Plan) -> set[str]:

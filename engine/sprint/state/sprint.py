@@ -127,6 +127,7 @@ class Plan:
         Parents have their status from what is below them now.
         """
         tree = self.tree
+        tree.make_all()
         working = tree.open_leaf() if self.status != NOT_STARTED else None
         siblings[index:index] = nodes
         is_grafted = tree.is_plain and owner.leaf < 0
@@ -176,8 +177,8 @@ class Plan:
 
     def pointed(self) -> Node | None:
         """Return the leaf that the pointer stands on; None when there is no leaf."""
-        leaves = self.tree.leaves
-        return self.tree.open_leaf() or (leaves[-1] if leaves else None)
+        tree = self.tree
+        return tree.open_leaf() or (tree.leaves[-1] if tree.leaf_count else None)
 
     def pointer(self) -> Data:
         """Return where the pointer stands, as indices."""

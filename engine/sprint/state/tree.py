@@ -7,22 +7,26 @@ part (DESIGN.md section 7).
 """
 
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any
 
+from .flat import FlatPhases, flat_phases
 from .node import Node as Node
 from .node import gate_is_open as gate_is_open
 from .node import gate_status as gate_status
-from .times import elapsed
+from .parents import derived_status as derived_status
+from .parents import drop as drop
+from .parents import needs_gate, note_error, note_times
+from .parents import put as put
+from .parents import put_all as put_all
+from .parents import waits_for_gate as waits_for_gate
 from .words import (
-    BLOCKED,
     COMPLETED,
-    FAILED,
     FINISHED,
     IN_PROGRESS,
     PASSED,
     PENDING,
     PHASE_STATUSES,
-    SKIPPED,
 )
 
 Data = dict[str, Any]
@@ -41,16 +45,19 @@ def escape(segment: str) -> str:
 
 
 class Tree:
-    """All nodes of a document by address, and its leaves in order."""
+    """All nodes of a document by address, and its leaves in order.
+
+    The nodes of many plain phases are made when they are asked for.
+    """
 
     def __init__(self, document: Data, *, held: str | None = None) -> None:
-        self.root = Node(document, "", (), None)
-        self.nodes: dict[str, Node] = {}
-        """Each by its address."""
+        self._root = _Root(document, self.make_all)
+        self._nodes: dict[str, Node] = {}
+        """Those that are made, by address."""
         self._by_index: dict[str, Node] | None = None
         """Each by its index, which is seldom asked for."""
         self.inert: set[str] = set()
-        self.leaves: list[Node] = []
+        self._leaves: list[Node] = []
         self.empty: list[tuple[Node, int]] = []
         """For-each phases that are passed over, with the number of leaves before each."""
         self.phases = dict.fromkeys(PHASE_STATUSES, 0)
@@ -61,18 +68,66 @@ class Tree:
         self.is_plain = True
         """Whether every node takes part and is addressed by its id."""
         self._cursor = 0
-        self._gather(document, self.root, "", ())
-        if all(phase.level == 1 for phase in self.root.children):
+        self._flat = flat_phases(document)
+        """The phases while not all of their nodes are made."""
+        if self._flat is None:
+            self._gather(document, self._root, "", ())
+        else:
+            self.phases.update(self._flat.tally)
+        if self._flat or all(phase.level == 1 for phase in self._root.children):
             # Then both count the same, and every change of a phase is counted once.
-            self.root.tally = self.phases
-        self.held = self.nodes.get(held) if held else None
+            self._root.tally = self.phases
+        self.held = self.find(held) if held else None
         """The leaf that the pointer stays on although an open one came in before it."""
+
+    @property
+    def root(self) -> Node:
+        """Return the node that stands for the sprint."""
+        return self._root
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        """Return each node by its address."""
+        self.make_all()
+        return self._nodes
+
+    @property
+    def leaves(self) -> list[Node]:
+        """Return the leaves in the order of the document."""
+        self.make_all()
+        return self._leaves
+
+    def make_all(self) -> None:
+        """Make the nodes of plain phases that nobody asked for yet."""
+        if (flat := self._flat) is None:
+            return
+        self._leaves = [self._plain(flat, index) for index in range(len(flat.phases))]
+        self._nodes = dict(zip(flat.places, self._leaves, strict=True))
+        self._root.children = [*self._leaves]
+        self._flat = None
+
+    def _plain(self, flat: FlatPhases, index: int) -> Node:
+        """Return the node of a plain phase, made when it is first asked for."""
+        data = flat.phases[index]
+        address = data["id"]
+        if (node := self._nodes.get(address)) is None:
+            node = self._nodes[address] = Node(data, address, (index,), self._root)
+            node.peers, node.leaf = self.phases, index
+        return node
+
+    def _leaf(self, index: int) -> Node:
+        flat = self._flat
+        return self._leaves[index] if flat is None else self._plain(flat, index)
 
     def find(self, address: str) -> Node | None:
         """Return the node that takes part under this address, if there is one."""
-        node = self.nodes.get(address)
-        if node is not None or "#" not in address:
+        if (node := self._nodes.get(address)) is not None:
             return node
+        flat = self._flat
+        if flat is not None and address in flat.places:
+            return self._plain(flat, flat.places[address])
+        if "#" not in address:
+            return None
         if self._by_index is None:
             self._by_index = {_by_index(*entry): entry[1] for entry in self.nodes.items()}
         return self._by_index.get(address)
@@ -85,10 +140,15 @@ class Tree:
         """
         if self.held is not None and self._stays_at(self.held.leaf):
             return self.held
-        leaves = self.leaves
-        while self._cursor < len(leaves) and not self._stays_at(self._cursor):
+        count = self.leaf_count
+        while self._cursor < count and not self._stays_at(self._cursor):
             self._cursor += 1
-        return leaves[self._cursor] if self._cursor < len(leaves) else None
+        return self._leaf(self._cursor) if self._cursor < count else None
+
+    @property
+    def leaf_count(self) -> int:
+        """Return how many leaves there are."""
+        return len(self._leaves if self._flat is None else self._flat.phases)
 
     def node_of(self, data: Data) -> Node | None:
         """Return the node that stands for a piece of the document, a new one first."""
@@ -101,9 +161,10 @@ class Tree:
         The index is then what it would be if it were built anew, but for the order of
         `nodes`; only what stands behind is touched.
         """
+        self.make_all()
         prefix, place = f"{owner.address}/" if owner.address else "", (*owner.place, index)
-        first = bisect_left(self.leaves, place, key=lambda leaf: leaf.place)
-        behind, self.leaves[first:] = self.leaves[first:], []
+        first = bisect_left(self._leaves, place, key=lambda leaf: leaf.place)
+        behind, self._leaves[first:] = self._leaves[first:], []
         empty, self.empty = [x for x in self.empty if x[0] is not owner], []
         later, self._by_index = owner.children[index:], None
         for child in reversed(later):
@@ -112,10 +173,10 @@ class Tree:
             self._gather_one(data, owner, prefix, (*owner.place, index + offset))
         # They were gathered behind the others.
         owner.children[index:] = [*owner.children[index + len(later) :], *later]
-        grown = len(self.leaves) - first
-        for number, leaf in enumerate(behind, len(self.leaves)):
+        grown = len(self._leaves) - first
+        for number, leaf in enumerate(behind, len(self._leaves)):
             leaf.leaf = number
-        self.leaves += behind
+        self._leaves += behind
         self.empty += [
             (node, before + grown if node.place > place else before)
             for node, before in empty
@@ -165,11 +226,11 @@ class Tree:
                     peers[status] += 1
             if parent.parent is None:
                 return
-            _note_error(parent)
+            note_error(parent)
             node, old, status = parent, parent.data["status"], derived_status(parent)
             if old != status:
                 node.data["status"] = status
-                _note_times(node.data, status, at)
+                note_times(node.data, status, at)
             parent = node.parent
 
     def derive_gate(self, node: Node, at: str) -> None:
@@ -182,10 +243,10 @@ class Tree:
         # What a document says of parents may contradict their children.
         for parent in (*reversed([*node.walk()]), node):
             if parent.children:
-                _note_error(parent)
+                note_error(parent)
             if parent.children and (status := derived_status(parent)) != parent.status:
                 self.set_status(parent, status, at)
-                _note_times(parent.data, status, at)
+                note_times(parent.data, status, at)
         if node.is_empty and node.leaf >= 0:
             self._derive_empty_gate(node, at)
         if self.held is not None and not self._stays_at(self.held.leaf):
@@ -196,28 +257,31 @@ class Tree:
         word = gate_status(node.data)
         if node.status == PENDING and word != PENDING:
             self.set_status(node, IN_PROGRESS, at)
-            _note_times(node.data, IN_PROGRESS, at)
+            note_times(node.data, IN_PROGRESS, at)
         if node.status == IN_PROGRESS and word == PASSED:
             self.set_status(node, COMPLETED, at)
-            _note_times(node.data, COMPLETED, at)
+            note_times(node.data, COMPLETED, at)
 
     def derive_empty(self) -> None:
         """Complete what is passed over once the pointer has reached it (P31)."""
         leaf = self.open_leaf()
-        reached = leaf.leaf if leaf is not None else len(self.leaves)
+        reached = leaf.leaf if leaf is not None else self.leaf_count
         for node, before in self.empty:
             status = COMPLETED if reached >= before else PENDING
             if node.status != status:
                 self.set_status(node, status, "")
 
     def _stays_at(self, index: int) -> bool:
-        leaf = self.leaves[index]
+        flat = self._flat
+        if flat is not None and _is_over(flat.phases[index]):
+            return False
+        leaf = self._leaf(index)
         if leaf.status not in FINISHED:
             return True
         # What was skipped needs no gate: there is nothing that it could check.
-        if _needs_gate(leaf):
+        if needs_gate(leaf):
             return True
-        behind = self.leaves[index + 1].place if index + 1 < len(self.leaves) else ()
+        behind = self._leaf(index + 1).place if index + 1 < self.leaf_count else ()
         # Each parent whose last leaf this is may hold it for a gate that is due.
         for node in leaf.above():
             if behind[: node.level] == node.place:
@@ -237,7 +301,7 @@ class Tree:
     def _gather_one(
         self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]
     ) -> None:
-        nodes, leaves = self.nodes, self.leaves
+        nodes, leaves = self._nodes, self._leaves
         identity, status = data.get("id"), data.get("status")
         address = ""
         if isinstance(identity, str) and identity:
@@ -272,9 +336,34 @@ class Tree:
             leaves.append(node)
 
 
+class _Root(Node):
+    """The root: its children are made when they are asked for."""
+
+    __slots__ = ("_children", "_make")
+
+    def __init__(self, document: Data, make: Callable[[], None]) -> None:
+        self._make: Callable[[], None] = lambda: None
+        super().__init__(document, "", (), None)
+        self._make = make
+
+    @property
+    def children(self) -> list[Node]:
+        self._make()
+        return self._children
+
+    @children.setter
+    def children(self, children: list[Node]) -> None:
+        self._children = children
+
+
 def _by_index(address: str, node: Node) -> str:
     """Return a node's address with its index instead of its id."""
     return f"{address[: address.rfind('/') + 1]}#{node.place[-1]}"
+
+
+def _is_over(leaf: Data) -> bool:
+    """Tell whether a plain leaf is finished and has no gate to wait for."""
+    return leaf["status"] in FINISHED and "gate" not in leaf
 
 
 def _children(data: Data, level: int) -> list[Any]:
@@ -290,93 +379,3 @@ def takes_part(data: Data) -> bool:
         and identity != ""
         and data.get("status") in PHASE_STATUSES
     )
-
-
-def derived_status(node: Node) -> str:
-    """Return a parent's status from its children's (DESIGN.md section 7)."""
-    tally, total = node.tally, len(node.children)
-    if tally[BLOCKED]:
-        return BLOCKED
-    if tally[FAILED]:
-        return FAILED
-    if tally[COMPLETED] + tally[SKIPPED] == total:
-        if tally[SKIPPED] == total:
-            return SKIPPED
-        if not gate_is_open(node.data):
-            return COMPLETED
-        return BLOCKED if gate_status(node.data) == BLOCKED else IN_PROGRESS
-    return PENDING if tally[PENDING] == total else IN_PROGRESS
-
-
-def waits_for_gate(node: Node) -> bool:
-    """Tell whether only its gate keeps a parent from its end.
-
-    That goes by its leaves: a document may say something else of what is between.
-    """
-    if not gate_is_open(node.data):
-        return False
-    done = node.tally[COMPLETED]
-    if done + node.tally[SKIPPED] == len(node.children):
-        return done > 0
-    words = {leaf.status for leaf in node.leaves()}
-    gates = any(waits_for_gate(x) if x.children else _needs_gate(x) for x in node.walk())
-    return words <= FINISHED and COMPLETED in words and not gates
-
-
-def _needs_gate(leaf: Node) -> bool:
-    return leaf.status == COMPLETED and gate_is_open(leaf.data)
-
-
-def put(data: Data, key: str, value: Any) -> None:
-    """Set a key; a new one goes before a list of children that stands last."""
-    put_all(data, {key: value})
-
-
-def put_all(data: Data, fields: Data) -> None:
-    """Set keys as `put` does, one after another."""
-    if "phases" not in data and "steps" not in data:
-        data.update(fields)
-        return
-    for key, value in fields.items():
-        last = next(reversed(data))
-        if key not in data and last in ("steps", "phases"):
-            children = data.pop(last)
-            data[key] = value
-            data[last] = children
-        else:
-            data[key] = value
-
-
-def drop(data: Data, *keys: str) -> None:
-    """Take keys away that are there."""
-    for key in keys:
-        if key in data:
-            del data[key]
-
-
-def _note_error(parent: Node) -> None:
-    """Keep a parent's error that of its first failed or blocked child, or of its gate."""
-    data, source = parent.data, None
-    if parent.tally[FAILED] or parent.tally[BLOCKED]:
-        source = next(x.data for x in parent.children if x.status in (FAILED, BLOCKED))
-    elif gate_status(data) == BLOCKED:
-        source = data["gate-tracking"]
-    if source is None:
-        data.pop("error", None)
-    elif (error := source.get("error")) is not None:
-        put(data, "error", error)
-
-
-def _note_times(data: Data, status: str, at: str) -> None:
-    """Keep a parent's times in step with its derived status."""
-    if status == PENDING:
-        data.pop("started-at", None)
-    if status == IN_PROGRESS and not data.get("started-at"):
-        put(data, "started-at", at)
-    if status == COMPLETED:
-        put(data, "completed-at", at)
-        if (duration := elapsed(data.get("started-at"), at)) is not None:
-            put(data, "elapsed", duration)
-    else:
-        for key in ("completed-at", "elapsed", "summary"):
-            data.pop(key, None)
