@@ -16,7 +16,7 @@ from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.projections.workspace import wall_clock
 
 from .logs import COPIED_PRAGMAS, Bench, append_all, copy_pragmas
-from .measure import PROCESSOR, WALL, Figure, Sides, rate, side_by_side
+from .measure import PROCESSOR, WALL, By, Figure, Sides, rate, side_by_side
 from .samples import START, STREAM, event_of_300_bytes, loop_events, new_events
 
 BATCH = 1_000
@@ -105,12 +105,20 @@ def durable(bench: Bench) -> Figure:
     return rate(_one_by_one(bench, "durable", is_durable=True), "bare durable INSERT")
 
 
+def durable_processor(bench: Bench) -> Figure:
+    """Measure one durable append against a bare durable INSERT, waiting left out."""
+    sides = _one_by_one(bench, "durable-processor", is_durable=True, by=PROCESSOR)
+    return rate(sides, "bare durable INSERT")
+
+
 def undurable(bench: Bench) -> Figure:
     """Measure one append without waiting for the disk against a bare INSERT."""
     return rate(_one_by_one(bench, "undurable", is_durable=False), "bare INSERT")
 
 
-def _one_by_one(bench: Bench, name: str, *, is_durable: bool) -> Sides:
+def _one_by_one(
+    bench: Bench, name: str, *, is_durable: bool, by: By | None = None
+) -> Sides:
     ours = OurLog(bench, name, is_durable=is_durable)
     bare = BareTable(bench, name, ours.log)
     count = DURABLE_TURN if is_durable else TURN
@@ -124,7 +132,7 @@ def _one_by_one(bench: Bench, name: str, *, is_durable: bool) -> Sides:
         append_each,
         bare.insert_each,
         rounds=bench.sizes.appends // TURN,
-        by=WALL if is_durable else PROCESSOR,
+        by=by or (WALL if is_durable else PROCESSOR),
         units=(count, count),
         before=lambda: bare.make_ready(count),
     )

@@ -60,10 +60,11 @@ _BATCHES = 0.85 if sys.version_info >= (3, 12) else 0.70
 # fmt: off (one line a row)
 ROWS: dict[str, Row] = {
     "append, durable": Row(rows_log.durable, Goal(0.82), CORE),
+    "append, durable: processor time": Row(rows_log.durable_processor, Goal(0.72), CORE),
     "append, synchronous=OFF": Row(rows_log.undurable, Goal(0.72), CORE),
     "append from an event, synchronous=OFF": Row(rows_log.library, Goal(1.8), CORE),
     "append from an event, durable": Row(rows_log.library_durable, Goal(), CORE),
-    "append, against its event store alone": Row(rows_log.library_store),
+    "append, against its event store alone": Row(rows_log.library_store, Goal(), CORE),
     "batches of 1,000, durable": Row(rows_log.batches, Goal(_BATCHES), CORE),
     "fold into Sprint": Row(rows_fold.fold, Goal(0.55), CORE),
     "memory growth of that fold": Row(rows_fold.memory, Goal(1, True, "MiB"), CORE),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .measure import Figure, Goal, Skip, shown
 
 _HEADS = ("row", "ours", "against", "theirs", "ratio", "processor", "pairs", "goal")
-_WIDTHS = (38, 13, 38, 13, 9, 9, 8, 11)
+_WIDTHS = (38, 11, 44, 11, 8, 9, 7, 8)
 _LEFT = (0, 2)
 
 
