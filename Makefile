@@ -34,7 +34,7 @@ lint: $(VENV)/.installed-dev ## the fast half of check: all but the tests
 	@echo "imports" && $(BIN)/lint-imports --no-logo
 	@echo "types"   && $(BIN)/python -m mypy
 
-bench: $(VENV)/.installed-bench ## measure, as ratios to something run in the same minute
+bench: $(VENV)/.installed-bench ## measure the core, as ratios to something run beside it; ARGS=all: every row
 	@$(BIN)/python tests/benchmarks/run.py $(ARGS)
 
 bench-compare: $(VENV)/.installed-bench ## HEAD against BASE=COMMIT, by processor time; ARGS='-k append'

@@ -1,8 +1,8 @@
 """`make bench`: the table of DESIGN.md section 9, as ratios to something run beside it.
 
-`make bench` measures the rows of the core, `make bench ARGS=all` every row. A missed goal
-is printed as FAIL and does not change the exit code; a row that could not be measured
-because something failed does.
+`make bench` measures the rows of the core, `make bench ARGS=all` every row, and `make
+bench ARGS=parts` the parts of one append. A missed goal is printed as FAIL and does not
+change the exit code; a row that could not be measured because something failed does.
 """
 
 import argparse
@@ -34,6 +34,7 @@ from tests.benchmarks import (
 from tests.benchmarks.logs import FULL, QUICK, Bench
 from tests.benchmarks.machine import events
 from tests.benchmarks.measure import Figure, Goal, Skip
+from tests.benchmarks.parts import parts, print_parts
 from tests.benchmarks.table import (
     Broken,
     Markdown,
@@ -108,7 +109,9 @@ ROWS: dict[str, Row] = {
 def main() -> int:
     """Measure the rows that were asked for, and print each when it is done."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("which", nargs="?", choices=("core", "all"), default="core")
+    parser.add_argument(
+        "which", nargs="?", choices=("core", "all", "parts"), default="core"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
     parser.add_argument(
@@ -125,6 +128,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="sprintlog-bench-") as name:
         bench = Bench(Path(name), QUICK if options.quick else FULL)
         machine = {**_machine(bench), "sizes": _sizes(bench)}
+        if options.which == "parts":
+            print_parts(parts(bench), is_markdown=options.markdown)
+            return 0
         rows = measured(bench, wanted)
         if options.json:
             found = list(rows)
@@ -152,13 +158,14 @@ def measured(bench: Bench, rows: dict[str, Row]) -> Iterator[Measured]:
     """Measure rows one after another."""
     for name, row in rows.items():
         found: Figure | Skip | Broken
+        began = time.monotonic()
         try:
             found = row.measure(bench)
         except Skip as reason:
             found = reason
         except (SprintlogError, subprocess.CalledProcessError, AssertionError) as error:
             found = Broken(f"{type(error).__name__}: {str(error)[:200]}")
-        yield measured_now(name, row.goal, found)
+        yield measured_now(name, row.goal, found, since=began)
 
 
 def _machine(bench: Bench) -> dict[str, str]:

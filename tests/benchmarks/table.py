@@ -25,6 +25,8 @@ class Measured(NamedTuple):
     found: Figure | Skip | Broken
     load: float
     """How many processes wanted the processor in the minute before."""
+    seconds: float = 0
+    """How long it took to measure, making ready included."""
 
     @property
     def is_passed(self) -> bool | None:
@@ -40,6 +42,7 @@ class Measured(NamedTuple):
             "goal": goal.value,
             "goal_is": "at most" if goal.at_most else "at least",
             "load": self.load,
+            "seconds": self.seconds,
         }
         if isinstance(found, Skip):
             return {"name": self.name, **wanted, "skipped": str(found)}
@@ -75,9 +78,12 @@ class Measured(NamedTuple):
         return "  ".join(part for part in (word, self.found.note) if part)
 
 
-def measured_now(name: str, goal: Goal, found: Figure | Skip | Broken) -> Measured:
+def measured_now(
+    name: str, goal: Goal, found: Figure | Skip | Broken, *, since: float
+) -> Measured:
     """Return a row just measured, with the load that it was measured under."""
-    return Measured(name, goal, found, round(os.getloadavg()[0], 1))
+    seconds = round(time.monotonic() - since, 1)
+    return Measured(name, goal, found, round(os.getloadavg()[0], 1), seconds)
 
 
 class Terminal:
@@ -110,15 +116,15 @@ class Markdown:
             print(f"- {name}: {value}")
         heads = (*_HEADS, "")
         sides = ("---" if at in (*_LEFT, 8) else "--:" for at in range(len(heads)))
-        print(f"\n{_piped(heads)}\n|{'|'.join(sides)}|", flush=True)
+        print(f"\n{piped(heads)}\n|{'|'.join(sides)}|", flush=True)
 
     def row(self, row: Measured) -> None:
         """Print a row."""
         if isinstance(row.found, Figure):
-            print(_piped((*row.cells(), row.verdict())), flush=True)
+            print(piped((*row.cells(), row.verdict())), flush=True)
             return
         empty = [""] * (len(_HEADS) - 1)
-        print(_piped((row.name, *empty, row.unmeasured())), flush=True)
+        print(piped((row.name, *empty, row.unmeasured())), flush=True)
 
     def foot(self, summary: str) -> None:
         """Print how it went."""
@@ -145,5 +151,6 @@ def _columns(cells: tuple[str, ...] | list[str]) -> str:
     ).rstrip()
 
 
-def _piped(cells: tuple[str, ...]) -> str:
+def piped(cells: tuple[str, ...]) -> str:
+    """Return a line of a Markdown table."""
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

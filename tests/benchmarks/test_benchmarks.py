@@ -1,6 +1,7 @@
 """`make bench` and `make bench-compare` can be run; their figures are no test."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -8,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from . import run
-from .logs import TINY
+from . import parts, run
+from .logs import TINY, Bench
 
 RUN = Path(__file__).with_name("run.py")
 COMPARE = Path(__file__).with_name("compare.py")
@@ -81,6 +82,20 @@ def test_the_core_is_measured_unless_all_is_asked_for() -> None:
     assert every == run.ROWS
     assert 10 < len(core) < len(every)
     assert set(core) < set(every)
+
+
+def test_the_parts_of_an_append_make_up_the_whole(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Every part is found in an append, and together they are the append."""
+    found = parts.parts(Bench(tmp_path, TINY), rounds=3)
+    parts.print_parts(found, is_markdown=False)
+    end = [part.name for part in found].index("one append, not waiting for the disk")
+    assert end == 10
+    assert all(math.isfinite(part.microseconds) for part in found)
+    whole = sum(part.microseconds for part in found[:end])
+    assert math.isclose(found[end].microseconds, whole)
+    assert len(capsys.readouterr().out.splitlines()) == len(found)
 
 
 def test_nothing_settles_by_sleeping() -> None:

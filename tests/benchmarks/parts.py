@@ -1,0 +1,184 @@
+"""`make bench ARGS=parts`: what one append of an event of 300 bytes pays for, part by part.
+
+The parts are timed where they run, within whole appends, since a step repeated in a loop
+of its own finds its code and data in the processor's nearest cache. What SQLite does in
+one call is told apart by logs that differ in one thing: the trigger, or the wait for the
+disk. All logs take turns. Of single appends the tenth percentile is told, which others on
+the machine disturb little, and of the wait for the disk the median.
+"""
+
+import gc
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from statistics import median, quantiles
+from typing import Any, NamedTuple
+
+from sprintlog.engine.log.stores.sqlite import store
+
+from .logs import Bench
+from .rows_log import BareTable, OurLog, the_draft
+from .table import piped
+
+TURN, ROUNDS = 20, 150
+TRIGGER = "events_are_appended"
+_CALIBRATION = 20_000
+
+
+class Part(NamedTuple):
+    """A part of an append, in microseconds."""
+
+    name: str
+    microseconds: float
+
+
+class Meter:
+    """Times named steps of a log, each without the steps that it calls."""
+
+    def __init__(self) -> None:
+        self.took: dict[str, list[int]] = defaultdict(list)
+        self._inner = [0]
+
+    def timed(self, name: str, step: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a step that is timed."""
+        clock, took, inner = time.perf_counter_ns, self.took[name], self._inner
+
+        def timed_step(*given: Any, **named: Any) -> Any:
+            inner.append(0)
+            began = clock()
+            try:
+                return step(*given, **named)
+            finally:
+                whole = clock() - began
+                took.append(whole - inner.pop())
+                inner[-1] += whole
+
+        return timed_step
+
+
+class MeteredLog:
+    """A log whose appends are timed step by step."""
+
+    def __init__(self, bench: Bench, name: str, *, is_durable: bool = False) -> None:
+        self.meter = meter = Meter()
+        self.ours = OurLog(bench, name, is_durable=is_durable)
+        self._append = meter.timed("append", self.ours.append)
+        self._draft = [the_draft()]
+        log: Any = self.ours.log
+        for owner, step, name in (
+            (log, "_insert", "insert"),
+            (log, "_recorded", "answer"),
+            (log._identity, "check", "folder"),
+            (log._head_file, "write", "head"),
+            (getattr(log, "_stamping", None), "stamp", "stamp"),
+        ):
+            if owner is None:
+                continue
+            setattr(owner, step, meter.timed(name, getattr(owner, step)))
+
+    def append_each(self) -> None:
+        """Append some events, each by itself."""
+        gc.collect()
+        # The module's own functions belong to all logs, so they are timed by turns.
+        module: Any = store
+        before = {name: getattr(module, name) for name in _SHARED if hasattr(module, name)}
+        for name, step in before.items():
+            setattr(module, name, self.meter.timed(_SHARED[name], step))
+        try:
+            for _ in range(TURN):
+                self._append(self._draft)
+        finally:
+            for name, step in before.items():
+                setattr(module, name, step)
+
+    def undisturbed(self, step: str) -> float:
+        """Return what a step takes while nobody disturbs it, in microseconds."""
+        return quick(self.meter.took[step]) / 1000
+
+    def median(self, step: str) -> float:
+        """Return what a step takes in the middle of all appends, in microseconds."""
+        return median(self.meter.took[step]) / 1000
+
+
+def quick(took: Sequence[float]) -> float:
+    """Return the tenth percentile."""
+    return quantiles(took, n=10)[0]
+
+
+_SHARED = {
+    "check_limits": "limits",
+    "stamp": "stamp",
+    "place": "place",
+    "insert": "values",
+}
+"""By the name of a function that the store calls: the step that it is."""
+
+
+def parts(bench: Bench, rounds: int = ROUNDS) -> list[Part]:
+    """Measure the parts of an append; the last one is all of them together."""
+    plain = MeteredLog(bench, "plain")
+    durable = MeteredLog(bench, "durable", is_durable=True)
+    without = MeteredLog(bench, "without-trigger")
+    without.ours.log.connection.raw.execute(f"DROP TRIGGER {TRIGGER}")
+    bare = BareTable(bench, "parts", plain.ours.log)
+    inserts: list[float] = []
+    logs = [plain, durable, without]
+    for turn in range(rounds):
+        for log in logs if turn % 2 else reversed(logs):
+            log.append_each()
+        bare.make_ready(TURN)
+        began = time.perf_counter_ns()
+        bare.insert_each()
+        inserts.append((time.perf_counter_ns() - began) / TURN / 1000)
+    found = _told(plain, durable, without, quick(inserts))
+    for log in logs:
+        log.ours.log.close()
+    bare.connection.close()
+    return found
+
+
+def _told(
+    plain: MeteredLog, durable: MeteredLog, without: MeteredLog, bare: float
+) -> list[Part]:
+    once = _cost_of_timing()
+    steps = {
+        "limits: names, moment, size, JSON": "limits",
+        "stamp: time, id, salt": "stamp",
+        "place: envelope, header, two sha256": "place",
+        "values for SQLite": "values",
+    }
+    found = [Part(name, plain.undisturbed(step) - once) for name, step in steps.items()]
+    insert = without.undisturbed("insert") - once
+    found += [
+        Part("INSERT statement, without trigger", insert),
+        Part("trigger: the next place only", plain.undisturbed("insert") - insert - once),
+        Part("folder: still the files we opened?", plain.undisturbed("folder") - once),
+        Part("head file", plain.undisturbed("head") - once),
+        Part("answer; is a checkpoint due?", plain.undisturbed("answer") - once),
+        Part("everything between these", plain.undisturbed("append") - once),
+    ]
+    whole = sum(part.microseconds for part in found)
+    return [
+        *found,
+        Part("one append, not waiting for the disk", whole),
+        Part("wait for the disk", durable.median("insert") - plain.median("insert")),
+        Part("a bare INSERT of a ready row, not waiting", bare),
+    ]
+
+
+def _cost_of_timing() -> float:
+    """Return what the clock adds to a step, in microseconds."""
+    meter = Meter()
+    nothing = meter.timed("nothing", lambda: None)
+    for _ in range(_CALIBRATION):
+        nothing()
+    return quick(meter.took["nothing"]) / 1000
+
+
+def print_parts(found: list[Part], *, is_markdown: bool) -> None:
+    """Print the parts."""
+    if is_markdown:
+        print(f"{piped(('part of one append', 'µs'))}\n|---|--:|")
+    for name, microseconds in found:
+        figure = f"{microseconds:.1f}"
+        print(piped((name, figure)) if is_markdown else f"{name:<44} {figure:>8} µs")
