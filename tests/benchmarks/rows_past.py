@@ -8,7 +8,7 @@ from sprintlog.projections.history.timeline import replay
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench, append_all, make_sprint
-from .measure import Figure, duration, side_by_side
+from .measure import OURS, Figure, duration, side_by_side
 from .samples import SPRINT, loop, new_events
 
 PLAN_SMALL, PLAN_LARGE = 10, 1_000
@@ -22,7 +22,7 @@ def replay_of_a_large_plan(bench: Bench) -> Figure:
         sides = side_by_side(
             partial(_replay, ours), partial(_replay, theirs), rounds=bench.sizes.rounds
         )
-    return duration(sides, f"the same events, {PLAN_SMALL} phases")
+    return duration(sides, f"{OURS}the same events, {PLAN_SMALL} phases")
 
 
 def _plan_of(bench: Bench, phases: int) -> Path:
