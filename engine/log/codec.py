@@ -100,9 +100,20 @@ class Codec:
         self, pages: Iterable[Iterable[Row]]
     ) -> Iterator[tuple[int, str, Event]]:
         """Yield version, time and event of each row; raise as `decode` does."""
+        readers = self._readers
         for page in pages:
             for row in page:
-                yield row[0], row[1], self.event_of(row)
+                version, at, tag, shape, payload, _ = row
+                reader = readers.get(tag)
+                # One object stands for each small number.
+                if reader is not None and reader[0] is shape and type(at) is str:
+                    try:
+                        event = reader[1](payload)
+                    except DAMAGE:
+                        event = self.event_of(row)
+                else:
+                    event = self.event_of(row)
+                yield version, at, event
 
     def event_of(self, row: Row) -> Event:
         """Return the event of a row; raise as `decode` does."""

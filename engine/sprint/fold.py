@@ -56,7 +56,7 @@ def fold(
     stretches = iter((EVERY,) if live is None else live)
     first, last = next(stretches, NONE_LEFT)
     for version, at, event in events:
-        learn, evolve = handlers_of(type(event))
+        learn, evolve = HANDLERS.get(type(event), UNHANDLED)
         if learn is not None:
             learn(knowledge, event, version)
         if evolve is not None:
@@ -74,11 +74,6 @@ def fold(
             seen(version, event)
     sprint.version = version
     return sprint
-
-
-def handlers_of(kind: type[Event]) -> tuple[Learn | None, Evolve | None]:
-    """Return what an event does to the knowledge, and what to the plan."""
-    return LEARN.get(kind), EVOLVE.get(kind)
 
 
 def begin_anew(plan: Plan, event: Any, version: int) -> None:
@@ -113,3 +108,10 @@ LEARN: Learns = {
     **{event: _tracked(take) for event, take in TAKE.items()},
 }
 """What the knowledge keeps of an event, whatever was rolled back since."""
+
+Handlers = tuple[Learn | None, Evolve | None]
+"""What an event does to the knowledge, and what to the plan."""
+UNHANDLED: Handlers = (None, None)
+HANDLERS: dict[type[Event], Handlers] = {
+    event: (LEARN.get(event), EVOLVE.get(event)) for event in {*LEARN, *EVOLVE}
+}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from ..log.codec import DAMAGE, Codec, Decode
 from ..log.event import Event
 from ..log.port import Row
-from .fold import EVERY, IMPORT, NONE_LEFT, begin_anew, handlers_of
+from .fold import EVERY, HANDLERS, IMPORT, NONE_LEFT, UNHANDLED, begin_anew
 from .iterations.rollback import Interval
 from .state.sprint import Evolve, Learn, Sprint
 
@@ -41,7 +41,7 @@ class RowFold:
                         event = decode(payload)
                     else:
                         event = self._codec.event_of(row)
-                        learn, evolve = handlers_of(type(event))
+                        learn, evolve = HANDLERS.get(type(event), UNHANDLED)
                     if learn is not None:
                         learn(knowledge, event, version)
                     if evolve is not None:
@@ -78,7 +78,7 @@ class _Takers(dict[str, _Taker]):
             # Of another kind of stream, or of a newer version: the codec tells.
             return None, _unknown, None, None
         shape, decode, kind = reader
-        self[tag] = taker = (shape, decode, *handlers_of(kind))
+        self[tag] = taker = (shape, decode, *HANDLERS.get(kind, UNHANDLED))
         return taker
 
 

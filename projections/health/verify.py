@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from hashlib import sha256
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +25,7 @@ from ..state_files.loop_place import loop_folder
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
+from .on_the_way import Followed, OnTheWay
 
 PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000
@@ -78,7 +80,9 @@ def verify(
     """
     findings: list[Finding] = []
     after = _start(workspace, quick=quick)
-    counted = _Counted(workspace.log.pages(after=after.position), findings, progress)
+    on_the_way = _on_the_way(workspace, quick=quick)
+    pages = workspace.log.pages(after=after.position)
+    counted = _Counted(pages, findings, progress, on_the_way)
     for problem in check_rows(counted, after=after):
         findings.append(Finding("damage", f"position {problem.position}", problem.problem))
         if len(findings) >= PROBLEMS_MAX:
@@ -93,7 +97,8 @@ def verify(
     try:
         sprints = workspace.sprints()
         for name in sprints:
-            findings.extend(_of_sprint(workspace, name, files, quick=quick))
+            checked = on_the_way.of(name, workspace.repository.version(name))
+            findings.extend(_of_sprint(workspace, name, files, checked, quick=quick))
         if workspace.journals.version(JOURNAL):
             findings.extend(_of_journal(workspace, files, quick=quick))
         if full:
@@ -103,6 +108,16 @@ def verify(
         if not any(finding.severity == "damage" for finding in findings):
             findings.append(Finding("damage", "log", error.message))
     return Verification(counted.count, len(sprints), head, findings, files)
+
+
+def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
+    """Return what makes states of the events that are read for the chain."""
+    try:
+        sprints = {} if quick else workspace.sprints()
+        return OnTheWay(workspace.repository, sprints)
+    except SprintlogError:
+        # Told where they are read again.
+        return OnTheWay(workspace.repository, {})
 
 
 def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:
@@ -162,21 +177,36 @@ class _Counted:
         pages: Iterator[list[Row]],
         findings: list[Finding],
         progress: Callable[[int], None],
+        on_the_way: OnTheWay,
     ) -> None:
         self.count = self.last = 0
+        self._on_the_way = on_the_way
         self._pages = pages
         self._findings = findings
         self._progress = progress
 
     def __iter__(self) -> Iterator[Row]:
+        return chain.from_iterable(self._taken())
+
+    def _taken(self) -> Iterator[list[Row]]:
         for page in self._pages:
+            self._take(page)
+            told = self.count // 10_000
+            self.count += len(page)
+            self.last = page[-1][0]
+            if self.count // 10_000 > told:
+                self._progress(self.count)
+            yield page
+
+    def _take(self, page: list[Row]) -> None:
+        """Read the payloads of a page, each once unless one is damaged or erased."""
+        try:
+            events = list(CODEC.events_of_rows([map(_to_decode, page)]))
+        except UnreadableError:
+            self._on_the_way.leave(page)
             self._read([_to_decode(row) for row in page if row[_PAYLOAD] is not None])
-            for row in page:
-                self.count += 1
-                self.last = row[0]
-                if self.count % 10_000 == 0:
-                    self._progress(self.count)
-                yield row
+        else:
+            self._on_the_way.take(page, events)
 
     def _read(self, rows: list[Any]) -> None:
         """Decode a page; a second time one by one if something in it is damaged."""
@@ -192,9 +222,16 @@ class _Counted:
 
 
 def _of_sprint(
-    workspace: Workspace, name: str, files: dict[str, Refreshed], *, quick: bool
+    workspace: Workspace,
+    name: str,
+    files: dict[str, Refreshed],
+    checked: Followed | None,
+    *,
+    quick: bool,
 ) -> Iterator[Finding]:
-    sprint = yield from _of_stream(SprintFile(workspace), name, files, quick=quick)
+    projected = SprintFile(workspace)
+    states = None if checked is None else _as_followed(checked, name)
+    sprint = yield from _of_stream(projected, name, files, states, quick=quick)
     if sprint is None:
         return
     if not quick:
@@ -230,14 +267,20 @@ def _of_journal(
 
 
 def _of_stream(
-    projected: ProjectedFile[State], name: str, files: dict[str, Refreshed], *, quick: bool
+    projected: ProjectedFile[State],
+    name: str,
+    files: dict[str, Refreshed],
+    states: Generator[Finding, None, State] | None = None,
+    *,
+    quick: bool,
 ) -> Generator[Finding, None, State | None]:
     """Compare saved states and the state file with the events; return the last state."""
     try:
         if quick:
             state = projected.repository.at_head(name)
         else:
-            state = yield from _of_checkpoints(projected.repository, name)
+            states = states or _of_checkpoints(projected.repository, name)
+            state = yield from states
         refreshed = projected.check(state)
         files[projected.repository.kind.stream(name)] = refreshed
         if not quick:
@@ -261,12 +304,20 @@ def _of_checkpoints(
     for version, state in zip(kept, states, strict=False):
         saved = repository.checkpoints.load(stream, version)
         if saved is None or reading.pack(saved) != reading.pack(state):
-            yield Finding(
-                "drift",
-                f"{name} checkpoint {version}",
-                "is not what its events say; `sprintlog rebuild` makes new ones",
-            )
+            yield _of_checkpoint(name, version)
     return next(states)
+
+
+def _as_followed(followed: Followed, name: str) -> Generator[Finding, None, Sprint]:
+    """Say the same of a sprint that was followed on the way."""
+    for version in followed.wrong:
+        yield _of_checkpoint(name, version)
+    return followed.state
+
+
+def _of_checkpoint(name: str, version: int) -> Finding:
+    what = "is not what its events say; `sprintlog rebuild` makes new ones"
+    return Finding("drift", f"{name} checkpoint {version}", what)
 
 
 def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:

@@ -92,12 +92,13 @@ class Queries:
         """Yield the rows of `read` as they are stored, many at a time."""
         end = self.last_position()
         end = end if until is None else min(until, end)
-        while after < end:
-            page = self._rows(_PAGE, (after, end, ROWS_PER_READ))
-            if not page:
-                return
-            after = page[-1][0]
-            yield page
+        with self._walking() if end - after > ROWS_PER_READ else nullcontext():
+            while after < end:
+                page = self._rows(_PAGE, (after, end, ROWS_PER_READ))
+                if not page:
+                    return
+                after = page[-1][0]
+                yield page
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None

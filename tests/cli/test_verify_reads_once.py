@@ -1,0 +1,87 @@
+"""`verify` reads a long log once: what the chain is checked with makes the states, too."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import (
+    CODEC,
+    SPRINTS,
+    new_event,
+    sprint_stream,
+)
+from sprintlog.engine.sprint.events import ActivitySeen, PhaseStarted, RolledBack
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.health.on_the_way import EVENTS_MIN
+from sprintlog.projections.health.verify import verify
+from sprintlog.projections.workspace import Workspace
+
+AT = "2026-01-15T09:00:00Z"
+PLAN = {"goal": "Try", "phases": [{"id": "a", "prompt": "do it"}]}
+Made = tuple[Workspace, int]
+
+
+def made(folder: Path, *more: Event) -> Made:
+    """Return a workspace of one long sprint with a saved state, and its events."""
+    workspace = Workspace.init(folder, here=True)
+    events = [
+        *create_sprint(Sprint("s"), CreateSprint(plan=PLAN), AT),
+        PhaseStarted("a"),
+        *more,
+        *[ActivitySeen()] * EVENTS_MIN,
+    ]
+    wanted = [new_event(event, at=AT, actor="runtime") for event in events]
+    workspace.log.append(sprint_stream("s"), wanted, expect=0)
+    workspace.repository.renew(workspace.repository.from_nothing("s"))
+    return workspace, len(events)
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count the payloads that are decoded, by type."""
+    counted: Counter[str] = Counter()
+    for event in (ActivitySeen, PhaseStarted, RolledBack):
+        reader = CODEC.reader(event.type)
+        assert reader is not None
+        shape, decode, kind = reader
+
+        def count(payload: Any, decode: Any = decode, tag: str = event.type) -> Any:
+            counted[tag] += 1
+            return decode(payload)
+
+        monkeypatch.setitem(CODEC._readers, event.type, (shape, count, kind))
+    # What folds rows keeps what it decodes them with.
+    fold_rows: Any = SPRINTS.fold_rows
+    monkeypatch.setattr(fold_rows, "_takers", type(fold_rows._takers)(CODEC))
+    return counted
+
+
+def test_each_payload_is_decoded_once(tmp_path: Path, decoded: Counter[str]) -> None:
+    """The chain, the payloads and the saved states are checked in one pass."""
+    workspace, _ = made(tmp_path)
+    decoded.clear()
+    with workspace:
+        assert verify(workspace).findings == []
+    assert decoded == {"activity-seen": EVENTS_MIN, "phase-started": 1}
+
+
+def test_a_wrong_state_is_found_on_the_way(tmp_path: Path) -> None:
+    """A saved state that its events do not say is told, as in a short sprint."""
+    workspace, last = made(tmp_path)
+    with workspace:
+        state = workspace.repository.from_nothing("s")
+        state.plan.set_status("completed")
+        workspace.repository.renew(state)
+        (found,) = verify(workspace).findings
+    assert (found.severity, found.where) == ("drift", f"s checkpoint {last}")
+
+
+def test_a_rollback_is_followed_by_itself(tmp_path: Path) -> None:
+    """A sprint with a rollback is sound, too: its stream is read once more."""
+    workspace, _ = made(tmp_path, RolledBack(1))
+    with workspace:
+        assert verify(workspace).findings == []
