@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.iterations.rollback import (
     taken_back_by,
 )
 
-from .evidence import Evidence
+from .evidence import Evidence, Past
 
 Data = dict[str, Any]
 
@@ -79,42 +79,93 @@ def decisions(
 
     `rollbacks` are all of the stream's up to there, as (version, target).
     """
-    found: list[Decision] = []
-    waiting: dict[str, list[Decision]] = {}
-    known, named = Evidence(), dict[int, str]()
-    live = path(rollbacks, version)
+    deciding, live = Deciding(rollbacks), path(rollbacks, version)
     for recorded in events:
+        deciding.take(recorded)
+    for decision in deciding.found:
+        place(decision, live, rollbacks)
+    return deciding.found
+
+
+def place(
+    decision: Decision, live: Sequence[Interval], rollbacks: Sequence[tuple[int, int]]
+) -> None:
+    """Say of a decision whether it is in force, and since when it is not."""
+    kind = CODEC.events[decision.type].kind
+    decision.in_force = kind is not Kind.EXECUTION or lies_on(live, decision.version)
+    if not decision.in_force:
+        by = taken_back_by(decision.version, rollbacks)
+        decision.followed = f"no longer in force since version {by}"
+
+
+class Deciding:
+    """The decisions of a stream, found event by event.
+
+    What followed is said of each as if no rollback had taken it back: `place` says that.
+    """
+
+    def __init__(
+        self, rollbacks: Sequence[tuple[int, int]], past: Past | None = None
+    ) -> None:
+        self.found: list[Decision] = []
+        self.awaited: dict[int, str] = {}
+        """By the version of a decision: the address that what follows it is about."""
+        self.followers: dict[str, str] = {}
+        """By address what came first about it, for decisions that are past."""
+        self.evidence = Evidence(past)
+        self._rollbacks, self._past = rollbacks, past
+        self._waiting: dict[str, list[Decision]] = {}
+        self._named: dict[int, str] = {}
+
+    def take(self, recorded: RecordedEvent) -> None:
+        """Take the event that comes next."""
         event = CODEC.events.get(recorded.type, _Unknown)
-        how, evidence = event.as_decision, event.as_evidence
         data = {} if event.is_quiet else _data(recorded)
         about = str(data.get(event.subject.address) or "")
         if not event.is_quiet:
-            # The sprint, and the address with all above it.
-            for name in {"", *accumulate(about.split("/"), "{}/{}".format)}:
-                for before in waiting.pop(name, ()):
-                    before.followed = _named(recorded, about)
-        if how is not None:
-            named[recorded.version] = _named(recorded, about)
-            decision = _decision(recorded, how, data, about, known)
-            if recorded.type == RolledBack.type and data.get("undoes") is not None:
-                decision.evidence = named.get(data["undoes"], "")
-            is_execution = event.kind is Kind.EXECUTION
-            decision.in_force = not is_execution or lies_on(live, recorded.version)
-            if not decision.in_force:
-                by = taken_back_by(recorded.version, rollbacks)
-                decision.followed = f"no longer in force since version {by}"
-            elif recorded.type == RolledBack.type:
-                decision.followed = _gone(recorded.version, rollbacks)
-            else:
-                waiting.setdefault("" if how.stops else about, []).append(decision)
-            found.append(decision)
-        words = None
+            self._follow(recorded, about)
+        if event.as_decision is not None:
+            self._decide(recorded, event.as_decision, data, about)
+        words, evidence = None, event.as_evidence
         is_passed = recorded.type == GateChecked.type and data.get("exit_code") == 0
         if evidence is not None and not is_passed:
             said = filter(None, (_named(recorded, about), _words(recorded, evidence, data)))
             words = ": ".join(said)[:TEXT_CHARS_MAX]
-        known.take(recorded, data, address=about, words=words)
-    return found
+        self.evidence.take(recorded, data, address=about, words=words)
+
+    def _follow(self, recorded: RecordedEvent, about: str) -> None:
+        # The sprint, and the address with all above it.
+        for name in {"", *accumulate(about.split("/"), "{}/{}".format)}:
+            for before in self._waiting.pop(name, ()):
+                before.followed = _named(recorded, about)
+            if self._past is not None and name not in self.followers:
+                self.followers[name] = _named(recorded, about)
+
+    def _decide(
+        self, recorded: RecordedEvent, how: AsDecision, data: Data, about: str
+    ) -> None:
+        self._named[recorded.version] = _named(recorded, about)
+        decision = _decision(recorded, how, data, about, self.evidence)
+        if recorded.type != RolledBack.type:
+            awaited = "" if how.stops else about
+            self.awaited[recorded.version] = awaited
+            self._waiting.setdefault(awaited, []).append(decision)
+        else:
+            decision.followed = _gone(recorded.version, self._rollbacks)
+            if (undoes := data.get("undoes")) is not None:
+                decision.evidence = self._decision_named(undoes)
+        self.found.append(decision)
+
+    def _decision_named(self, version: int) -> str:
+        """Return how a decision is named; nothing where the event is none."""
+        past = self._past
+        if past is not None and 1 <= version <= past.version:
+            recorded = past.read(version)
+            event = CODEC.events.get(recorded.type, _Unknown)
+            if event.as_decision is not None:
+                about = str(_data(recorded).get(event.subject.address) or "")
+                self._named[version] = _named(recorded, about)
+        return self._named.get(version, "")
 
 
 def _decision(

@@ -3,7 +3,9 @@
 What was overcome since is no evidence, nor is what a rollback took back.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations import events as i
@@ -31,10 +33,32 @@ class Trouble(NamedTuple):
     """The iteration that it is about, where it says so."""
 
 
+class Known(NamedTuple):
+    """What was known once a version had happened, until the next such version."""
+
+    version: int
+    open: tuple[Trouble, ...] = ()
+    """What was wrong, the oldest first."""
+    advice: str = ""
+    """The advice that was given last; nothing where more happened since."""
+
+
+class Past(NamedTuple):
+    """What somebody kept of the events of a stream up to a version."""
+
+    known: Callable[[int], Known]
+    """Answers what was known at a version up to there."""
+    rollbacks: Sequence[tuple[int, int]]
+    tracker: Callable[[], Tracker]
+    """Answers what was measured up to there."""
+    read: Callable[[int], RecordedEvent]
+    """Answers an event up to there."""
+    version: int
+
+
 class _Step(NamedTuple):
     """What an event changed: a trouble that began, or what ended some."""
 
-    version: int
     began: Trouble | None
     type: str
     address: str
@@ -44,39 +68,45 @@ class _Step(NamedTuple):
 class Evidence:
     """What is known at each point of one stream, told event by event."""
 
-    def __init__(self) -> None:
-        self._open: list[Trouble] = []
-        self._steps: list[_Step] = []
-        self._rollbacks: list[tuple[int, int]] = []
-        self._tracker = Tracker()
+    def __init__(self, past: Past | None = None) -> None:
+        self._past = past
+        self.known = [Known(0) if past is None else past.known(past.version)]
+        """What was known at the beginning, and after each event that changed it."""
+        self._rollbacks = [] if past is None else list(past.rollbacks)
+        self._measured: tuple[Tracker, Judge] | None = None
         self._events: dict[int, tuple[str, Event]] = {}
-        self.advice = ""
-        """The advice that was given last; nothing where more happened since."""
-        self._judge = Judge(self._tracker, lambda version: self._events[version])
+
+    @property
+    def advice(self) -> str:
+        """Return the advice that was given last; nothing where more happened since."""
+        return self.known[-1].advice
 
     def trouble(self, about: str) -> Trouble | None:
         """Return what is wrong at an address or below it, the newest; `""` is all of it."""
-        return next((one for one in reversed(self._open) if _is_in(one, about)), None)
+        open_ = reversed(self.known[-1].open)
+        return next((one for one in open_ if _is_in(one, about)), None)
 
     @property
     def is_at_breakpoint(self) -> bool:
         """Tell whether what stopped the sprint last is a breakpoint."""
-        return bool(self._open) and self._open[-1].type == f.BreakpointReached.type
+        open_ = self.known[-1].open
+        return bool(open_) and open_[-1].type == f.BreakpointReached.type
 
     def judgement(self, version: int, number: int | None = None) -> str:
         """Return how the iteration in force before a version is judged, or one of them."""
+        tracker, judge = self._judging()
         if number is None:
             stretches = path(self._rollbacks, version - 1)
-            entries = self._tracker.newest_first()
+            entries = tracker.newest_first()
             on_path = (e.number for e in entries if lies_on(stretches, e.version))
             number = next(on_path, None)
         if number is None:
             return ""
-        failed = next((one for one in self._open if one.number == number), None)
-        is_known = number == 0 or self._tracker.entry(number) is not None
-        if not is_known or (number == 0 and self._tracker.baseline is None):
+        failed = next((one for one in self.known[-1].open if one.number == number), None)
+        is_known = number == 0 or tracker.entry(number) is not None
+        if not is_known or (number == 0 and tracker.baseline is None):
             return failed.words if failed is not None else ""
-        return "; ".join(_judged(self._judge.judge(number)))
+        return "; ".join(_judged(judge.judge(number)))
 
     def take(
         self, event: RecordedEvent, data: Data, *, address: str, words: str | None
@@ -87,34 +117,52 @@ class Evidence:
         if words is not None:
             began = Trouble(event.type, address, words, number)
         number = data.get("number") if event.type == i.IterationMeasured.type else number
-        step = _Step(event.version, began, event.type, address, number)
+        _, open_, advice = self.known[-1]
         if event.type == f.RolledBack.type:
-            self._go_back(event, data)
+            open_, advice = self._went_back(event, data), ""
         elif event.type == i.RecommendationGiven.type:
-            self.advice = words or ""
+            advice = words or ""
         elif began is not None or _ends(event.type, data):
-            self._steps.append(step)
-            self._open = [*_after(self._open, step)]
-        self._take_iteration(event)
+            open_ = (*_after(open_, _Step(began, event.type, address, number)),)
+        if self._take_iteration(event):
+            advice = ""
+        if (open_, advice) != self.known[-1][1:]:
+            self.known.append(Known(event.version, open_, advice))
 
-    def _go_back(self, event: RecordedEvent, data: Data) -> None:
-        self._rollbacks.append((event.version, int(data.get("to") or 1)))
-        self.advice = ""
-        stretches = path(self._rollbacks, event.version)
-        self._open = []
-        for step in self._steps:
-            if lies_on(stretches, step.version):
-                self._open = [*_after(self._open, step)]
+    def _went_back(self, event: RecordedEvent, data: Data) -> tuple[Trouble, ...]:
+        """Return what was open at the target: on the path to it nothing else happened."""
+        to = int(data.get("to") or 1)
+        self._rollbacks.append((event.version, to))
+        if self._past is not None and to <= self._past.version:
+            return self._past.known(to).open
+        # A log that was handed in may name a target yet to come: that voids nothing.
+        at = bisect_right(self.known, to, key=attrgetter("version"))
+        return self.known[max(at - 1, 0)].open
 
-    def _take_iteration(self, recorded: RecordedEvent) -> None:
+    def _take_iteration(self, recorded: RecordedEvent) -> bool:
+        """Take what an event says of iterations; tell whether it measured one."""
         take = OF_ITERATIONS.get(recorded.type)
         if take is None or CODEC.today(recorded) is None:
-            return
+            return False
         event = CODEC.decode(recorded)
-        if recorded.type in (i.BaselineCaptured.type, i.IterationMeasured.type):
+        is_measured = recorded.type in (i.BaselineCaptured.type, i.IterationMeasured.type)
+        if is_measured:
             self._events[recorded.version] = recorded.at, event
-            self.advice = ""
-        take(self._tracker, event, recorded.version)
+        take(self._judging()[0], event, recorded.version)
+        return is_measured
+
+    def _judging(self) -> tuple[Tracker, Judge]:
+        """Return what was measured, and who judges it; most decisions need neither."""
+        if self._measured is None:
+            tracker = Tracker() if self._past is None else self._past.tracker()
+            self._measured = tracker, Judge(tracker, self._event)
+        return self._measured
+
+    def _event(self, version: int) -> tuple[str, Event]:
+        if version not in self._events and self._past is not None:
+            recorded = self._past.read(version)
+            self._events[version] = recorded.at, CODEC.decode(recorded)
+        return self._events[version]
 
 
 def _ends(type_: str, data: Data) -> bool:

@@ -17,30 +17,23 @@ import msgspec
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
-from sprintlog.engine.sprint.iterations.rollback import path as path_to
-from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, Sprint
-from sprintlog.engine.sprint.state.tree import gate_status
+from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
-from ..history.decisions import decisions
 from ..runner import Mark, catch_up
 from ..workspace import Workspace
 from .proof import BUSY_SECONDS, is_proven, prove, remove
-from .schema import APPLICATION_ID, STATEMENTS, TABLES, inserting
+from .schema import APPLICATION_ID, STATEMENTS, inserting
+from .sprint_rows import write_sprint
 
 NAME = "query.db"
 LOCK = "query.lock"
 EVENTS_A_STEP = 512
-FORMAT = (STATE_FORMAT + 1) % 2**31
+FORMAT = (STATE_FORMAT + 2) % 2**31
 """Raise the summand when what is in the tables is computed in another way."""
 
 Progress = Callable[[int], None]
 Row = tuple[Any, ...]
-
-_KNOWLEDGE = {
-    tag for tag, event in CODEC.events.items() if event.kind is not Kind.EXECUTION
-}
 
 
 def refreshed(
@@ -167,8 +160,7 @@ class ReadModel:
             taking.take(page)
             self._progress(page[-1].position)
         for name, version in sorted(taking.touched.items()):
-            rolled = name in taking.rolled
-            _write_sprint(self._workspace, self._connection, name, version, rolled=rolled)
+            write_sprint(self._workspace, self._connection, name, version)
 
     def keep(self, mark: Mark) -> None:
         """Commit what was taken in, with its mark."""
@@ -198,8 +190,6 @@ class _Events:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched: dict[str, int] = {}
         """The sprints that have new events, with their last versions."""
-        self.rolled: set[str] = set()
-        """Those that were rolled back."""
         self._connection = connection
         self._iterations: dict[str, int | None] = {}
 
@@ -242,101 +232,13 @@ class _Events:
         """Return the iteration that an event is in, until the next or a rollback."""
         if sprint not in self._iterations:
             found = self._connection.execute(
-                "SELECT iteration FROM v_events WHERE sprint = ? ORDER BY version DESC",
-                (sprint,),
+                "SELECT iteration FROM v_events WHERE stream = ? "
+                "ORDER BY version DESC LIMIT 1",
+                (event.stream,),
             ).fetchone()
             self._iterations[sprint] = found[0] if found else 0
         if event.type == "iteration-started":
             self._iterations[sprint] = data.get("number")
         if event.type == "rolled-back":
-            self.rolled.add(sprint)
             self._iterations[sprint] = None
         return self._iterations[sprint]
-
-
-def _write_sprint(
-    workspace: Workspace,
-    connection: sqlite3.Connection,
-    name: str,
-    version: int,
-    *,
-    rolled: bool,
-) -> None:
-    sprint = workspace.repository.at_version(name, version)
-    rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
-    for table in TABLES.keys() - {"v_events"}:
-        connection.execute(f"DELETE FROM {table} WHERE sprint = ?", (name,))
-    connection.execute(inserting("v_sprints"), _sprint_row(sprint))
-    connection.executemany(inserting("v_phases"), _phase_rows(sprint))
-    events = workspace.log.read_stream(f"sprint/{name}", until=version)
-    rows = (
-        (name, *msgspec.structs.astuple(decision))
-        for decision in decisions(events, rollbacks, version)
-    )
-    connection.executemany(inserting("v_decisions"), rows)
-    if rolled:
-        _mark(connection, name, path_to(rollbacks, version))
-    for table in ("v_gates", "v_iterations"):
-        sql = inserting(table)
-        connection.execute(sql, (name,) * sql.count("?"))
-
-
-def _sprint_row(sprint: Sprint) -> Row:
-    """Return a sprint as a row of `v_sprints`."""
-    document = sprint.document
-    figures = document.get("stats")
-    stats = figures if isinstance(figures, dict) else {}
-    fields = [document.get("mode"), document.get("goal"), document.get("last-activity")]
-    names = ("started-at", "completed-at", "total-phases", "completed-phases")
-    fields += [stats.get(name) for name in names]
-    place = sprint.plan.place
-    path = place.path if place else None
-    return sprint.id, sprint.version, sprint.plan.status, *map(_plain, fields), path
-
-
-def _phase_rows(sprint: Sprint) -> Iterator[Row]:
-    """Yield all phases, steps and sub-phases as rows of `v_phases`."""
-    names = (
-        *("prompt", "model", "started-at", "completed-at"),
-        *("summary", "error", "next-retry-at"),
-    )
-    pointed = sprint.plan.pointed()
-    for number, node in enumerate(sprint.plan.tree.root.walk(), start=1):
-        data = node.data
-        tracking = data.get("gate-tracking")
-        attempts = tracking.get("attempts") if isinstance(tracking, dict) else None
-        yield (
-            sprint.id,
-            node.address,
-            node.address.rpartition("/")[0] or None,
-            number,
-            node.level,
-            int(node.leaf >= 0),
-            int(node is pointed),
-            _plain(data.get("id")),
-            _plain(data.get("status")),
-            *(_plain(data.get(name)) for name in names),
-            int(data.get("injected") is True),
-            gate_status(data),
-            _plain(attempts),
-        )
-
-
-def _plain(value: Any) -> str | int | float | None:
-    """Return a value that a column takes; what has parts as JSON."""
-    if value is None or isinstance(value, str | int | float):
-        return value
-    return msgspec.json.encode(value).decode()
-
-
-def _mark(connection: sqlite3.Connection, name: str, live: list[tuple[int, int]]) -> None:
-    """Say of every execution event of a sprint anew whether it counts."""
-    known = ", ".join("?" * len(_KNOWLEDGE))
-    connection.execute(
-        f"UPDATE v_events SET in_force = 0 WHERE sprint = ? AND type NOT IN ({known})",
-        (name, *_KNOWLEDGE),
-    )
-    connection.executemany(
-        "UPDATE v_events SET in_force = 1 WHERE sprint = ? AND version BETWEEN ? AND ?",
-        ((name, first, last) for first, last in live),
-    )

@@ -23,7 +23,8 @@ class Table(NamedTuple):
     keys: str = ""
     """What a table declares behind its columns."""
     query: str = ""
-    """What fills it for a sprint, where its rows follow from those of `v_events`."""
+    """What adds to it for a sprint what came after a version, where that follows from
+    `v_events`."""
 
 
 def _columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
@@ -149,7 +150,7 @@ TABLES: dict[str, Table] = {
   json_extract(data, '$.output_sha256'),
   coalesce(json_extract(data, '$.elsewhere'), 0),
   in_force
-FROM v_events WHERE sprint = ? AND type = 'gate-checked'""",
+FROM v_events WHERE stream = :stream AND version > :after AND +type = 'gate-checked'""",
     ),
     "v_iterations": Table(
         "Every iteration that was started.",
@@ -165,14 +166,13 @@ FROM v_events WHERE sprint = ? AND type = 'gate-checked'""",
         ),
         "PRIMARY KEY (sprint, version)",
         """SELECT s.sprint, s.position, s.version, s.at, s.actor, s.iteration,
-  json_extract(s.data, '$.max_iterations'), i.last,
-  (SELECT at FROM v_events WHERE stream = s.stream AND version = i.last),
-  i.events, s.in_force
-FROM v_events s JOIN (
-  SELECT iteration, max(version) AS last, count(*) AS events
-  FROM v_events WHERE sprint = ? GROUP BY iteration
-) i ON i.iteration = s.iteration
-WHERE s.sprint = ? AND s.type = 'iteration-started'""",
+  json_extract(s.data, '$.max_iterations'), l.version, l.at,
+  (SELECT count(*) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration),
+  s.in_force
+FROM v_events s JOIN v_events l ON l.stream = s.stream AND l.version = (
+  SELECT max(version) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration
+)
+WHERE s.stream = :stream AND s.version > :after AND +s.type = 'iteration-started'""",
     ),
 }
 """Everything that a question can be about, by name."""
@@ -188,13 +188,22 @@ STATEMENTS = (
     "CREATE INDEX v_events_type ON v_events (type)",
     "CREATE INDEX v_events_phase ON v_events (sprint, phase)",
     "CREATE INDEX v_events_iteration ON v_events (sprint, iteration, version)",
+    "CREATE INDEX v_iterations_number ON v_iterations (sprint, number)",
+    "CREATE TABLE follow_ups (sprint TEXT, version INTEGER, awaited TEXT, followed TEXT, "
+    "PRIMARY KEY (sprint, version))",
+    "CREATE INDEX follow_ups_awaited ON follow_ups (sprint, awaited) WHERE followed = ''",
+    "CREATE TABLE open_troubles (sprint TEXT, version INTEGER, troubles TEXT, "
+    "advice TEXT, PRIMARY KEY (sprint, version))",
     "CREATE TABLE upto (position INTEGER NOT NULL, hash BLOB NOT NULL)",
 )
-"""What makes the file; `upto` is the log's head that it stands for."""
+"""What makes the file; `upto` is the log's head that it stands for.
+
+`follow_ups` says what followed a decision whatever was rolled back, `open_troubles` what
+was wrong from a version on: by both the decisions are carried on."""
 
 
 def inserting(name: str) -> str:
-    """Return the statement that inserts a row of a table, or all rows of a sprint."""
+    """Return the statement that inserts a row of a table, or new rows of a sprint."""
     if query := TABLES[name].query:
         return f"INSERT INTO {name} {query}"
     marks = ", ".join("?" * len(TABLES[name].columns))

@@ -80,6 +80,7 @@ ROWS: dict[str, Row] = {
     "replay of a plan of 1,000 phases": Row(
         rows_past.replay_of_a_large_plan, Goal(1.5, True)
     ),
+    "question after one event, long log": Row(rows_past.question_after_one_event),
     "cold open: checkpoint + tail of 100": Row(rows_fold.cold_open, Goal(1000)),
     "PROGRESS.yaml, large, against PyYAML": Row(rows_files.against_pyyaml, Goal(18), CORE),
     "PROGRESS.yaml, large, against js-yaml": Row(rows_files.against_js_yaml, Goal(4), CORE),

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
@@ -14,6 +16,8 @@ from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.projections.history.blame_lines import search_all
 from sprintlog.projections.history.timeline import ReplayStep, replay
+from sprintlog.projections.runner import catch_up
+from sprintlog.projections.sql.read_model import ReadModel, in_memory
 from sprintlog.projections.workspace import Workspace
 
 AT = "2026-01-15T09:00:00Z"
@@ -21,7 +25,7 @@ READY = 4
 """Once so many events were seen, all that follow cost the same."""
 
 
-def events(phases: int) -> Iterator[Event]:
+def events(phases: int, rounds: int = 5) -> Iterator[Event]:
     """Yield the events of a plan of that many phases; only two of them are worked on."""
     nodes: list[dict[str, Any]] = [
         {"id": f"p{n}", "status": "pending", "prompt": "x"} for n in range(phases)
@@ -31,7 +35,7 @@ def events(phases: int) -> Iterator[Event]:
     yield f.SprintStarted()
     yield f.PhaseStarted("p0")
     yield f.GateChecked("p0", 1, 1)
-    for number in range(1, 6):
+    for number in range(1, rounds + 1):
         yield f.IterationStarted(number)
         yield f.GateChecked("p0", number, 0)
         yield f.PhaseCompleted("p0", "done")
@@ -43,12 +47,18 @@ def events(phases: int) -> Iterator[Event]:
 
 
 @contextmanager
-def worked_on(phases: int) -> Iterator[Workspace]:
+def worked_on(phases: int, rounds: int = 5) -> Iterator[Workspace]:
     """Give a log of the same work on a plan of so many phases."""
     with Workspace.in_memory(Path()) as workspace:
-        told = [new_event(one, at=AT, actor="runtime") for one in events(phases)]
-        workspace.log.append("sprint/s", told, expect=Expect.ANY)
+        record(workspace, *events(phases, rounds))
         yield workspace
+
+
+def record(workspace: Workspace, *happened: Event) -> None:
+    """Append events, and keep the state that they lead to."""
+    told = [new_event(one, at=AT, actor="runtime") for one in happened]
+    workspace.log.append("sprint/s", told, expect=Expect.ANY)
+    workspace.repository.renew(workspace.repository.from_nothing("s"))
 
 
 def calls_of(work: Callable[[], object]) -> int:
@@ -115,3 +125,31 @@ def test_a_line_is_blamed_by_what_events_reach() -> None:
         return late - early
 
     assert more(10) == more(200)
+
+
+def one_more(rounds: int, event: Event) -> tuple[int, int]:
+    """Return what the tables cost after one more event: our calls, and SQLite's steps."""
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    with worked_on(2, rounds) as workspace, closing(in_memory(workspace)) as connection:
+        record(workspace, event)
+        connection.set_progress_handler(step, 10)
+        model = ReadModel(workspace, connection, lambda position: None)
+        return calls_of(partial(catch_up, workspace.log, model)), steps
+
+
+@pytest.mark.parametrize(
+    "event",
+    [f.PhaseStarted("p0"), f.PhaseBlocked("p0", "x"), f.SprintPaused(), f.NoteAdded("x")],
+    ids=lambda event: event.type,
+)
+def test_a_question_after_one_event_costs_that_event(event: Event) -> None:
+    """The tables are carried on by as much work, however long the log was before."""
+    _, small, large = (one_more(rounds, event) for rounds in (10, 10, 200))
+    assert large[0] <= small[0] + 20
+    assert large[1] <= small[1] * 1.1

@@ -1,0 +1,263 @@
+"""The rows of one sprint in the read model, carried on over the events that came since.
+
+What a sprint is now is written anew; of its history only what is new is read, and what
+is there already is changed where a rollback or what followed says something else of it.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.iterations.tracker import Tracker
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Kind
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.sprint.iterations.rollback import Interval, path, stretches_only_in
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.tree import gate_status
+
+from ..history.decisions import Deciding, Decision, place
+from ..history.evidence import Known, Past, Trouble
+from ..workspace import Workspace
+from .schema import inserting
+
+Row = tuple[Any, ...]
+Rollbacks = Sequence[tuple[int, int]]
+
+_KNOWLEDGE = [
+    tag for tag, event in CODEC.events.items() if event.kind is not Kind.EXECUTION
+]
+_troubles = msgspec.json.Decoder(tuple[Trouble, ...])
+
+
+def write_sprint(
+    workspace: Workspace, connection: sqlite3.Connection, name: str, version: int
+) -> None:
+    """Bring all rows of a sprint to a version; its events are in their table already."""
+    found = connection.execute("SELECT version FROM v_sprints WHERE sprint = ?", (name,))
+    (after,) = found.fetchone() or (0,)
+    sprint = workspace.repository.at_version(name, version)
+    rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
+    for table in ("v_sprints", "v_phases"):
+        connection.execute(f"DELETE FROM {table} WHERE sprint = ?", (name,))
+    connection.execute(inserting("v_sprints"), _sprint_row(sprint))
+    connection.executemany(inserting("v_phases"), _phase_rows(sprint))
+    _Carrying(workspace, connection, name, after, version, rollbacks).write()
+
+
+class _Carrying:
+    """The history of a sprint between two versions, on its way into the tables."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        connection: sqlite3.Connection,
+        name: str,
+        after: int,
+        version: int,
+        rollbacks: Rollbacks,
+    ) -> None:
+        self._workspace = workspace
+        self._ask = connection.execute
+        self._insert = connection.executemany
+        self._name, self._stream = name, sprint_stream(name)
+        self._after, self._version = after, version
+        self._rollbacks = rollbacks
+        self._live = path(rollbacks, version)
+
+    def write(self) -> None:
+        """Add what is new, and change what is not as it was."""
+        moved = list(self._moved())
+        self._mark(moved)
+        self._carry_decisions(moved)
+        named = {"sprint": self._name, "stream": self._stream, "after": self._after}
+        if self._after:
+            self._carry_iterations()
+            for table in ("v_gates", "v_iterations"):
+                self._mark_again(table, moved)
+        for table in ("v_gates", "v_iterations"):
+            self._ask(inserting(table), named)
+
+    def _moved(self) -> Iterator[Interval]:
+        """Yield stretches of what was there that rollbacks since took or brought back."""
+        for at, _ in self._rollbacks if self._after else ():
+            if at > self._after:
+                before, now = path(self._rollbacks, at - 1), path(self._rollbacks, at)
+                for these, those in ((before, now), (now, before)):
+                    for first, last in stretches_only_in(these, those):
+                        if first <= self._after:
+                            yield first, min(last, self._after)
+
+    def _mark(self, moved: list[Interval]) -> None:
+        """Say of execution events that moved or are new whether they count."""
+        known = ", ".join("?" * len(_KNOWLEDGE))
+        change = (
+            "UPDATE v_events SET in_force = ? WHERE stream = ? AND version BETWEEN ? AND ? "
+            f"AND type NOT IN ({known})"
+        )
+        for first, last in (*moved, (self._after + 1, self._version)):
+            gone = stretches_only_in([(first, last)], self._live)
+            back = stretches_only_in([(first, last)], gone) if first <= self._after else []
+            for counts, stretches in ((0, gone), (1, back)):
+                for begin, end in stretches:
+                    self._ask(change, (counts, self._stream, begin, end, *_KNOWLEDGE))
+
+    def _mark_again(self, table: str, moved: list[Interval]) -> None:
+        for first, last in moved:
+            self._ask(
+                f"UPDATE {table} SET in_force = (SELECT in_force FROM v_events e "
+                f"WHERE e.position = {table}.position) "
+                "WHERE sprint = ? AND version BETWEEN ? AND ?",
+                (self._name, first, last),
+            )
+
+    def _carry_iterations(self) -> None:
+        """Count what is new to the iterations that are there."""
+        news = self._ask(
+            "SELECT iteration, max(version), count(*) FROM v_events "
+            "WHERE stream = ? AND version > ? AND iteration IS NOT NULL GROUP BY iteration",
+            (self._stream, self._after),
+        )
+        for number, last, count in news.fetchall():
+            self._ask(
+                "UPDATE v_iterations SET last_version = ?, events = events + ?, last_at = "
+                "(SELECT at FROM v_events WHERE stream = ? AND version = ?) "
+                "WHERE sprint = ? AND number = ?",
+                (last, count, self._stream, last, self._name, number),
+            )
+
+    def _carry_decisions(self, moved: list[Interval]) -> None:
+        """Decide on what is new by what is kept of all before, and keep that of it."""
+        deciding = Deciding(self._rollbacks, self._past() if self._after else None)
+        log, name = self._workspace.log, self._name
+        events = log.read_stream(self._stream, after=self._after, until=self._version)
+        for recorded in events:
+            deciding.take(recorded)
+        for awaited, followed in deciding.followers.items():
+            self._follow(awaited, followed)
+        self._place_again(moved)
+        awaited_by, found = deciding.awaited, deciding.found
+        self._insert(
+            "INSERT INTO follow_ups VALUES (?, ?, ?, ?)",
+            [
+                (name, one.version, awaited_by[one.version], one.followed)
+                for one in found
+                if one.version in awaited_by
+            ],
+        )
+        for decision in found:
+            place(decision, self._live, self._rollbacks)
+        rows = [(name, *msgspec.structs.astuple(decision)) for decision in found]
+        self._insert(inserting("v_decisions"), rows)
+        self._insert(
+            "INSERT INTO open_troubles VALUES (?, ?, ?, ?)",
+            [
+                (name, version, msgspec.json.encode(open_).decode(), advice)
+                for version, open_, advice in deciding.evidence.known
+                if version > self._after
+            ],
+        )
+
+    def _follow(self, awaited: str, followed: str) -> None:
+        """Say what followed of all decisions that waited for something about an address."""
+        waiting = "sprint = ? AND awaited = ? AND followed = ''"
+        self._ask(
+            "UPDATE v_decisions SET followed = ? WHERE sprint = ? AND in_force = 1 "
+            f"AND version IN (SELECT version FROM follow_ups WHERE {waiting})",
+            (followed, self._name, self._name, awaited),
+        )
+        change = f"UPDATE follow_ups SET followed = ? WHERE {waiting}"
+        self._ask(change, (followed, self._name, awaited))
+
+    def _place_again(self, moved: list[Interval]) -> None:
+        """Say anew of the decisions in some stretches whether they are in force."""
+        rows = (
+            row
+            for first, last in moved
+            for row in self._ask(
+                "SELECT d.*, f.followed FROM v_decisions d JOIN follow_ups f "
+                "ON f.sprint = d.sprint AND f.version = d.version "
+                "WHERE d.sprint = ? AND d.version BETWEEN ? AND ?",
+                (self._name, first, last),
+            ).fetchall()
+        )
+        for _, *fields, followed in rows:
+            decision = Decision(*fields)
+            decision.followed = followed
+            place(decision, self._live, self._rollbacks)
+            self._ask(
+                "UPDATE v_decisions SET in_force = ?, followed = ? "
+                "WHERE sprint = ? AND version = ?",
+                (decision.in_force, decision.followed, self._name, decision.version),
+            )
+
+    def _past(self) -> Past:
+        before = [one for one in self._rollbacks if one[0] <= self._after]
+        return Past(self._known, before, self._tracker, self._read, self._after)
+
+    def _known(self, version: int) -> Known:
+        found = self._ask(
+            "SELECT version, troubles, advice FROM open_troubles "
+            "WHERE sprint = ? AND version <= ? ORDER BY version DESC LIMIT 1",
+            (self._name, version),
+        )
+        at, open_, advice = found.fetchone() or (0, "[]", "")
+        return Known(at, _troubles.decode(open_), advice)
+
+    def _tracker(self) -> Tracker:
+        repository = self._workspace.repository
+        return repository.at_version(self._name, self._after).knowledge.tracker
+
+    def _read(self, version: int) -> RecordedEvent:
+        log = self._workspace.log
+        return next(log.read_stream(self._stream, after=version - 1, until=version))
+
+
+def _sprint_row(sprint: Sprint) -> Row:
+    """Return a sprint as a row of `v_sprints`."""
+    document = sprint.document
+    figures = document.get("stats")
+    stats = figures if isinstance(figures, dict) else {}
+    fields = [document.get("mode"), document.get("goal"), document.get("last-activity")]
+    names = ("started-at", "completed-at", "total-phases", "completed-phases")
+    fields += [stats.get(name) for name in names]
+    written_to = sprint.plan.place
+    file = written_to.path if written_to else None
+    return sprint.id, sprint.version, sprint.plan.status, *map(_plain, fields), file
+
+
+def _phase_rows(sprint: Sprint) -> Iterator[Row]:
+    """Yield all phases, steps and sub-phases as rows of `v_phases`."""
+    names = (
+        *("prompt", "model", "started-at", "completed-at"),
+        *("summary", "error", "next-retry-at"),
+    )
+    pointed = sprint.plan.pointed()
+    for number, node in enumerate(sprint.plan.tree.root.walk(), start=1):
+        data = node.data
+        tracking = data.get("gate-tracking")
+        attempts = tracking.get("attempts") if isinstance(tracking, dict) else None
+        yield (
+            sprint.id,
+            node.address,
+            node.address.rpartition("/")[0] or None,
+            number,
+            node.level,
+            int(node.leaf >= 0),
+            int(node is pointed),
+            _plain(data.get("id")),
+            _plain(data.get("status")),
+            *(_plain(data.get(name)) for name in names),
+            int(data.get("injected") is True),
+            gate_status(data),
+            _plain(attempts),
+        )
+
+
+def _plain(value: Any) -> str | int | float | None:
+    """Return a value that a column takes; what has parts as JSON."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return msgspec.json.encode(value).decode()
