@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..command import Command
 from ..log.port import Log
-from ..sprint.iterations.rollback import lies_on, path
+from ..sprint.iterations.rollback import path
 from ..sprint.state.sprint import Sprint
 from .port import Service
 from .streams.catalogue import CODEC, sprint_stream
@@ -19,6 +19,8 @@ CommandT = TypeVar("CommandT", bound=Command)
 
 UNDOABLE = {"human", "skip", "block", "injection", "request"}
 """The kinds of decisions that are taken back one at a time."""
+EVENTS_LOOKED_AT = 64
+"""How many events are looked at first, from the end; then twice as many, and so on."""
 
 
 def completed(service: Service, state: Any, command: CommandT) -> CommandT:
@@ -33,20 +35,34 @@ def is_inside_append(log: Log, sprint_id: str, version: int) -> bool:
     return any(event.remaining for event in found)
 
 
-def last_decision(log: Log, sprint: Sprint) -> int:
+def last_decision(log: Log, sprint: Sprint, *, near: int = EVENTS_LOOKED_AT) -> int:
     """Return the version of the latest decision in force; 0 when there is none.
 
     It is one that somebody took by itself, not what another event caused.
     """
-    live = path(sprint.knowledge.rollbacks, sprint.version)
+    # The latest is looked for from the end, along the way that is in force.
+    for first, last in reversed(path(sprint.knowledge.rollbacks, sprint.version)):
+        events = near
+        while last >= first:
+            begin = max(first, last - events + 1)
+            if latest := _last_decision_in(log, sprint, begin, last):
+                return latest
+            last, events = begin - 1, 2 * events
+    return 0
+
+
+def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
+    """Return the latest such decision between two versions in force; 0 without one."""
     latest, caused = 0, False
-    for event in log.read_stream(sprint_stream(sprint.id), until=sprint.version):
+    # Whether the first of them was caused is said by the event before it.
+    for event in log.read_stream(sprint_stream(sprint.id), after=first - 2, until=last):
         kind = CODEC.events.get(event.type)
         how = kind.as_decision if kind is not None else None
         is_one = how is not None and how.kind in UNDOABLE and not caused
         caused = event.remaining > 0
-        if is_one and event.version not in sprint.knowledge.undone:
-            latest = event.version if lies_on(live, event.version) else latest
+        if is_one and event.version >= first:
+            is_undone = event.version in sprint.knowledge.undone
+            latest = latest if is_undone else event.version
     return latest
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
+from sprintlog.engine.service.completion import last_decision
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.projections.history.blame_lines import search_all
@@ -153,3 +154,17 @@ def test_a_question_after_one_event_costs_that_event(event: Event) -> None:
     _, small, large = (one_more(rounds, event) for rounds in (10, 10, 200))
     assert large[0] <= small[0] + 20
     assert large[1] <= small[1] * 1.1
+
+
+def test_the_latest_decision_is_looked_for_from_the_end() -> None:
+    """`undo --decision` reads as many events of a long log as of a short one."""
+
+    def looked_for(rounds: int) -> int:
+        with worked_on(2, rounds) as workspace:
+            record(workspace, f.SprintPaused("lunch"))
+            sprint, found = workspace.sprint("s"), list[int]()
+            calls = calls_of(lambda: found.append(last_decision(workspace.log, sprint)))
+        assert found == [sprint.version]
+        return calls
+
+    assert looked_for(10) == looked_for(200)
