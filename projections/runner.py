@@ -13,7 +13,7 @@ from sprintlog.engine.log.port import Log
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.service.wanted import between
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.engine.sprint.iterations.rollback import Interval, path, stretches_only_in
+from sprintlog.engine.sprint.iterations.rollback import Interval, turns
 
 from .workspace import Workspace
 
@@ -110,18 +110,19 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
     stream = sprint_stream(sprint_id)
     head = workspace.log.version(stream)
     rollbacks = workspace.repository.rollbacks(sprint_id, head)
+    changed = {turn.version: turn for turn in turns(rollbacks) if turn.version > after}
     for recorded in workspace.log.read_stream(stream, after=after, until=head):
         event = CODEC.decode(recorded)
         if not isinstance(event, RolledBack):
             yield Happened(recorded, event)
             continue
         version = recorded.version
-        before, now = path(rollbacks, version - 1), path(rollbacks, version)
+        _, gone, back = changed[version]
         yield Happened(
             recorded,
             event,
-            tuple(_work(workspace, stream, stretches_only_in(before, now))),
-            tuple(_work(workspace, stream, stretches_only_in(now, before))),
+            tuple(_work(workspace, stream, gone)),
+            tuple(_work(workspace, stream, back)),
         )
 
 

@@ -15,10 +15,9 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import GateChecked, RolledBack, SprintResumed
 from sprintlog.engine.sprint.iterations.rollback import (
     Interval,
-    lies_on,
-    path,
-    stretches_only_in,
+    TurnedBack,
     taken_back_by,
+    turns,
 )
 
 from .evidence import Evidence, Past
@@ -79,23 +78,22 @@ def decisions(
 
     `rollbacks` are all of the stream's up to there, as (version, target).
     """
-    deciding, live = Deciding(rollbacks), path(rollbacks, version)
+    deciding = Deciding(rollbacks)
     for recorded in events:
         deciding.take(recorded)
-    for decision in deciding.found:
-        place(decision, live, rollbacks)
+    place(deciding.found, rollbacks)
     return deciding.found
 
 
-def place(
-    decision: Decision, live: Sequence[Interval], rollbacks: Sequence[tuple[int, int]]
-) -> None:
-    """Say of a decision whether it is in force, and since when it is not."""
-    kind = CODEC.events[decision.type].kind
-    decision.in_force = kind is not Kind.EXECUTION or lies_on(live, decision.version)
-    if not decision.in_force:
-        by = taken_back_by(decision.version, rollbacks)
-        decision.followed = f"no longer in force since version {by}"
+def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> None:
+    """Say of decisions, in order, whether they are in force, and since when not."""
+    can_go = [x for x in found if CODEC.events[x.type].kind is Kind.EXECUTION]
+    taken = taken_back_by([decision.version for decision in can_go], rollbacks)
+    for decision in can_go:
+        by = taken.get(decision.version)
+        decision.in_force = by is None
+        if by is not None:
+            decision.followed = f"no longer in force since version {by}"
 
 
 class Deciding:
@@ -113,7 +111,11 @@ class Deciding:
         self.followers: dict[str, str] = {}
         """By address what came first about it, for decisions that are past."""
         self.evidence = Evidence(past)
-        self._rollbacks, self._past = rollbacks, past
+        self._past = past
+        after = 0 if past is None else past.version
+        self._turns = {
+            turn.version: turn for turn in turns(rollbacks) if turn.version > after
+        }
         self._waiting: dict[str, list[Decision]] = {}
         self._named: dict[int, str] = {}
 
@@ -151,7 +153,7 @@ class Deciding:
             self.awaited[recorded.version] = awaited
             self._waiting.setdefault(awaited, []).append(decision)
         else:
-            decision.followed = _gone(recorded.version, self._rollbacks)
+            decision.followed = _gone(self._turns[recorded.version])
             if (undoes := data.get("undoes")) is not None:
                 decision.evidence = self._decision_named(undoes)
         self.found.append(decision)
@@ -247,11 +249,9 @@ def _named(event: RecordedEvent, about: str) -> str:
     return f"version {event.version}: {what} by {event.actor}"
 
 
-def _gone(version: int, rollbacks: Sequence[tuple[int, int]]) -> str:
+def _gone(turn: TurnedBack) -> str:
     """Return what a rollback took back, and what it brought back."""
-    before, after = path(rollbacks, version - 1), path(rollbacks, version)
-    gone = _between(stretches_only_in(before, after))
-    back = _between(stretches_only_in(after[:-1], before))
+    gone, back = _between(turn.gone), _between(turn.back)
     parts = [f"no longer in force: {gone}" if gone else ""]
     parts.append(f"in force again: {back}" if back else "")
     return "; ".join(filter(None, parts))

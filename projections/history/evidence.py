@@ -33,7 +33,7 @@ class Trouble(NamedTuple):
     """The iteration that it is about, where it says so."""
 
 
-class Known(NamedTuple):
+class OpenTroubles(NamedTuple):
     """What was known once a version had happened, until the next such version."""
 
     version: int
@@ -46,7 +46,7 @@ class Known(NamedTuple):
 class Past(NamedTuple):
     """What somebody kept of the events of a stream up to a version."""
 
-    known: Callable[[int], Known]
+    known: Callable[[int], OpenTroubles]
     """Answers what was known at a version up to there."""
     rollbacks: Sequence[tuple[int, int]]
     tracker: Callable[[], Tracker]
@@ -70,7 +70,7 @@ class Evidence:
 
     def __init__(self, past: Past | None = None) -> None:
         self._past = past
-        self.known = [Known(0) if past is None else past.known(past.version)]
+        self.known = [OpenTroubles(0) if past is None else past.known(past.version)]
         """What was known at the beginning, and after each event that changed it."""
         self._rollbacks = [] if past is None else list(past.rollbacks)
         self._measured: tuple[Tracker, Judge] | None = None
@@ -95,7 +95,7 @@ class Evidence:
     def judgement(self, version: int, number: int | None = None) -> str:
         """Return how the iteration in force before a version is judged, or one of them."""
         tracker, judge = self._judging()
-        if number is None:
+        if number is None and not tracker.is_empty:
             stretches = path(self._rollbacks, version - 1)
             entries = tracker.newest_first()
             on_path = (e.number for e in entries if lies_on(stretches, e.version))
@@ -127,7 +127,7 @@ class Evidence:
         if self._take_iteration(event):
             advice = ""
         if (open_, advice) != self.known[-1][1:]:
-            self.known.append(Known(event.version, open_, advice))
+            self.known.append(OpenTroubles(event.version, open_, advice))
 
     def _went_back(self, event: RecordedEvent, data: Data) -> tuple[Trouble, ...]:
         """Return what was open at the target: on the path to it nothing else happened."""
@@ -182,10 +182,16 @@ def _after(open_: Sequence[Trouble], step: _Step) -> Iterator[Trouble]:
     is_there = HERE in ended or is_passed
     for one in open_:
         is_over = one.type in ended or (is_there and _is_in(one, step.address))
+        is_over = is_over or _is_said_again(one, step.began)
         if not (is_over or EVERYTHING in ended or _is_measured(one, step)):
             yield one
     if step.began is not None:
         yield step.began
+
+
+def _is_said_again(one: Trouble, began: Trouble | None) -> bool:
+    """Tell whether a new trouble stands for an older one wherever that is asked for."""
+    return began is not None and one.number is None and began[:2] == one[:2]
 
 
 def _is_measured(trouble: Trouble, step: _Step) -> bool:

@@ -14,12 +14,17 @@ from sprintlog.engine.iterations.tracker import Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.sprint.iterations.rollback import Interval, path, stretches_only_in
+from sprintlog.engine.sprint.iterations.rollback import (
+    Interval,
+    path,
+    stretches_only_in,
+    turns,
+)
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
 
 from ..history.decisions import Deciding, Decision, place
-from ..history.evidence import Known, Past, Trouble
+from ..history.evidence import OpenTroubles, Past, Trouble
 from ..workspace import Workspace
 from .schema import inserting
 
@@ -82,13 +87,11 @@ class _Carrying:
 
     def _moved(self) -> Iterator[Interval]:
         """Yield stretches of what was there that rollbacks since took or brought back."""
-        for at, _ in self._rollbacks if self._after else ():
+        for at, gone, back in turns(self._rollbacks) if self._after else ():
             if at > self._after:
-                before, now = path(self._rollbacks, at - 1), path(self._rollbacks, at)
-                for these, those in ((before, now), (now, before)):
-                    for first, last in stretches_only_in(these, those):
-                        if first <= self._after:
-                            yield first, min(last, self._after)
+                for first, last in (*gone, *back):
+                    if first <= self._after:
+                        yield first, min(last, self._after)
 
     def _mark(self, moved: list[Interval]) -> None:
         """Say of execution events that moved or are new whether they count."""
@@ -147,8 +150,7 @@ class _Carrying:
                 if one.version in awaited_by
             ],
         )
-        for decision in found:
-            place(decision, self._live, self._rollbacks)
+        place(found, self._rollbacks)
         rows = [(name, *msgspec.structs.astuple(decision)) for decision in found]
         self._insert(inserting("v_decisions"), rows)
         self._insert(
@@ -173,20 +175,21 @@ class _Carrying:
 
     def _place_again(self, moved: list[Interval]) -> None:
         """Say anew of the decisions in some stretches whether they are in force."""
-        rows = (
-            row
-            for first, last in moved
-            for row in self._ask(
+        found: dict[int, Decision] = {}
+        for first, last in moved:
+            rows = self._ask(
                 "SELECT d.*, f.followed FROM v_decisions d JOIN follow_ups f "
                 "ON f.sprint = d.sprint AND f.version = d.version "
                 "WHERE d.sprint = ? AND d.version BETWEEN ? AND ?",
                 (self._name, first, last),
-            ).fetchall()
-        )
-        for _, *fields, followed in rows:
-            decision = Decision(*fields)
-            decision.followed = followed
-            place(decision, self._live, self._rollbacks)
+            )
+            for _, *fields, followed in rows:
+                decision = Decision(*fields)
+                decision.followed = followed
+                found[decision.version] = decision
+        in_order = [found[version] for version in sorted(found)]
+        place(in_order, self._rollbacks)
+        for decision in in_order:
             self._ask(
                 "UPDATE v_decisions SET in_force = ?, followed = ? "
                 "WHERE sprint = ? AND version = ?",
@@ -197,14 +200,14 @@ class _Carrying:
         before = [one for one in self._rollbacks if one[0] <= self._after]
         return Past(self._known, before, self._tracker, self._read, self._after)
 
-    def _known(self, version: int) -> Known:
+    def _known(self, version: int) -> OpenTroubles:
         found = self._ask(
             "SELECT version, troubles, advice FROM open_troubles "
             "WHERE sprint = ? AND version <= ? ORDER BY version DESC LIMIT 1",
             (self._name, version),
         )
         at, open_, advice = found.fetchone() or (0, "[]", "")
-        return Known(at, _troubles.decode(open_), advice)
+        return OpenTroubles(at, _troubles.decode(open_), advice)
 
     def _tracker(self) -> Tracker:
         repository = self._workspace.repository

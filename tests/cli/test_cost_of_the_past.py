@@ -16,6 +16,7 @@ from sprintlog.engine.service.completion import last_decision
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.projections.history.blame_lines import search_all
+from sprintlog.projections.history.decisions import decisions
 from sprintlog.projections.history.timeline import ReplayStep, replay
 from sprintlog.projections.runner import catch_up
 from sprintlog.projections.sql.read_model import ReadModel, in_memory
@@ -168,3 +169,20 @@ def test_the_latest_decision_is_looked_for_from_the_end() -> None:
         return calls
 
     assert looked_for(10) == looked_for(200)
+
+
+def test_many_rollbacks_cost_each_what_it_takes_back() -> None:
+    """The decisions of a log with twice as many rollbacks cost twice as much."""
+
+    def decided(rounds: int) -> int:
+        happened = list(events(2))
+        for _ in range(rounds):
+            happened += [f.PhaseStarted("p1"), f.PhaseBlocked("p1", "x")]
+            happened.append(f.RolledBack(len(happened) - 1))
+        with worked_on(2, 0) as workspace:
+            record(workspace, *happened[4:])
+            found = list(workspace.log.read_stream("sprint/s"))
+            rollbacks = workspace.sprint("s").knowledge.rollbacks
+        return calls_of(lambda: decisions(found, rollbacks, len(found)))
+
+    assert decided(400) - decided(200) <= 1.1 * (decided(200) - decided(0))

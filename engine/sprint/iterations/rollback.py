@@ -4,9 +4,10 @@ The parent of a rollback is its target, the parent of any other event the one be
 What lies on the path from a version to the root is in force there (DESIGN.md section 4).
 """
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
@@ -28,7 +29,8 @@ def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
     stretches: list[Interval] = []
     last = version
     for at, to in reversed(rollbacks):
-        if at <= last:
+        # A log that was handed in may name a target yet to come: that voids nothing.
+        if to < at <= last:
             stretches.append((at, last))
             last = to
     stretches.append((1, last))
@@ -37,31 +39,88 @@ def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
 
 def lies_on(stretches: Sequence[Interval], version: int) -> bool:
     """Tell whether a version lies on a path."""
-    return any(first <= version <= last for first, last in stretches)
+    place = bisect_left(stretches, (version + 1,))
+    return place > 0 and stretches[place - 1][1] >= version
 
 
 def stretches_only_in(
     these: Sequence[Interval], those: Sequence[Interval]
 ) -> list[Interval]:
     """Return what lies on one path and not on another, in order."""
-    edges = sorted({n for first, last in (*these, *those) for n in (first, last + 1)})
     found: list[Interval] = []
-    for first, end in pairwise(edges):
-        if lies_on(these, first) and not lies_on(those, first):
-            if found and found[-1][1] == first - 1:
-                first, _ = found.pop()
-            found.append((first, end - 1))
+    place = 0
+    for first, last in these:
+        while place < len(those) and those[place][1] < first:
+            place += 1
+        begin = first
+        for other, end in islice(those, place, None):
+            if other > last:
+                break
+            _add(found, begin, other - 1)
+            begin = end + 1
+        _add(found, begin, last)
     return found
 
 
-def taken_back_by(version: int, rollbacks: Sequence[tuple[int, int]]) -> int | None:
-    """Return the rollback since which a version is off the path; None if it lies on it."""
-    by = None
-    for at, _ in rollbacks:
-        if at > version:
-            counts = lies_on(path(rollbacks, at), version)
-            by = None if counts else by or at
-    return by
+def _add(stretches: list[Interval], first: int, last: int) -> None:
+    """Add a stretch, to the one before it where they are one; an empty one is none."""
+    if first > last:
+        return
+    if stretches and stretches[-1][1] == first - 1:
+        first, _ = stretches.pop()
+    stretches.append((first, last))
+
+
+class TurnedBack(NamedTuple):
+    """What a rollback changed of what is in force."""
+
+    version: int
+    gone: list[Interval]
+    """What does not count any more."""
+    back: list[Interval]
+    """What counts again."""
+
+
+def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
+    """Yield what each rollback changed; one that goes back on its path costs only that."""
+    stretches: list[Interval] = []
+    begun = 1
+    for at, to in rollbacks:
+        if to >= at:
+            yield TurnedBack(at, [], [])
+            continue
+        _add(stretches, begun, at - 1)
+        begun = at
+        if to < 1 or lies_on(stretches, to):
+            gone: list[Interval] = []
+            while stretches and stretches[-1][1] > to:
+                first, last = stretches.pop()
+                gone.append((max(first, to + 1), last))
+                _add(stretches, first, min(last, to))
+            yield TurnedBack(at, list(reversed(gone)), [])
+        else:
+            before, stretches = stretches, path(rollbacks, to)
+            gone = stretches_only_in(before, stretches)
+            yield TurnedBack(at, gone, stretches_only_in(stretches, before))
+
+
+def taken_back_by(
+    versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
+) -> dict[int, int]:
+    """Return of versions, in order, the rollback since which they are off the path."""
+    taken: dict[int, int] = {}
+    for at, gone, back in turns(rollbacks):
+        for first, last in gone:
+            for version in _between(versions, first, last):
+                taken[version] = at
+        for first, last in back:
+            for version in _between(versions, first, last):
+                taken.pop(version, None)
+    return taken
+
+
+def _between(versions: Sequence[int], first: int, last: int) -> Sequence[int]:
+    return versions[bisect_left(versions, first) : bisect_right(versions, last)]
 
 
 def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
