@@ -1,7 +1,7 @@
 """From new events to those with a place: limits, stamps and chain, as in every store."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from ..errors import ConflictError, InvalidInputError, KeyConflictError
-from .chain import encode_header
+from .chain import Row, encode_header
 from .envelope import DOCUMENT_BYTES_MAX, Head, NewEvent, RecordedEvent
 from .port import STREAM_CHARS_MAX, Clock, Entropy, Expect, Expected
 
@@ -18,6 +18,8 @@ APPEND_EVENTS_MAX = 10_000
 NAME_CHARS_MAX = 128
 SALT_BYTES = 16
 UUID_BYTES = 10
+DRAWN_BYTES = 64 * (UUID_BYTES + SALT_BYTES)
+"""How much chance is asked for at once: that of 64 appends of one event."""
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (its text is wanted without an offset)
 _SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII).fullmatch
@@ -34,12 +36,38 @@ class Stamps(msgspec.Struct, frozen=True):
     """All salts, one after another."""
 
 
+class Stamping:
+    """The clock and the chance of one store, which gives every append its stamps.
+
+    Chance is asked for many events at once: a question costs as much as a hash. It stays
+    with the store that asked, so no two stores ever use the same.
+    """
+
+    def __init__(self, clock: Clock, entropy: Entropy) -> None:
+        self._clock = clock
+        self._entropy = entropy
+        self._chance = b""
+        self._used = 0
+
+    def stamp(self, count: int) -> Stamps:
+        """Return the stamps of an append of that many events."""
+        milliseconds = self._clock()
+        chance = self._take(UUID_BYTES + count * SALT_BYTES)
+        ids = uuids(milliseconds, chance, count)
+        return Stamps(instant(milliseconds), ids, chance[UUID_BYTES:])
+
+    def _take(self, size: int) -> bytes:
+        begin, end = self._used, self._used + size
+        if end > len(self._chance):
+            self._chance = self._entropy(max(size, DRAWN_BYTES))
+            begin, end = 0, size
+        self._used = end
+        return self._chance[begin:end]
+
+
 def stamp(count: int, *, clock: Clock, entropy: Entropy) -> Stamps:
-    """Return the stamps of an append; clock and entropy are asked once each."""
-    milliseconds = clock()
-    chance = entropy(UUID_BYTES + count * SALT_BYTES)
-    ids = uuids(milliseconds, chance, count)
-    return Stamps(instant(milliseconds), ids, chance[UUID_BYTES:])
+    """Return the stamps of one append."""
+    return Stamping(clock, entropy).stamp(count)
 
 
 # Where the next two cost something, many appends fall into the same millisecond.
@@ -84,18 +112,21 @@ def place(
     stamps: Stamps,
     key: str | None,
     key_digest: bytes | None,
-) -> list[RecordedEvent]:
-    """Return new events as those that follow a head and a stream's version."""
+) -> list[Row]:
+    """Return new events as those that follow a head and a stream's version.
+
+    Each as the fields of a `RecordedEvent`, of which a store makes its row and its answer.
+    """
     position, previous = head.position, head.hash
     remaining = len(new_events)
     recorded_at, first = stamps.recorded_at, stamps.ids[0]
-    ids, salts, at = iter(stamps.ids), stamps.salts, 0
-    events: list[RecordedEvent] = []
-    for new_event in new_events:
+    salts, at = stamps.salts, 0
+    rows: list[Row] = []
+    for new_event, id_ in zip(new_events, stamps.ids, strict=True):
         position += 1
         version += 1
         remaining -= 1
-        id_, salt = next(ids), salts[at : at + SALT_BYTES]
+        salt = salts[at : at + SALT_BYTES]
         at += SALT_BYTES
         payload = new_event.payload
         header = (
@@ -117,9 +148,14 @@ def place(
         )
         digest = sha256(salt + payload).digest()
         previous = sha256(previous + encode_header(header) + digest).digest()
-        events.append(RecordedEvent(*header, salt, payload, digest, previous))
+        rows.append((*header, salt, payload, digest, previous))
         key = key_digest = None
-    return events
+    return rows
+
+
+def recorded_events(rows: Iterable[Row]) -> list[RecordedEvent]:
+    """Return what `place` gave as events."""
+    return [RecordedEvent(*row) for row in rows]
 
 
 def meets(expect: Expected, version: int) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from sprintlog.engine.log.append import place, stamp
 from sprintlog.engine.log.chain import START as GENESIS
-from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
+from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.streams.catalogue import new_event
@@ -63,7 +63,7 @@ class BareTable:
 
     def make_ready(self, count: int) -> None:
         """Make the rows of the next events, exactly as the log would store them."""
-        events = place(
+        placed = place(
             STREAM,
             list(repeat(the_draft(), count)),
             head=self._head,
@@ -72,12 +72,9 @@ class BareTable:
             key=None,
             key_digest=None,
         )
-        last = events[-1]
-        self._head = msgspec.structs.replace(
-            self._head, position=last.position, hash=last.hash
-        )
-        self._version = last.version
-        rows = [list(msgspec.structs.astuple(event)) for event in events]
+        rows = [list(row) for row in placed]
+        self._head = Head(rows[-1][0], rows[-1][-1])
+        self._version = rows[-1][2]
         for row in rows:
             row[_PAYLOAD] = bytes(row[_PAYLOAD]).decode()
         self.rows = [tuple(row) for row in rows]

@@ -30,6 +30,7 @@ from tests.benchmarks import (
     rows_past,
     rows_process,
     rows_snapshots,
+    rows_writers,
 )
 from tests.benchmarks.logs import FULL, QUICK, Bench
 from tests.benchmarks.machine import events
@@ -67,6 +68,8 @@ ROWS: dict[str, Row] = {
     "append from an event, durable": Row(rows_log.library_durable, Goal(), CORE),
     "append, against its event store alone": Row(rows_log.library_store, Goal(), CORE),
     "batches of 1,000, durable": Row(rows_log.batches, Goal(_BATCHES), CORE),
+    "8 writers beside one another": Row(rows_writers.eight, Goal(0.7)),
+    "32 writers beside one another": Row(rows_writers.thirty_two, Goal(0.5)),
     "fold into Sprint": Row(rows_fold.fold, Goal(0.55), CORE),
     "memory growth of that fold": Row(rows_fold.memory, Goal(1, True, "MiB"), CORE),
     "replay of one stream": Row(rows_fold.replay, Goal(13), CORE),

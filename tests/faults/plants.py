@@ -32,13 +32,13 @@ def acknowledge_first() -> None:
     commit: Any = Connection.commit
     last: list[Any] = []
 
-    def insert(log: SqliteLog, events: list[Any]) -> None:
-        append(log, events)
-        last[:] = events[-1:]
+    def insert(log: SqliteLog, rows: list[Any]) -> None:
+        append(log, rows)
+        last[:] = rows[-1:]
 
     def acknowledge(connection: Connection) -> None:
-        for event in last:
-            answer = {"position": event.position, "hash": event.hash.hex()}
+        for position, *_, hash_ in last:
+            answer = {"position": position, "hash": hash_.hex()}
             os.write(1, json.dumps(answer).encode() + b"\n")
         commit(connection)
 

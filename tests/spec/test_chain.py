@@ -6,7 +6,7 @@ from struct import pack
 import msgspec
 import pytest
 
-from sprintlog.engine.log.append import place, stamp, uuids
+from sprintlog.engine.log.append import place, recorded_events, stamp, uuids
 from sprintlog.engine.log.chain import (
     GENESIS,
     HEADER_FIELDS,
@@ -29,7 +29,7 @@ def chained(*appends: tuple[str, int]) -> list[RecordedEvent]:
         new_event = NewEvent(
             type="note-added", payload=b'{"text":"x"}', at="2026-01-30T12:00:00Z", actor="a"
         )
-        events += place(
+        rows = place(
             stream,
             [new_event] * count,
             head=Head(events[-1].position, events[-1].hash) if events else START,
@@ -38,6 +38,7 @@ def chained(*appends: tuple[str, int]) -> list[RecordedEvent]:
             key=f"key-{len(events)}",
             key_digest=bytes(32),
         )
+        events += recorded_events(rows)
         versions[stream] = events[-1].version
     return events
 

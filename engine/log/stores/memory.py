@@ -9,7 +9,14 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from ...errors import BusyError, RefusedError
-from ..append import check_expected, check_key, check_limits, place, stamp
+from ..append import (
+    Stamping,
+    check_expected,
+    check_key,
+    check_limits,
+    place,
+    recorded_events,
+)
 from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent
@@ -32,8 +39,7 @@ class MemoryLog:
         wait: Wait = WAIT,
         **unused: object,
     ) -> None:
-        self._clock = clock
-        self._entropy = entropy
+        self._stamping = Stamping(clock, entropy)
         self._events: list[RecordedEvent] = []
         self._streams: dict[str, list[RecordedEvent]] = {}
         self._keys: dict[str, RecordedEvent] = {}
@@ -59,13 +65,13 @@ class MemoryLog:
         """Append all events or none, as the port says; durable it is not."""
         self._check_open()
         check_limits(stream, new_events, key=key, key_digest=key_digest)
-        stamps = stamp(len(new_events), clock=self._clock, entropy=self._entropy)
+        stamps = self._stamping.stamp(len(new_events))
         if key is not None and (first := self._keys.get(key)):
             check_key(first, key_digest)
             return Appended(self.find_key(key), duplicate=True)
         version = self.version(stream)
         check_expected(stream, expect=expect, actual=version)
-        events = place(
+        rows = place(
             stream,
             new_events,
             head=self.head(),
@@ -74,6 +80,7 @@ class MemoryLog:
             key=key,
             key_digest=key_digest,
         )
+        events = recorded_events(rows)
         self._keep(events)
         return Appended(events)
 

@@ -4,10 +4,18 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...port import Entropy, Wait
-from .errors import Patience, explained, no_locks
+from .errors import LockLook, Patience, explained
+
+WAIT_MILLISECONDS = 8
+"""How long SQLite itself waits, in steps of 1, 2 and 5 ms; further ones would grow to 100.
+
+An append holds the database for less than 1 ms. With long steps nobody has it for most of
+the time, and who waited longest looks least often.
+"""
+_TRIGGERS: Final = getattr(sqlite3, "SQLITE_DBCONFIG_ENABLE_TRIGGER", None)
 
 _CACHE_KIB, _WALKING_KIB = 2000, 256
 """What SQLite keeps of a database in memory by itself, and what a walk through it needs."""
@@ -24,26 +32,30 @@ class Connection:
         self.wait = wait
         self._entropy = entropy
         self._doubted = False
+        self._look = LockLook(path)
+        raw.execute(f"PRAGMA busy_timeout={WAIT_MILLISECONDS}")
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement to its end and return its rows, waiting for others.
 
         Raise `BusyError` when they take longer than we may wait.
         """
-        if self._doubted and (failure := no_locks(self.path)):
+        if self._doubted and (failure := self._look.failure()):
             # SQLite waits ten seconds by itself for a lock that fails.
             raise failure
-        self._doubted = False
         patience: Patience | None = None
         while True:
             try:
-                return self.raw.execute(sql, parameters).fetchall()
+                found = self.raw.execute(sql, parameters).fetchall()
             except sqlite3.Error as error:
                 self._doubted = True
                 patience = patience or Patience(
-                    self.wait, entropy=self._entropy, path=self.path
+                    self.wait, entropy=self._entropy, path=self.path, look=self._look
                 )
                 patience.after(error)
+            else:
+                self._doubted = False
+                return found
 
     def doubt(self) -> None:
         """Look at the locks before the next statement: one has failed."""
@@ -78,6 +90,24 @@ class Connection:
             if isinstance(error, sqlite3.Error):
                 raise explained(error, self.path) from error
             raise
+
+    @contextmanager
+    def triggers_off(self) -> Iterator[None]:
+        """Insert without the log's triggers, where a connection can leave them out.
+
+        Only inside a transaction that has looked where the log ends. All others keep
+        them, and so does this connection for whatever comes after.
+        """
+        switch = getattr(self.raw, "setconfig", None)
+        if switch is None or _TRIGGERS is None:
+            # Before Python 3.12.
+            yield
+            return
+        switch(_TRIGGERS, False)
+        try:
+            yield
+        finally:
+            switch(_TRIGGERS, True)
 
     def commit(self) -> None:
         """Keep what was written since the transaction began."""

@@ -16,6 +16,10 @@ _ROOM_BYTES = 64 * 1024
 _CORRUPT, _FULL, _CANTOPEN, _PROTOCOL, _FORMAT, _NOTADB = 11, 13, 14, 15, 24, 26
 
 
+JITTER_SECONDS = 0.032
+LOCK_LOOK_SECONDS = 0.25
+
+
 def is_busy(error: sqlite3.Error) -> bool:
     """Return whether the error only says that somebody else has the database."""
     return _code(error) in (_BUSY, _LOCKED)
@@ -97,22 +101,42 @@ def no_locks(path: Path) -> SprintlogError | None:
     return None
 
 
+class LockLook:
+    """Looks now and then whether the disk of a database gives locks at all."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._next = 0.0
+
+    def failure(self) -> SprintlogError | None:
+        """Return what to say where it does not; None where it was looked at just now."""
+        now = time.monotonic()
+        if now < self._next:
+            return None
+        self._next = now + LOCK_LOOK_SECONDS
+        return no_locks(self._path)
+
+
 class Patience:
     """A bounded wait for a database that others hold, in jittered steps."""
 
-    def __init__(self, wait: Wait, *, entropy: Entropy, path: Path) -> None:
+    def __init__(
+        self, wait: Wait, *, entropy: Entropy, path: Path, look: LockLook | None = None
+    ) -> None:
         # Imported here: hardly anybody has to wait.
         from ..locks import Waiting
 
         self._waiting = Waiting(wait, path)
         self._entropy = entropy
         self._path = path
+        self._look = look or LockLook(path)
 
     def after(self, error: sqlite3.Error) -> None:
         """Wait a moment; raise for good when it is over or waiting would not help."""
-        if not is_busy(error) or self._waiting.is_over() or no_locks(self._path):
+        if not is_busy(error) or self._waiting.is_over() or self._look.failure():
             raise explained(error, self._path) from error
-        time.sleep((1 + self._entropy(1)[0] % 32) / 1000)
+        # Whoever waits looks as often as whoever just came: nobody is left behind.
+        time.sleep(JITTER_SECONDS * self._entropy(1)[0] / 256)
 
 
 def _code_of_disk(path: Path) -> int | None:

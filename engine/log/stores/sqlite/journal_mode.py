@@ -12,6 +12,12 @@ from ....errors import RESCUE, UnreadableError
 WAL_BYTES_MAX = 4 * 1024 * 1024
 """A write-ahead log larger than this is carried over into the database."""
 
+POSITIONS_PER_TURN = 400
+"""How many small appends fill it."""
+_WAL_BYTES_LEAST = WAL_BYTES_MAX * 3 // 4
+_APPEND_BYTES, _EVENT_BYTES = 2 * 4120, 600
+"""What an append, and each of its events beside its payload, writes: whole pages."""
+
 # WAL needs memory shared by all who have the log open; on a network file system, or
 # one that a virtual machine shares with its host, it corrupts silently.
 LOCAL: Final = frozenset(
@@ -92,32 +98,61 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
     connection.execute("PRAGMA wal_autocheckpoint=0")
 
 
-def checkpoint_if_large(
-    connection: sqlite3.Connection, wal: Path, *, truncate: bool
-) -> None:
-    """Carry a large write-ahead log over into the database, if nobody is in the way.
+class Growth:
+    """How far the write-ahead log has grown, and whose turn it is to carry it over.
 
-    Without `truncate` the file keeps its size and is written again from its start: an
-    append that makes a file longer waits for the disk twice as long.
+    Nobody sees that in the file, which keeps its size. A writer counts the pages that its
+    appends write, and takes those of others for small ones; of all who write small ones,
+    the one that comes by a certain position has the turn.
     """
+
+    def __init__(self) -> None:
+        self._own = self._all = self._position = 0
+
+    def is_due(self, first: int, last: int, payload_bytes: int) -> bool:
+        """Note an append from one position to another; return whether it has the turn."""
+        own = _APPEND_BYTES + (last - first + 1) * _EVENT_BYTES + payload_bytes
+        others = first - 1 - self._position if self._position else 0
+        self._position = last
+        self._own += own
+        self._all += own + others * _APPEND_BYTES
+        has_turn = last // POSITIONS_PER_TURN > (first - 1) // POSITIONS_PER_TURN
+        return self._own >= WAL_BYTES_MAX or (has_turn and self._all >= _WAL_BYTES_LEAST)
+
+    def carried_over(self, *, is_all: bool) -> None:
+        """Begin to count anew; when somebody was in the way, wait for the next turn."""
+        self._own = 0
+        if is_all:
+            self._all = 0
+
+
+def checkpoint_if_large(connection: sqlite3.Connection, wal: Path) -> None:
+    """Carry a large write-ahead log over and empty it, if nobody is in the way."""
     try:
         if wal.stat().st_size < WAL_BYTES_MAX:
             return
     except FileNotFoundError:
         return
-    way = "TRUNCATE" if truncate else "RESTART"
-    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute("PRAGMA busy_timeout=0")
+    checkpoint(connection, "TRUNCATE")
+
+
+def checkpoint(connection: sqlite3.Connection, way: str = "RESTART") -> bool:
+    """Carry the write-ahead log over into the database; tell whether nobody was in the way.
+
+    With `RESTART` the file keeps its size and is written again from its start: an append
+    that makes a file longer waits for the disk twice as long.
+    """
     try:
-        _, pages, carried = connection.execute(f"PRAGMA wal_checkpoint({way})").fetchone()
+        busy, pages, carried = connection.execute(
+            f"PRAGMA wal_checkpoint({way})"
+        ).fetchone()
     except sqlite3.OperationalError:
-        # Somebody reads or writes: the next append tries again.
-        return
-    finally:
-        connection.execute(f"PRAGMA busy_timeout={patience}")
+        # Somebody else is at it.
+        return False
     if carried > pages:
         raise UnreadableError(
             "SQLite carried over more pages than its write-ahead log held: the file "
             "is damaged",
             hint=f"{RESCUE}; and use SQLite 3.51.3 or newer",
         )
+    return not busy

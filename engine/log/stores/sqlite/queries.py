@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....errors import RESCUE, UnreadableError
 from ...chain import START, misfit
@@ -21,6 +21,12 @@ _STREAM_PAGE = (
     f"{_SELECT} WHERE stream = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?"
 )
 _HEAD = "SELECT position, hash FROM events ORDER BY position DESC LIMIT 1"
+# All that an append has to know, in one question.
+_END = """
+SELECT position, hash, (SELECT hash FROM events WHERE position = ?),
+  (SELECT coalesce(max(version), 0) FROM events WHERE stream = ?)
+FROM events ORDER BY position DESC LIMIT 1
+"""
 _HASH = "SELECT hash FROM events WHERE position = ?"
 _LAST = "SELECT coalesce(max(position), 0) FROM events"
 _VERSION = "SELECT coalesce(max(version), 0) FROM events WHERE stream = ?"
@@ -51,6 +57,16 @@ _BY_POSITION = [
     f" AND version > ? AND version <= ?{only} ORDER BY position LIMIT ?"
     for only in _ONLY
 ]
+
+
+class End(NamedTuple):
+    """The end of a log, as an append has to know it."""
+
+    head: Head
+    known_hash: bytes | None
+    """The hash of the event that was asked for, None where there is none."""
+    version: int
+    """The last version of the stream."""
 
 
 class Queries:
@@ -152,6 +168,20 @@ class Queries:
         if rows and not isinstance(rows[0][1], bytes):
             raise self._unreadable("the hash of the last event is no hash")
         return Head(*rows[0]) if rows else START
+
+    def end(self, stream: str, known: Head | None) -> End:
+        """Return what an append to a stream has to know of the log's end.
+
+        `known` is the head that the log must hold, as its position says.
+        """
+        rows = self._rows(_END, (known and known.position, stream))
+        if not rows:
+            return End(START, None, 0)
+        position, hash_, known_hash, version = rows[0]
+        if not isinstance(hash_, bytes) or not isinstance(version, int):
+            # Who asks one by one is told what is damaged.
+            return End(self.head(), known_hash, self.version(stream))
+        return End(Head(position, hash_), known_hash, version)
 
     def last_position(self) -> int:
         """Return the last position, also where its event is damaged."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ....errors import RESCUE, UnreadableError
-from ...chain import FIELD_KINDS, misfit
+from ...chain import FIELD_KINDS, Row, misfit
 from ...envelope import RecordedEvent
 
 ROWS_PER_INSERT = 64
@@ -28,6 +28,7 @@ READ: Final = ", ".join(
 """The columns of which `events_of` makes events."""
 
 _fields = msgspec.structs.astuple
+_KEY: Final = RecordedEvent.__struct_fields__.index("key")
 _OBSERVED: Final = RecordedEvent.__struct_fields__.index("observed")
 _SOUND: Final = {
     (*kinds, observed) for kinds in product(*FIELD_KINDS.values()) for observed in (0, 1)
@@ -35,17 +36,17 @@ _SOUND: Final = {
 """The types that the columns of a row may have, and what `observed` may be."""
 
 
-def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
-    """Return the statement that inserts events of one append, and its values."""
+def insert(rows: Sequence[Row]) -> tuple[str, list[Any]]:
+    """Return the statement that inserts what `place` gave, and its values."""
     values: list[Any] = []
-    for event in events:
-        values += _values(event)
-    first = events[0]
-    if first.key is not None:
+    for row in rows:
+        values += _values(row)
+    key, key_digest = rows[0][_KEY : _KEY + 2]
+    if key is not None:
         # Only the first of an append has a key.
         at = len(_WRITTEN) - len(_OPTIONAL)
-        values[at:at] = [first.key, first.key_digest]
-    return _insert_sql(len(events), is_keyed=first.key is not None), values
+        values[at:at] = [key, key_digest]
+    return _insert_sql(len(rows), is_keyed=key is not None), values
 
 
 def insert_each(events: Iterable[RecordedEvent]) -> tuple[str, Iterable[tuple[Any, ...]]]:
@@ -81,12 +82,10 @@ def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
     ]
 
 
-def _values(event: RecordedEvent) -> list[Any]:
+def _values(row: Row) -> list[Any]:
     # Python's sqlite3 takes int, str and bytearray as they are. Everything else, also
     # bytes, True and None, first goes through its adapters: 0.5 to 1 µs for each value.
-    a, b, c, d, e, f, g, h, i, j, k, _, _, n, o, salt, payload, digest, hash_ = _fields(
-        event
-    )
+    a, b, c, d, e, f, g, h, i, j, k, _, _, n, o, salt, payload, digest, hash_ = row
     salt, digest, hash_ = bytearray(salt), bytearray(digest), bytearray(hash_)
     payload = payload.decode()
     return [a, b, c, d, e, f, g, h, i, j, k, n, int(o), salt, payload, digest, hash_]

@@ -6,9 +6,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from msgspec import structs
+
 from ....errors import RefusedError, SprintlogError
-from ...append import Stamps, check_expected, check_key, check_limits, meets, place, stamp
-from ...chain import START
+from ...append import (
+    Stamping,
+    Stamps,
+    check_expected,
+    check_key,
+    check_limits,
+    meets,
+    place,
+    recorded_events,
+)
+from ...chain import START, Row
 from ...envelope import Appended, Head, NewEvent, RecordedEvent
 from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
 from ..head_file import HeadFile, check_head
@@ -19,14 +30,14 @@ from .database import create_database, head_path, open_database, wal_path
 from .digests import SqliteDigests
 from .errors import explained, is_busy
 from .identity import Identity
-from .journal_mode import JournalMode, checkpoint_if_large
+from .journal_mode import Growth, JournalMode, checkpoint, checkpoint_if_large
 from .queries import Queries
 from .rows import ROWS_PER_INSERT, insert, insert_each
 from .schema import tables_of_litestream
 
-BYTES_PER_CHECKPOINT_LOOK = 2 * 1024 * 1024
-_APPEND_BYTES, _EVENT_BYTES = 1024, 400
-"""What an append, and each of its events beside its payload, takes at least."""
+LOOKS_FIRST = 4
+"""How many appends look first after one that found events of others."""
+_PAYLOAD = RecordedEvent.__struct_fields__.index("payload")
 
 
 class SqliteLog:
@@ -47,12 +58,12 @@ class SqliteLog:
         wait: Wait = WAIT,
     ) -> None:
         self.path = path = Path(path)
-        self._clock = clock
-        self._entropy = entropy
+        self._stamping = Stamping(clock, entropy)
         self._head_file = HeadFile(head_path(path))
         self._head: Head | None = None
         self._versions: dict[str, int] = {}
-        self._bytes_since_look = 0
+        self._looks_first = 0
+        self._growth = Growth()
         self._closed = False
         known = self._head_file.read() if check_head else None
         opened = open_database(path, readonly=readonly, wait=wait, entropy=entropy)
@@ -107,15 +118,16 @@ class SqliteLog:
         if self.connection.raw.in_transaction:
             raise RuntimeError("an append inside another transaction is not durable")
         check_limits(stream, new_events, key=key, key_digest=key_digest)
-        stamps = stamp(len(new_events), clock=self._clock, entropy=self._entropy)
+        stamps = self._stamping.stamp(len(new_events))
         head, version = self._head, self._versions.get(stream)
         if (
             head is not None
             and version is not None
+            and not self._looks_first
             and (expect == version or meets(expect, version))
             and len(new_events) <= ROWS_PER_INSERT
         ):
-            events = place(
+            rows = place(
                 stream,
                 new_events,
                 head=head,
@@ -124,8 +136,8 @@ class SqliteLog:
                 key=key,
                 key_digest=key_digest,
             )
-            if self._insert_at_once(events):
-                return self._recorded(events)
+            if self._insert_at_once(rows):
+                return self._recorded(rows)
         return self._append_locked(
             stream, new_events, expect=expect, stamps=stamps, key=key, key_digest=key_digest
         )
@@ -133,7 +145,7 @@ class SqliteLog:
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
         """Give what takes the events that come next, of another log, all or none."""
-        last: list[RecordedEvent] = []
+        last: list[Row] = []
 
         def take(events: list[RecordedEvent]) -> None:
             try:
@@ -143,17 +155,17 @@ class SqliteLog:
                 raise RefusedError(
                     f"nothing recorded: among positions {first} to {end}: {error}"
                 ) from error
-            last[:] = events
+            last[:] = map(structs.astuple, events)
 
         with self.connection.transaction():
             yield take
         if last:
             self._recorded(last)
 
-    def _insert_at_once(self, events: list[RecordedEvent]) -> bool:
+    def _insert_at_once(self, rows: list[Row]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""
         try:
-            self._insert(events)
+            self._insert(rows)
         except sqlite3.IntegrityError:
             return False
         except sqlite3.Error as error:
@@ -178,41 +190,51 @@ class SqliteLog:
         acknowledged = self._head
         self._forget()
         with self.connection.transaction():
-            self._check_head(acknowledged)
+            end = self._queries.end(stream, acknowledged)
+            check_head(acknowledged, lambda position: end.known_hash)
             if key is not None and (before := self.find_key(key)):
                 check_key(before[0], key_digest)
                 return Appended(before, duplicate=True)
-            version = self.version(stream)
-            check_expected(stream, expect=expect, actual=version)
-            events = place(
+            check_expected(stream, expect=expect, actual=end.version)
+            rows = place(
                 stream,
                 new_events,
-                head=self.head(),
-                version=version,
+                head=end.head,
+                version=end.version,
                 stamps=stamps,
                 key=key,
                 key_digest=key_digest,
             )
-            for start in range(0, len(events), ROWS_PER_INSERT):
-                self._insert(events[start : start + ROWS_PER_INSERT])
-        return self._recorded(events)
+            self._insert_all(rows)
+        # Where others come in between, an INSERT behind what is remembered is in vain.
+        is_disturbed = acknowledged not in (None, end.head)
+        self._looks_first = LOOKS_FIRST if is_disturbed else max(self._looks_first - 1, 0)
+        return self._recorded(rows)
 
-    def _insert(self, events: list[RecordedEvent]) -> None:
-        self.connection.raw.execute(*insert(events))
+    def _insert_all(self, rows: list[Row]) -> None:
+        """Insert behind the end that this transaction has seen."""
+        if len(rows) <= ROWS_PER_INSERT:
+            self._insert(rows)
+            return
+        # The trigger says once more what is known here, at a third of the whole price.
+        with self.connection.triggers_off():
+            for start in range(0, len(rows), ROWS_PER_INSERT):
+                self._insert(rows[start : start + ROWS_PER_INSERT])
 
-    def _recorded(self, events: list[RecordedEvent]) -> Appended:
+    def _insert(self, rows: list[Row]) -> None:
+        self.connection.raw.execute(*insert(rows))
+
+    def _recorded(self, rows: list[Row]) -> Appended:
         """Remember the new end and answer; the events are durable already."""
+        events = recorded_events(rows)
         last = events[-1]
         self._head = Head(last.position, last.hash)
         self._versions[last.stream] = last.version
         self._identity.check(wal=self.journal_mode.wal)
         self._head_file.write(self._head)
-        self._bytes_since_look += _APPEND_BYTES
-        for event in events:
-            self._bytes_since_look += _EVENT_BYTES + len(event.payload or b"")
-        if self._bytes_since_look >= BYTES_PER_CHECKPOINT_LOOK:
-            self._bytes_since_look = 0
-            checkpoint_if_large(self.connection.raw, wal_path(self.path), truncate=False)
+        size = sum([len(row[_PAYLOAD] or b"") for row in rows])
+        if self._growth.is_due(events[0].position, last.position, size):
+            self._growth.carried_over(is_all=checkpoint(self.connection.raw))
         return Appended(events)
 
     def _forget(self) -> None:
@@ -271,8 +293,7 @@ class SqliteLog:
         self._closed = True
         try:
             if not self.readonly:
-                wal = wal_path(self.path)
-                checkpoint_if_large(self.connection.raw, wal, truncate=True)
+                checkpoint_if_large(self.connection.raw, wal_path(self.path))
         finally:
             self._head_file.close()
             self.connection.raw.close()
