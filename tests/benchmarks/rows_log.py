@@ -5,8 +5,6 @@ import sqlite3
 from itertools import repeat
 from os import urandom
 
-import msgspec
-
 from sprintlog.engine.log.append import place, stamp
 from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent

@@ -3,76 +3,96 @@
 import os
 import subprocess
 import sys
-import time
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from statistics import median
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections.workspace import wall_clock
 
 from .logs import Bench
-from .measure import Figure
+from .measure import OURS, WALL_OF_PROCESSES, Figure, rate, side_by_side
 from .rows_log import the_draft
 
-SECONDS = 2.0
 ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = 5
 
 
-def writers(bench: Bench, count: int) -> Figure:
-    """Measure the events of all writers together against those of one alone."""
-    alone, together, shares = [], [], []
-    for turn in range(bench.sizes.rounds):
-        alone += _rates(bench, f"alone-{count}-{turn}", 1)
-        rates = _rates(bench, f"together-{count}-{turn}", count)
-        together.append(sum(rates))
-        shares.append(min(rates) * count / sum(rates))
-    ours, theirs = median(together), median(alone)
-    note = f"the least of them {min(shares):.0%} of a fair share"
-    return Figure(ours, theirs, "/s", "ours: one writer alone", ours / theirs, note)
+class Herd:
+    """Some writers to one new log: started, ready, and waiting for the word."""
 
-
-eight = partial(writers, count=8)
-thirty_two = partial(writers, count=32)
-
-
-def _rates(bench: Bench, name: str, count: int) -> list[float]:
-    """Return the events per second of each of some writers to a new log."""
-    log = bench.new_log(name)
-    log.close()
-    with ExitStack() as stack:
-        started = [stack.enter_context(_start(log.path, number)) for number in range(count)]
-        for process in started:
+    def __init__(self, log: SqliteLog, *, writers: int, events: int) -> None:
+        self._log = log
+        self._last = writers + events
+        self._writers = [_start(log.path, number, self._last) for number in range(writers)]
+        for process in self._writers:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-        # All of them begin when the first one is told.
-        until = time.monotonic() + SECONDS
-        for process in started:
+        self.least = 0.0
+
+    def append_all(self) -> None:
+        """Let them append until the log has all events; note the least share."""
+        for process in self._writers:
             assert process.stdin is not None
-            process.stdin.write(f"{until}\n")
+            process.stdin.write("go\n")
             process.stdin.flush()
-        return [int(process.communicate()[0]) / SECONDS for process in started]
+        done = [int(process.communicate()[0]) for process in self._writers]
+        assert self._log.last_position() >= self._last
+        self._log.close()
+        self.least = min(done) * len(done) / sum(done)
 
 
-def _start(path: Path, number: int) -> subprocess.Popen[str]:
-    words = (sys.executable, "-m", "tests.benchmarks.rows_writers", str(path), str(number))
+def beside_one_another(bench: Bench, *, writers: int) -> Figure:
+    """Measure how many events some writers append in all, against one writer alone."""
+    events = bench.sizes.appends // 2
+    herds: list[tuple[Herd, Herd]] = []
+
+    def start() -> None:
+        name = f"writers-{writers}-{len(herds)}"
+        together = bench.new_log(f"{name}-together")
+        alone = bench.new_log(f"{name}-alone")
+        herds.append(
+            (
+                Herd(together, writers=writers, events=events),
+                Herd(alone, writers=1, events=events),
+            )
+        )
+
+    sides = side_by_side(
+        lambda: herds[-1][0].append_all(),
+        lambda: herds[-1][1].append_all(),
+        rounds=ROUNDS if events > 1_000 else 1,
+        by=WALL_OF_PROCESSES,
+        units=(events, events),
+        before=start,
+    )
+    least = min(together.least for together, _ in herds)
+    note = f"the least writer: {least:.0%} of an equal share"
+    return rate(sides, f"{OURS}one writer alone")._replace(note=note)
+
+
+eight = partial(beside_one_another, writers=8)
+thirty_two = partial(beside_one_another, writers=32)
+
+
+def _start(path: Path, number: int, last: int) -> "subprocess.Popen[str]":
+    named = (str(path), str(number), str(last))
+    words = (sys.executable, "-m", "tests.benchmarks.rows_writers", *named)
     pipe = subprocess.PIPE
     return subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
 
 
 def main() -> None:
     """Be one of the writers, each with a stream of its own."""
-    path, stream = Path(sys.argv[1]), f"sprint/{sys.argv[2]}"
+    path, stream, last = Path(sys.argv[1]), f"sprint/{sys.argv[2]}", int(sys.argv[3])
     log = SqliteLog(path, clock=wall_clock, entropy=os.urandom)
-    draft = [the_draft()]
-    log.append(stream, draft, expect=Expect.ANY)
+    wanted = [the_draft()]
+    log.append(stream, wanted, expect=Expect.ANY)
     print("ready", flush=True)
-    until = float(sys.stdin.readline())
-    done = 0
-    while time.monotonic() < until:
-        log.append(stream, draft, expect=Expect.ANY)
+    sys.stdin.readline()
+    done, position = 0, 0
+    while position < last:
+        position = log.append(stream, wanted, expect=Expect.ANY).events[-1].position
         done += 1
     print(done)
     log.close()

@@ -14,7 +14,7 @@ from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from .steps import steps_of
 
 WALKS = {
-    "SELECT position, hash FROM events ORDER BY position DESC": "it ends at the first row",
+    "FROM events ORDER BY position DESC": "it ends at the first row",
     "WHERE id = ": "only people ask for ids, so they have no index",
     "FROM names": "what is walked through is only the names",
 }
