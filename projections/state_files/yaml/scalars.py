@@ -8,6 +8,8 @@ import math
 import re
 from functools import cache
 
+import msgspec
+
 LINE_STEP = "  "
 """How far what is below stands in."""
 _WORD_MAX = 64
@@ -16,9 +18,11 @@ _KNOWN_MAX = 512
 _UNPRINTABLE = (
     "[^ -~\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
-# Tables that turn every character which needs an escape into a zero byte.
-_LINE_MARKS = bytes(range(32, 127)).rjust(127, b"\0").ljust(256, b"\0")
-_BLOCK_MARKS = _LINE_MARKS[:10] + b"\n" + _LINE_MARKS[11:]
+# Whether a text needs no escape is told quickest by its length as JSON, which escapes
+# nearly the same; what has quotes is looked through by taking away what needs none.
+_as_json = msgspec.json.Encoder().encode
+_OF_LINES = bytes(range(32, 127))
+_OF_BLOCKS = b"\n" + _OF_LINES
 _NOT_FIRST = frozenset(" -?:,[]{}#&*!|=>'\"%@`")
 # What YAML 1.1, YAML 1.2 or one of their readers takes for another type.
 _WORDS = frozenset(
@@ -62,7 +66,7 @@ def line_of(text: str, known: dict[str, str]) -> str:
     elif not (
         # The quickest look first, by length; a call would cost as much as the look.
         (size <= _WORD_MAX and text.isprintable())
-        or (text.isascii() and 0 not in text.encode().translate(_LINE_MARKS))
+        or (text.isascii() and len(_as_json(text)) == size + 2 and "\x7f" not in text)
         or _is_printable(text)
     ):
         line = _quoted(text)
@@ -76,7 +80,10 @@ def line_of(text: str, known: dict[str, str]) -> str:
         line = "'" + text.replace("'", "''") + "'" if "'" in text else f"'{text}'"
     else:
         line = text
-    if size <= _WORD_MAX and len(known) < _KNOWN_MAX:
+    if size <= _WORD_MAX:
+        if len(known) >= _KNOWN_MAX:
+            # Most of it are ids, which do not come again; words do.
+            known.clear()
         known[text] = line
     return line
 
@@ -107,18 +114,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE)
 
 
-def _is_printable(text: str, marks: bytes = _LINE_MARKS) -> bool:
+def _is_printable(text: str, plain: bytes = _OF_LINES) -> bool:
     """Tell whether text can stand unescaped; Python's own idea of it is narrower."""
     if text.isascii():
-        return 0 not in text.encode().translate(marks)
-    if marks is _BLOCK_MARKS:
+        return not text.encode().translate(None, plain)
+    if plain is _OF_BLOCKS:
         text = text.replace("\n", "")
     return text.isprintable() or _compiled(_UNPRINTABLE).search(text) is None
 
 
 def block_of(text: str, pad: str) -> str:
     """Return text with line breaks as a literal block, its lines starting with `pad`."""
-    if not _is_printable(text, _BLOCK_MARKS):
+    # As above; each line break counts twice.
+    quick = text.isascii() and "\x7f" not in text
+    is_plain = quick and len(_as_json(text)) == len(text) + 2 + text.count("\n")
+    if not is_plain and not _is_printable(text, _OF_BLOCKS):
         return _quoted(text)
     indicator = ""
     if text[0] in " \n" and text.lstrip("\n")[:1] == " ":

@@ -117,20 +117,20 @@ class _Page:
     def mapping(self, node: dict[Any, Any], lead: str, pad: str) -> None:
         """Add `key: value` for each entry."""
         add, words = self.pieces.append, self.words
-        try:
-            heads = self.heads[pad]
-        except KeyError:
-            heads = self.heads[pad] = {}
+        heads = self.heads.setdefault(pad, {})
+        # The first line has its own beginning.
+        now = self.heads.setdefault(lead, {}) if lead else heads
         key: Any = None
         try:
             for key, value in node.items():
-                if key in heads:
-                    head = heads[key]
-                else:
-                    head = heads[key] = _head(key, pad)
-                if lead:
-                    head = lead + head[len(pad) :]
-                    lead = ""
+                try:
+                    head = now[key]
+                except (KeyError, TypeError):
+                    head = _head(key, pad)
+                    if now is not heads:
+                        head = lead + head[len(pad) :]
+                    now[key] = head
+                now = heads
                 if type(value) is str:
                     if value in words:
                         add(head + words[value])
@@ -156,9 +156,12 @@ class _Page:
         below = pad + LINE_STEP
         item = f"{pad}- "
         head = f"{lead}- " if lead else item
+        is_shallow = len(below) <= _PAD_MAX
         for index, value in enumerate(node):
             try:
-                if value and isinstance(value, (dict, list)):
+                if value and type(value) is dict and is_shallow:
+                    self.mapping(value, head, below)
+                elif value and isinstance(value, (dict, list)):
                     self.collection(value, head, below)
                 elif type(value) is str:
                     block = "\n" in value
