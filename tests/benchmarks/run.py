@@ -59,7 +59,6 @@ CORE = True
 # From 3.12 on a connection can switch triggers off for itself.
 _BATCHES = 0.85 if sys.version_info >= (3, 12) else 0.70
 
-# fmt: off (one line a row)
 ROWS: dict[str, Row] = {
     "append, durable": Row(rows_log.durable, Goal(0.82), CORE),
     "append, durable: processor time": Row(rows_log.durable_processor, Goal(0.72), CORE),
@@ -107,7 +106,6 @@ ROWS: dict[str, Row] = {
     "database bytes per event of 300": Row(rows_log.bytes_of_300, Goal(1.45, True), CORE),
     "database bytes per event of a loop": Row(rows_log.bytes_of_loop),
 }
-# fmt: on
 
 
 def main() -> int:

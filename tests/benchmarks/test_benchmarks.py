@@ -98,6 +98,16 @@ def test_the_parts_of_an_append_make_up_the_whole(
     assert len(capsys.readouterr().out.splitlines()) == len(found)
 
 
+def test_the_page_shows_rows_that_there_are() -> None:
+    """Every row of the page about speed can be measured, by its name of today."""
+    page = (ROOT / "docs/explanation/speed.md").read_text()
+    table = page.partition("<!-- figures -->")[2].partition("<!-- end of figures -->")[0]
+    lines = [line.split("|") for line in table.splitlines() if line.startswith("| ")]
+    names = [cells[1].strip() for cells in lines[1:]]
+    assert names
+    assert [name for name in names if name not in run.ROWS] == []
+
+
 def test_nothing_settles_by_sleeping() -> None:
     """No benchmark waits before it measures: what costs at first is part of the cost."""
     for path in RUN.parent.glob("*.py"):
