@@ -3,7 +3,7 @@
 Who is handed a part of a store names the port of that part; `Log` is all of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from operator import attrgetter
@@ -131,6 +131,9 @@ class EventStore(Protocol):
     def version(self, stream: str) -> int:
         """Return the stream's last version; 0 when it does not exist."""
 
+    def hash_of(self, stream: str, version: int) -> bytes | None:
+        """Return the hash of a stream's event; None where there is none."""
+
 
 class Acknowledged(Protocol):
     """The head once more, kept apart from the events: it tells of a lost end."""
@@ -180,12 +183,18 @@ class Checkpoints(Protocol):
         """Return a saved state, or None when there is none in this format."""
 
     def save(
-        self, stream: str, version: int, state: bytes, *, format_: int, keep: int
+        self,
+        stream: str,
+        version: int,
+        state: bytes,
+        *,
+        format_: int,
+        drop: Collection[int] = (),
     ) -> None:
-        """Keep a state; drop those of another format, and all but the newest `keep`."""
+        """Keep a state; drop those of another format, and of the versions in `drop`."""
 
-    def forget(self, stream: str) -> None:
-        """Drop every state of a stream, and its status."""
+    def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
+        """Drop the states of a stream, but for some versions, and its status."""
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the status kept for exactly this version of a stream."""

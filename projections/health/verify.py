@@ -1,6 +1,6 @@
 """Check a log from end to end: its chain, its payloads, its state files."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
 from operator import itemgetter
@@ -17,6 +17,8 @@ from sprintlog.engine.service.streams.catalogue import CODEC, State, sprint_stre
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import SprintImported
+from sprintlog.engine.sprint.iterations.rollback import is_in_force, lies_on
+from sprintlog.engine.sprint.iterations.rollback import path as path_to
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..state_files.journal_file import JournalFile
@@ -297,15 +299,47 @@ def _of_checkpoints(
     repository: Repository[State], name: str
 ) -> Generator[Finding, None, State]:
     """Compare every saved state with what the events before it say; return the last."""
-    reading = repository.kind
-    stream = reading.stream(name)
-    kept = sorted(repository.checkpoints.versions(stream))
-    states = repository.along(name, [*kept, repository.version(name)])
-    for version, state in zip(kept, states, strict=False):
-        saved = repository.checkpoints.load(stream, version)
-        if saved is None or reading.pack(saved) != reading.pack(state):
-            yield _of_checkpoint(name, version)
-    return next(states)
+    stream, head = repository.kind.stream(name), repository.version(name)
+    kept = repository.checkpoints.versions(stream)
+    rollbacks = repository.rollbacks(name, head)
+    state, sound = _along_saved(repository, name, kept, rollbacks)
+    if repository.kind.rollbacks(state) != rollbacks:
+        # A saved state told others than the fold has met.
+        rollbacks = repository.rollbacks(name, head, among=())
+        state, sound = _along_saved(repository, name, kept, rollbacks)
+    # A state that a rollback took back since is compared by way of those that are sound.
+    for version in sorted({n for n in kept if n < head} - sound):
+        if not is_in_force(version, rollbacks, until=head):
+            then = repository.at_version(name, version, among=sound)
+            if _is_saved(repository, stream, then):
+                sound.add(version)
+    for version in sorted({*kept} - sound):
+        yield _of_checkpoint(name, version)
+    return state
+
+
+def _along_saved(
+    repository: Repository[State],
+    name: str,
+    kept: Sequence[int],
+    rollbacks: Sequence[tuple[int, int]],
+) -> tuple[State, set[int]]:
+    """Return the state at the head, and which saved ones on the way to it are right."""
+    stream, head = repository.kind.stream(name), repository.version(name)
+    live = path_to(rollbacks, head)
+    versions = [version for version in sorted(kept) if version < head]
+    versions = [*(version for version in versions if lies_on(live, version)), head]
+    sound = set()
+    for state in repository.along(name, versions, rollbacks):
+        if state.version in kept and _is_saved(repository, stream, state):
+            sound.add(state.version)
+    return state, sound
+
+
+def _is_saved(repository: Repository[State], stream: str, state: State) -> bool:
+    saved = repository.checkpoints.load(stream, state.version)
+    pack = repository.kind.pack
+    return saved is not None and pack(saved) == pack(state)
 
 
 def _as_followed(followed: Followed, name: str) -> Generator[Finding, None, Sprint]:

@@ -103,8 +103,7 @@ class ProjectedFile(ABC, Generic[State]):
 
     def rebuild(self, name: str) -> Refreshed:
         """Compute the state from the whole log, save it, and write the file anew."""
-        state = self.repository.from_nothing(name)
-        self.repository.renew(state)
+        state = self.repository.rebuild(name)
         if (path := self.path(state)) is not None:
             self.files.blocks.forget(path)
         refreshed = self.refresh(name)

@@ -29,6 +29,7 @@ from tests.benchmarks import (
     rows_log,
     rows_past,
     rows_process,
+    rows_scaling,
     rows_snapshots,
     rows_writers,
 )
@@ -83,6 +84,9 @@ ROWS: dict[str, Row] = {
         rows_past.replay_of_a_large_plan, Goal(1.5, True)
     ),
     "question after one event, long log": Row(rows_past.question_after_one_event),
+    "after a rollback, large log": Row(rows_scaling.after_a_rollback, Goal(1.5, True)),
+    "`--at` in the middle, large log": Row(rows_scaling.at_the_middle, Goal(3, True)),
+    "the same, by position": Row(rows_scaling.at_a_position, Goal(3, True)),
     "cold open: checkpoint + tail of 100": Row(rows_fold.cold_open, Goal(1000)),
     "PROGRESS.yaml, large, against PyYAML": Row(rows_files.against_pyyaml, Goal(18), CORE),
     "PROGRESS.yaml, large, against js-yaml": Row(rows_files.against_js_yaml, Goal(4), CORE),

@@ -13,7 +13,7 @@ def kept(log: Log) -> Checkpoints:
 
 def test_a_state_is_loaded_as_it_was_saved(kept: Checkpoints) -> None:
     """Bytes come back by stream, version and format, and by nothing less."""
-    kept.save("a", 64, b"\0state", format_=2, keep=4)
+    kept.save("a", 64, b"\0state", format_=2)
     assert kept.load("a", 64, format_=2) == b"\0state"
     assert kept.load("a", 64, format_=1) is None
     assert kept.load("a", 63, format_=2) is None
@@ -22,25 +22,35 @@ def test_a_state_is_loaded_as_it_was_saved(kept: Checkpoints) -> None:
 
 def test_a_version_has_one_state(kept: Checkpoints) -> None:
     """What is saved again takes the place of what was saved before."""
-    kept.save("a", 64, b"one", format_=1, keep=4)
-    kept.save("a", 64, b"two", format_=1, keep=4)
+    kept.save("a", 64, b"one", format_=1)
+    kept.save("a", 64, b"two", format_=1)
     assert kept.versions("a", format_=1) == [64]
     assert kept.load("a", 64, format_=1) == b"two"
 
 
-def test_the_newest_are_kept(kept: Checkpoints) -> None:
-    """Of more than are wanted the oldest go; each stream has its own."""
-    kept.save("b", 1, b"b", format_=1, keep=2)
-    for version in (10, 30, 20):
-        kept.save("a", version, b"a", format_=1, keep=2)
+def test_what_is_to_go_goes(kept: Checkpoints) -> None:
+    """With a new state some versions go, and no other stream's."""
+    for stream, version in (("b", 10), ("a", 10), ("a", 30)):
+        kept.save(stream, version, b"state", format_=1)
+    kept.save("a", 20, b"state", format_=1, drop=[10, 11])
     assert kept.versions("a", format_=1) == [30, 20]
-    assert kept.versions("b", format_=1) == [1]
+    assert kept.versions("b", format_=1) == [10]
+
+
+def test_some_states_may_stay(kept: Checkpoints) -> None:
+    """A stream is forgotten but for some versions; its status goes, too."""
+    for version in (10, 20, 30):
+        kept.save("a", version, b"state", format_=1)
+    kept.keep_status("a", 30, "paused")
+    kept.forget("a", but={20, 40})
+    assert kept.versions("a", format_=1) == [20]
+    assert kept.status("a", 30) is None
 
 
 def test_states_of_another_format_go(kept: Checkpoints) -> None:
     """A state in a new format drops those that nobody reads any more."""
-    kept.save("a", 90, b"old", format_=1, keep=4)
-    kept.save("a", 64, b"new", format_=2, keep=4)
+    kept.save("a", 90, b"old", format_=1)
+    kept.save("a", 64, b"new", format_=2)
     assert kept.versions("a", format_=1) == []
     assert kept.load("a", 90, format_=1) is None
     assert kept.versions("a", format_=2) == [64]
@@ -60,7 +70,7 @@ def test_a_status_is_that_of_one_version(kept: Checkpoints) -> None:
 def test_a_stream_is_forgotten_whole(kept: Checkpoints) -> None:
     """States and status of one stream go together, and no other's."""
     for stream in ("a", "b"):
-        kept.save(stream, 64, b"state", format_=1, keep=4)
+        kept.save(stream, 64, b"state", format_=1)
         kept.keep_status(stream, 64, "paused")
     kept.forget("a")
     kept.forget("never there")

@@ -180,3 +180,11 @@ def test_a_scan_gives_what_a_fold_needs(log: Log) -> None:
 
 def _text(payload: str | bytes | None) -> str | None:
     return payload.decode() if isinstance(payload, bytes) else payload
+
+
+def test_gives_the_hash_of_an_event(log: Log) -> None:
+    """By stream and version; there is none of what was never recorded."""
+    appended = log.append("a", [DRAFT, DRAFT], expect=0)
+    assert log.hash_of("a", 2) == appended.events[1].hash
+    assert [log.hash_of("a", n) for n in (-1, 0, 3)] == [None] * 3
+    assert log.hash_of("b", 1) is None

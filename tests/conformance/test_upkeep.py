@@ -49,7 +49,7 @@ def test_bytes_are_found_in_all_that_is_kept(log: Log) -> None:
         type="note-added", payload=b'{"t":"needle"}', at=NOTE.at, actor="runtime"
     )
     log.append("a", [NOTE, secret], expect=0)
-    log.checkpoints.save("a", 64, b"\0needle\0", format_=1, keep=4)
+    log.checkpoints.save("a", 64, b"\0needle\0", format_=1)
     log.checkpoints.keep_status("needle", 2, "paused")
     log.digests.know("needle/PROGRESS.yaml", bytes(32), version=1)
     kept = {"checkpoints", "events", "statuses", "written"}

@@ -83,8 +83,8 @@ FAULTS = (
     ),
     Fault(
         "a rollback to the version before a rollback loses its path",
-        "        if at <= last:\n            stretches.append((at, last))",
-        "        if at < last:\n            stretches.append((at, last))",
+        "        if to < at <= last:\n            stretches.append((at, last))",
+        "        if to < at < last:\n            stretches.append((at, last))",
         ("test_rollback.py",),
     ),
     Fault(

@@ -53,7 +53,7 @@ number = st.integers(0, 10**6)
 def reader_of(world: World, kept: set[int]) -> Repository[Sprint]:
     """Return a reader of a world's stream, with the states of some versions kept."""
     log = MemoryLog(clock=lambda: 0, entropy=bytes)
-    checkpoints = SavedStates(log.checkpoints, SPRINTS)
+    checkpoints = SavedStates(log.checkpoints, SPRINTS, log)
     new_events = [new_event(event, at=at, actor="runtime") for _, at, event in world.events]
     log.append(sprint_stream("s"), new_events, expect=Expect.ANY)
     for version in sorted({1 + k % len(world.events) for k in kept}):

@@ -37,7 +37,7 @@ def ask_all(log: SqliteLog, event: NewEvent) -> None:
         for only in (None, event.type):
             assert list(log.scan("a", after=after, only=only))
     log.check_acknowledged()
-    log.checkpoints.save("a", 1, b"", format_=1, keep=2)
+    log.checkpoints.save("a", 1, b"", format_=1)
     log.checkpoints.versions("a", format_=1)
     log.checkpoints.load("a", 1, format_=1)
     log.checkpoints.keep_status("a", 1, "s")

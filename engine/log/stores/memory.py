@@ -1,6 +1,6 @@
 """A log that lives as long as its process: for tests, dry runs and what-if."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from operator import itemgetter
@@ -178,6 +178,11 @@ class MemoryLog:
         self._check_open()
         return len(self._streams.get(stream, ()))
 
+    def hash_of(self, stream: str, version: int) -> bytes | None:
+        """Return the hash of a stream's event; None where there is none."""
+        found = self.read_stream(stream, after=version - 1, until=version)
+        return next((event.hash for event in found if version > 0), None)
+
     def acknowledged(self) -> Head | None:
         """Return the head: nothing of a list is cut off."""
         return self.head()
@@ -249,18 +254,25 @@ class MemoryCheckpoints:
         return state if of == format_ else None
 
     def save(
-        self, stream: str, version: int, state: bytes, *, format_: int, keep: int
+        self,
+        stream: str,
+        version: int,
+        state: bytes,
+        *,
+        format_: int,
+        drop: Collection[int] = (),
     ) -> None:
-        """Keep a state, and drop the oldest ones and those of another format."""
-        self.states[stream, version] = format_, state
-        newest = self.versions(stream, format_=format_)[:keep]
-        for name, n in [*self.states]:
-            if name == stream and n not in newest:
+        """Keep a state, and drop some, and those of another format."""
+        for (name, n), (of, _) in [*self.states.items()]:
+            if name == stream and (of != format_ or n in drop):
                 del self.states[name, n]
+        self.states[stream, version] = format_, state
 
-    def forget(self, stream: str) -> None:
-        """Drop every state of a stream, and its status."""
-        self.states = {key: kept for key, kept in self.states.items() if key[0] != stream}
+    def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
+        """Drop the states of a stream, but for some versions, and its status."""
+        for name, n in [*self.states]:
+            if name == stream and n not in but:
+                del self.states[name, n]
         self.statuses.pop((stream,), None)
 
     def status(self, stream: str, version: int) -> str | None:

@@ -47,6 +47,7 @@ def sprint_of(stream: str) -> str | None:
     return stream.removeprefix(_SPRINT) if stream.startswith(_SPRINT) else None
 
 
+NEVER_SAVED = 0
 State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
 SaidT = TypeVar("SaidT", Command, Event)
 
@@ -63,10 +64,17 @@ class StreamKind(NamedTuple, Generic[State]):
     fold_rows: Callable[[State, Iterable[Sequence[Row]], Sequence[Interval] | None], State]
     """Does the same with the rows of a scan."""
     rollbacks: Callable[[State], list[tuple[int, int]]]
+    with_plan: Callable[[State, State], State]
+    """Gives the first what a rollback takes back of the second."""
     pack: Callable[[State], bytes]
     unpack: Callable[[bytes], State]
     format: int
-    """Saved states of another format are not read again."""
+    """Saved states of another format are not read again; `NEVER_SAVED` has none."""
+
+
+def _with_plan(sprint: Sprint, other: Sprint) -> Sprint:
+    sprint.plan = other.plan
+    return sprint
 
 
 SPRINTS: StreamKind[Sprint] = StreamKind(
@@ -76,6 +84,7 @@ SPRINTS: StreamKind[Sprint] = StreamKind(
     fold=fold,
     fold_rows=RowFold(CODEC),
     rollbacks=lambda sprint: sprint.knowledge.rollbacks,
+    with_plan=_with_plan,
     pack=sprints.pack,
     unpack=sprints.unpack,
     format=STATE_FORMAT,

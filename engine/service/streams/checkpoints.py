@@ -1,39 +1,48 @@
 """Saved states of a stream: thrown away at will, never the truth."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Generic
 
 import msgspec
 
-from ...log.port import Checkpoints
-from ...sprint.iterations.rollback import Interval, lies_on
-from .catalogue import State, StreamKind
+from ...log.port import Checkpoints, EventStore
+from ...sprint.iterations.rollback import Interval, is_in_force, lies_on, taken_back_by
+from .catalogue import NEVER_SAVED, State, StreamKind
+from .slots import EVERY, slots_of
 
-EVERY = 64
-"""A state is saved when its stream has grown by this many events."""
-KEPT = 4
-"""How many saved states of a stream are kept, the newest ones."""
+_HASH_BYTES = 32
 
 
 class SavedStates(Generic[State]):
-    """The saved states of one kind of stream, in today's format."""
+    """The saved states of one kind of stream, in today's format.
 
-    def __init__(self, kept: Checkpoints, kind: StreamKind[State]) -> None:
+    With each goes the hash of the event that it was saved after. The chain makes it stand
+    for all before, so a state that another history led to is never believed.
+    """
+
+    def __init__(self, kept: Checkpoints, kind: StreamKind[State], log: EventStore) -> None:
         self._kept = kept
         self._reading = kind
+        self._log = log
+        self._unread: set[tuple[str, int]] = set()
 
     def versions(self, stream: str) -> list[int]:
         """Return the versions that are saved, newest first."""
         return self._kept.versions(stream, format_=self._reading.format)
 
     def load(self, stream: str, version: int) -> State | None:
-        """Return a saved state, or None when it is gone or unreadable."""
+        """Return a saved state, or None when it is gone or not one of this history."""
         saved = self._kept.load(stream, version, format_=self._reading.format)
         try:
-            return None if saved is None else self._reading.unpack(saved)
+            if saved is not None and saved[:_HASH_BYTES] == self._hash(stream, version):
+                state = self._reading.unpack(saved[_HASH_BYTES:])
+                if state.version == version:
+                    return state
         except (msgspec.MsgspecError, ValueError, TypeError):
             # A cache with a damaged bit is no worse than none.
-            return None
+            pass
+        self._unread.add((stream, version))
+        return None
 
     def newest(
         self,
@@ -41,9 +50,13 @@ class SavedStates(Generic[State]):
         *,
         until: int | None = None,
         live: Sequence[Interval] | None = None,
+        among: Collection[int] | None = None,
     ) -> State | None:
-        """Return the newest state that can be read, up to a version and on a path."""
-        for version in self.versions(stream):
+        """Return the newest state that can be read, up to a version and on a path.
+
+        With `among` no other versions are looked at.
+        """
+        for version in self.versions(stream) if among is None else sorted(among)[::-1]:
             is_late = until is not None and version > until
             if not is_late and (live is None or lies_on(live, version)):
                 saved = self.load(stream, version)
@@ -51,11 +64,46 @@ class SavedStates(Generic[State]):
                     return saved
         return None
 
-    def save(self, stream: str, state: State) -> None:
-        """Keep a state, and drop the oldest ones and those of another format."""
-        packed, format_ = self._reading.pack(state), self._reading.format
-        self._kept.save(stream, state.version, packed, format_=format_, keep=KEPT)
+    def keep(self, stream: str, state: State) -> None:
+        """Save a state where none in force is near; drop those not worth their bytes."""
+        versions, last = self.versions(stream), state.version
+        rollbacks = self._reading.rollbacks(state)
+        unread = {version for name, version in self._unread if name == stream}
+        near = (
+            version
+            for version in versions
+            if last - EVERY < version <= last
+            and version not in unread
+            and is_in_force(version, rollbacks, until=last)
+        )
+        if last < EVERY or any(near):
+            return
+        packed = self._packed(stream, state)
+        known = sorted({*versions, last} - unread)
+        gone = slots_of(last, state_bytes=len(packed)).surplus(
+            known, taken_back_by=taken_back_by(known, rollbacks)
+        )
+        self._save(stream, last, packed, drop={*gone, *unread} - {last})
+        self._unread -= {(stream, version) for version in unread}
 
-    def forget(self, stream: str) -> None:
-        """Drop every state of a stream, and its status."""
-        self._kept.forget(stream)
+    def save(self, stream: str, state: State) -> int:
+        """Keep a state beside all others; return how many bytes it takes."""
+        packed = self._packed(stream, state)
+        self._save(stream, state.version, packed)
+        return len(packed)
+
+    def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
+        """Drop the states of a stream, but for some versions, and its status."""
+        self._kept.forget(stream, but=but)
+
+    def _packed(self, stream: str, state: State) -> bytes:
+        return (self._hash(stream, state.version) or b"") + self._reading.pack(state)
+
+    def _save(
+        self, stream: str, version: int, packed: bytes, drop: Collection[int] = ()
+    ) -> None:
+        if (format_ := self._reading.format) != NEVER_SAVED:
+            self._kept.save(stream, version, packed, format_=format_, drop=drop)
+
+    def _hash(self, stream: str, version: int) -> bytes | None:
+        return self._log.hash_of(stream, version)

@@ -4,7 +4,7 @@ from ...journal.document import JournalDocument, fold_document
 from ...journal.fold import fold
 from ...journal.state import journal
 from ...journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
-from .catalogue import CODEC, StreamKind
+from .catalogue import CODEC, NEVER_SAVED, StreamKind
 
 JOURNALS: StreamKind[Journal] = StreamKind(
     name=lambda _: "the journal",
@@ -13,6 +13,7 @@ JOURNALS: StreamKind[Journal] = StreamKind(
     fold=fold,
     fold_rows=lambda journal, rows, live: fold(journal, CODEC.events_of_rows(rows), live),
     rollbacks=lambda _: [],
+    with_plan=lambda journal, _: journal,
     pack=journal.pack,
     unpack=journal.unpack,
     format=JOURNAL_FORMAT,
@@ -32,7 +33,8 @@ DOCUMENTS: StreamKind[JournalDocument] = StreamKind(
         journal, CODEC.events_of_rows(rows), live
     ),
     rollbacks=lambda _: [],
+    with_plan=lambda journal, _: journal,
     pack=lambda _: b"",
     unpack=_never_saved,
-    format=0,
+    format=NEVER_SAVED,
 )

@@ -1,6 +1,7 @@
 """The forms of `--at` and `--to`: from what a person says to a version of a stream."""
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInputError, NotFoundError
@@ -96,9 +97,20 @@ def target_of(log: Log, sprint: Sprint) -> int:
 
 def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:
     """Return the last version up to a position, or that happened no later than a moment."""
+    if not moment:
+        return _last_until(log, stream, position)
     version = 0
-    limit = parse(moment) if moment else None
+    limit = parse(moment)
     for event in log.read_stream(stream):
-        if parse(event.at) <= limit if limit else event.position <= position:
+        if parse(event.at) <= limit:
             version = event.version
     return version
+
+
+def _last_until(log: Log, stream: str, position: int) -> int:
+    """Return the last version up to a position, by halves: positions only grow."""
+
+    def position_of(version: int) -> int:
+        return next(log.read_stream(stream, after=version - 1, until=version)).position
+
+    return bisect_right(range(1, log.version(stream) + 1), position, key=position_of)

@@ -1,6 +1,6 @@
 """From the log to the state of a stream at any version, by checkpoint and tail."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from ...errors import NotFoundError
@@ -8,15 +8,19 @@ from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...log.port import Checkpoints, EventStore
 from ...sprint.events import RolledBack
-from ...sprint.iterations.rollback import path
+from ...sprint.iterations.rollback import Interval, is_in_force, path
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, State, StreamKind
-from .checkpoints import EVERY, SavedStates
+from .checkpoints import SavedStates
+from .slots import EVERY, slots_of
 
 if TYPE_CHECKING:
     from .history import Follower
 
 Kind = TypeVar("Kind", bound=Event)
+
+LONG = 4096
+"""A reader that folds more events than this saves states on the way."""
 
 
 class Stretch(NamedTuple):
@@ -37,7 +41,7 @@ class Repository(Generic[State]):
         self, log: EventStore, kind: StreamKind[State], checkpoints: Checkpoints
     ) -> None:
         self.kind = kind
-        self.checkpoints = SavedStates(checkpoints, kind)
+        self.checkpoints = SavedStates(checkpoints, kind, log)
         self._log = log
         self._known: dict[str, State] = {}
 
@@ -53,13 +57,12 @@ class Repository(Generic[State]):
 
     def take(self, state: State, recorded_events: list[RecordedEvent]) -> State:
         """Return a state carried over events just appended, not reading them again."""
-        if any(event.type == RolledBack.type for event in recorded_events):
-            self._known.pop(state.id, None)
-        else:
+        if not any(event.type == RolledBack.type for event in recorded_events):
             events = [
                 (event.version, event.at, CODEC.decode(event)) for event in recorded_events
             ]
-            self._known[state.id] = self.kind.fold(state, events, None)
+            state = self.kind.fold(state, events, None)
+        self._known[state.id] = state
         return self.current(state.id)
 
     def at_head(self, name: str) -> State:
@@ -67,10 +70,13 @@ class Repository(Generic[State]):
         saved = self.checkpoints.newest(self.kind.stream(name))
         return self.at_version(name, None) if saved is None else self.catch_up(saved)
 
-    def at_version(self, name: str, version: int | None) -> State:
+    def at_version(
+        self, name: str, version: int | None, *, among: Collection[int] | None = None
+    ) -> State:
         """Return the state at a version, folded from the newest checkpoint on the path.
 
-        Raise `NotFoundError` for a version the stream does not have.
+        With `among` no other checkpoints are used. Raise `NotFoundError` for a version
+        the stream does not have.
         """
         stream = self.kind.stream(name)
         head = self._log.version(stream)
@@ -80,44 +86,41 @@ class Repository(Generic[State]):
                 f"{self.kind.name(name)} has no version {last}; it has 1 to {head}",
                 stream=stream,
             )
-        live = path(self.rollbacks(name, last), last)
-        saved = self.checkpoints.newest(stream, until=last, live=live)
-        state = self.kind.begin(name) if saved is None else saved
-        tail = self._log.scan(stream, after=state.version, until=last)
-        return self.kind.fold_rows(state, tail, live)
+        known = self.checkpoints.newest(stream, until=last, among=among)
+        return self._brought_to(last, name, known, among=among)
 
     def from_nothing(self, name: str) -> State:
-        """Return the state as the log has it now, without any checkpoint."""
-        last = self._log.version(self.kind.stream(name))
-        return next(self.along(name, [last]))
-
-    def along(self, name: str, versions: Sequence[int]) -> Iterator[State]:
-        """Yield the state at some versions, lowest first, out of no checkpoint.
-
-        It is one fold, begun again only where a rollback stands in between: each state
-        is used up when the next one is asked for.
-        """
+        """Return the state as the log has it now, out of no checkpoint."""
+        head = self.version(name)
         # What a checkpoint says of rollbacks saves a walk through all events. It is not
         # believed: the fold meets each of them.
-        rollbacks = self.rollbacks(name, max(versions))
-        state = self.kind.begin(name)
+        rollbacks = self.rollbacks(name, head)
+        state = next(self.along(name, [head], rollbacks))
+        if self.kind.rollbacks(state) != rollbacks:
+            state = self.at_version(name, head, among=())
+        return state
+
+    def along(
+        self, name: str, versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
+    ) -> Iterator[State]:
+        """Yield the state at some versions on the path to the last, out of no checkpoint.
+
+        It is one fold: each state is used up when the next one is asked for.
+        """
+        state, live = self.kind.begin(name), path(rollbacks, versions[-1])
         for version in versions:
-            state = self._on_to(version, state, rollbacks)
-            if self.kind.rollbacks(state) != [r for r in rollbacks if r[0] <= version]:
-                stream = self.kind.stream(name)
-                rollbacks = self._scan_rollbacks(stream, 0, max(versions))
-                state = self._on_to(version, self.kind.begin(name), rollbacks)
+            state = self._fold(state, version, live)
             yield state
 
-    def _on_to(
-        self, version: int, state: State, rollbacks: Sequence[tuple[int, int]]
-    ) -> State:
-        """Return a state brought to a version, from nothing where a rollback is between."""
-        if any(state.version < at <= version for at, _ in rollbacks):
-            state = self.kind.begin(state.id)
-        stream, after = self.kind.stream(state.id), state.version
-        rows = self._log.scan(stream, after=after, until=version)
-        return self.kind.fold_rows(state, rows, path(rollbacks, version))
+    def rebuild(self, name: str) -> State:
+        """Return the state folded from nothing; save it, and others on the way to it."""
+        stream, head = self.kind.stream(name), self.version(name)
+        live = path(self._scan_rollbacks(stream, 0, head), head)
+        state, made = self._fold_saving(self.kind.begin(name), head, live, head=head)
+        if head:
+            self.checkpoints.save(stream, state)
+        self.checkpoints.forget(stream, but={*made, head})
+        return state
 
     def catch_up(self, state: State) -> State:
         """Return a state brought to the head; the given one is used up.
@@ -127,7 +130,7 @@ class Repository(Generic[State]):
         stream = self.kind.stream(state.id)
         tail = list(self._log.scan(stream, after=state.version))
         if any(row[2] == RolledBack.type for page in tail for row in page):
-            return self.at_version(state.id, None)
+            return self._brought_to(tail[-1][-1][0], state.id, state)
         return self.kind.fold_rows(state, tail, None)
 
     def version(self, name: str) -> int:
@@ -146,10 +149,12 @@ class Repository(Generic[State]):
             event for _, _, event in CODEC.events_of_rows(rows) if isinstance(event, kind)
         ]
 
-    def rollbacks(self, name: str, until: int) -> list[tuple[int, int]]:
+    def rollbacks(
+        self, name: str, until: int, *, among: Collection[int] | None = None
+    ) -> list[tuple[int, int]]:
         """Return version and target of every rollback up to a version, in order."""
         stream = self.kind.stream(name)
-        kept = self.checkpoints.newest(stream, until=until)
+        kept = self.checkpoints.newest(stream, until=until, among=among)
         if kept is None:
             return self._scan_rollbacks(stream, 0, until)
         return self.kind.rollbacks(kept) + self._scan_rollbacks(stream, kept.version, until)
@@ -191,17 +196,85 @@ class Repository(Generic[State]):
         follow(follower, begin, events, until=last, rollbacks=rollbacks)
 
     def save(self, state: State) -> None:
-        """Keep the state when its stream has grown enough since the last one kept."""
-        stream = self.kind.stream(state.id)
-        newest = max(self.checkpoints.versions(stream), default=0)
-        if state.version - newest >= EVERY:
-            self.checkpoints.save(stream, state)
+        """Keep the state when enough happened since the last one on its path."""
+        self.checkpoints.keep(self.kind.stream(state.id), state)
 
     def renew(self, state: State) -> None:
         """Keep this state, folded from nothing, and no older one of its stream."""
         stream = self.kind.stream(state.id)
         self.checkpoints.forget(stream)
         self.checkpoints.save(stream, state)
+
+    def _brought_to(
+        self,
+        last: int,
+        name: str,
+        known: State | None,
+        *,
+        among: Collection[int] | None = None,
+    ) -> State:
+        """Return the state at a version; the known one, from before it, is used up.
+
+        Where a rollback took the known one back, its knowledge still stands: only the plan
+        is folded again, from a checkpoint on the path and by what is in force.
+        """
+        stream, kind = self.kind.stream(name), self.kind
+        rollbacks = [] if known is None else [*kind.rollbacks(known)]
+        after = 0 if known is None else known.version
+        rollbacks += self._scan_rollbacks(stream, after, last)
+        live = path(rollbacks, last)
+        # Who trusts no checkpoint makes none either.
+        fold = self._fold_far if among is None else self._fold
+        if known is not None and is_in_force(known.version, rollbacks, until=last):
+            return fold(known, last, live)
+        saved = self.checkpoints.newest(stream, until=last, live=live, among=among)
+        state = kind.begin(name) if saved is None else saved
+        pieces = [(max(a, state.version + 1), b) for a, b in live if b > state.version]
+        in_force = sum(b + 1 - a for a, b in pieces)
+        if known is None or in_force + last - known.version >= last - state.version:
+            return fold(state, last, live)
+        for first, end in pieces:
+            if first == state.version + 1:
+                state = fold(state, end, live)
+            else:
+                state = self._fold(state, end, None, after=first - 1)
+        return kind.with_plan(self._fold(known, last, []), state)
+
+    def _fold(
+        self, state: State, until: int, live: Sequence[Interval] | None, *, after: int = -1
+    ) -> State:
+        first = state.version if after < 0 else after
+        rows = self._log.scan(self.kind.stream(state.id), after=first, until=until)
+        return self.kind.fold_rows(state, rows, live)
+
+    def _fold_far(self, state: State, until: int, live: Sequence[Interval]) -> State:
+        """Fold for a reader: where it is far, the next one has it nearer."""
+        if until - state.version <= LONG:
+            return self._fold(state, until, live)
+        head = self._log.version(self.kind.stream(state.id))
+        return self._fold_saving(state, until, live, head=head, narrowest=LONG)[0]
+
+    def _fold_saving(
+        self,
+        state: State,
+        until: int,
+        live: Sequence[Interval],
+        *,
+        head: int,
+        narrowest: int = EVERY,
+    ) -> tuple[State, list[int]]:
+        """Fold to a version, and save a state in each slot on the way; return which."""
+        stream, slots = self.kind.stream(state.id), slots_of(head, narrowest=narrowest)
+        made: list[int] = []
+        while True:
+            stop = slots.after(state.version)
+            stop = next((max(a, stop) for a, b in live if b >= stop), until)
+            if stop >= until:
+                return self._fold(state, until, live), made
+            state = self._fold(state, stop, live)
+            size = self.checkpoints.save(stream, state)
+            slots = slots_of(head, state_bytes=size, narrowest=narrowest)
+            made.append(stop)
 
     def _scan_rollbacks(self, stream: str, after: int, until: int) -> list[tuple[int, int]]:
         rows = self._log.scan(stream, after=after, until=until, only=RolledBack.type)

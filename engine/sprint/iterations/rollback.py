@@ -123,6 +123,17 @@ def _between(versions: Sequence[int], first: int, last: int) -> Sequence[int]:
     return versions[bisect_left(versions, first) : bisect_right(versions, last)]
 
 
+def is_in_force(version: int, rollbacks: Sequence[tuple[int, int]], *, until: int) -> bool:
+    """Tell whether a version lies on the path to another, by the rollbacks after it."""
+    last = until
+    for at, to in reversed(rollbacks):
+        if to < at <= last:
+            if at <= version:
+                break
+            last = to
+    return version <= last
+
+
 def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
     """Return the last version of an iteration, as the stream stands at `version`.
 

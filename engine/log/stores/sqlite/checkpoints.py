@@ -1,9 +1,12 @@
 """Saved states in the log's own database: a cache, which goes at will."""
 
+from collections.abc import Collection
 from contextlib import suppress
 
 from ....errors import SprintlogError
 from .connection import Connection
+
+_DROP = "DELETE FROM checkpoints WHERE stream = ? AND version = ?"
 
 
 class SqliteCheckpoints:
@@ -34,9 +37,15 @@ class SqliteCheckpoints:
         return state if isinstance(state, bytes) else None
 
     def save(
-        self, stream: str, version: int, state: bytes, *, format_: int, keep: int
+        self,
+        stream: str,
+        version: int,
+        state: bytes,
+        *,
+        format_: int,
+        drop: Collection[int] = (),
     ) -> None:
-        """Keep a state, and drop the oldest ones and those of another format."""
+        """Keep a state, and drop some, and those of another format."""
         execute = self._connection.rows
         with suppress(SprintlogError), self._connection.transaction():
             execute(
@@ -48,16 +57,17 @@ class SqliteCheckpoints:
                 " VALUES (?, ?, ?, ?)",
                 (stream, version, format_, state),
             )
-            execute(
-                "DELETE FROM checkpoints WHERE stream = ? AND version NOT IN"
-                " (SELECT version FROM checkpoints WHERE stream = ?"
-                " ORDER BY version DESC LIMIT ?)",
-                (stream, stream, keep),
-            )
+            for gone in drop:
+                execute(_DROP, (stream, gone))
 
-    def forget(self, stream: str) -> None:
-        """Drop every state of a stream, and its status."""
-        self._connection.rows("DELETE FROM checkpoints WHERE stream = ?", (stream,))
+    def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
+        """Drop the states of a stream, but for some versions, and its status."""
+        rows = self._connection.rows(
+            "SELECT version FROM checkpoints WHERE stream = ?", (stream,)
+        )
+        for (version,) in rows:
+            if version not in but:
+                self._connection.rows(_DROP, (stream, version))
         self._connection.rows("DELETE FROM statuses WHERE stream = ?", (stream,))
 
     def status(self, stream: str, version: int) -> str | None:

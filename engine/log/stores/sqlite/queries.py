@@ -28,6 +28,7 @@ SELECT position, hash, (SELECT hash FROM events WHERE position = ?),
 FROM events ORDER BY position DESC LIMIT 1
 """
 _HASH = "SELECT hash FROM events WHERE position = ?"
+_HASH_OF = "SELECT hash FROM events WHERE stream = ? AND version = ?"
 _LAST = "SELECT coalesce(max(position), 0) FROM events"
 _VERSION = "SELECT coalesce(max(version), 0) FROM events WHERE stream = ?"
 # Leaps from name to name in the index instead of walking through every event.
@@ -187,6 +188,11 @@ class Queries:
         """Return the last position, also where its event is damaged."""
         ((last,),) = self._rows(_LAST)
         return int(last)
+
+    def hash_of(self, stream: str, version: int) -> bytes | None:
+        """Return the hash of a stream's event; None where there is none."""
+        rows = self._rows(_HASH_OF, (stream, version))
+        return rows[0][0] if rows else None
 
     def hash_at(self, position: int) -> bytes | None:
         """Return the hash of an event; None where there is none."""

@@ -78,6 +78,7 @@ class SqliteLog:
         self.read, self.pages = queries.read, queries.pages
         self.read_stream, self.scan = queries.read_stream, queries.scan
         self.streams, self.version = queries.streams, queries.version
+        self.hash_of = queries.hash_of
         self.head, self.last_position = queries.head, queries.last_position
         self.checkpoints = SqliteCheckpoints(self.connection)
         self.digests = SqliteDigests(self.connection)
