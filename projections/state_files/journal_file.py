@@ -3,11 +3,16 @@
 from typing import Any
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.state.journal import Journal
+from sprintlog.engine.journal.document import EVOLVE, JournalDocument
+from sprintlog.engine.journal.events import EntryRecorded
+from sprintlog.engine.journal.state.journal import JOURNAL, Journal
+from sprintlog.engine.journal.state.shapes import Entry
 from sprintlog.engine.service.place.state_places import wrong_journal
+from sprintlog.engine.service.streams.catalogue import CODEC
 
 from . import progress_json
-from .files import FilesService
+from .files import FilesService, Seen
+from .journal_text import LAYOUT, LONG_BYTES, end_of_entries, with_entries
 from .refresh import ProjectedFile
 
 
@@ -28,11 +33,59 @@ class JournalFile(ProjectedFile[Journal]):
 
     def render(self, state: Journal) -> bytes:
         """Return the file's bytes."""
+        return progress_json.render(self._document(state))
+
+    def _document(self, state: Journal) -> JournalDocument:
         documents = self.workspace.documents
         document = documents.current(state.id)
         if document.version != state.version:
             document = documents.at_version(state.id, state.version)
-        return progress_json.render(document)
+        return document
+
+    def render_over(self, state: Journal, path: str, seen: Seen) -> bytes:
+        """Return the file's bytes; a long one is gone on with where it ends."""
+        content, end = self._gone_on_with(state, path, seen) or self._made(state)
+        if end is not None and len(content) >= LONG_BYTES:
+            digest = self.files.digest(path, content)
+            if digest != seen.digest:
+                spans = {self._mark(state.version): (state.version, end)}
+                self.files.blocks.keep(path, digest, spans)
+        return content
+
+    def _gone_on_with(
+        self, state: Journal, path: str, seen: Seen
+    ) -> tuple[bytes, int] | None:
+        """Return the text at hand with what came since, where that is entries alone."""
+        if seen.content is None or len(seen.content) < LONG_BYTES:
+            return None
+        for mark, (version, end) in self.files.blocks.of(path, seen.digest).items():
+            if version <= state.version and mark == self._mark(version):
+                entries = self._entries(version, state)
+                return None if entries is None else with_entries(seen.content, end, entries)
+        return None
+
+    def _entries(self, after: int, state: Journal) -> list[Entry] | None:
+        """Return the entries that came since; None where anything else did."""
+        stream = self.repository.kind.stream(state.id)
+        rows = self.workspace.log.scan(stream, after=after, until=state.version)
+        found: list[Entry] = []
+        for _, _, event in CODEC.events_of_rows(rows):
+            if isinstance(event, EntryRecorded):
+                found.append(event.entry)
+            elif type(event) in EVOLVE:
+                return None
+        return found
+
+    def _mark(self, version: int) -> bytes:
+        """Return what stands for the history up to a version, and for the layout."""
+        stream = self.repository.kind.stream(JOURNAL)
+        return (self.workspace.log.hash_of(stream, version) or b"") + bytes([LAYOUT])
+
+    def _made(self, state: Journal) -> tuple[bytes, int | None]:
+        document = self._document(state)
+        content = progress_json.render(document)
+        is_long = len(content) >= LONG_BYTES
+        return content, end_of_entries(document, content) if is_long else None
 
     def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
