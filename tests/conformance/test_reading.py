@@ -178,6 +178,23 @@ def test_a_scan_gives_what_a_fold_needs(log: Log) -> None:
     assert last[0] == 2
 
 
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_a_scan_of_many_rows_has_the_same_bounds(log: Log, others: int) -> None:
+    """However long a stream is, and what part of the log, its bounds mean the same."""
+    for version in range(0, 900, 90):
+        log.append("a", [DRAFT] * 89, expect=version)
+        rolled = structs.replace(DRAFT, type="rolled-back")
+        log.append("a", [rolled], expect=version + 89)
+        log.append("b", [DRAFT] * 90 * others or [DRAFT], expect=Expect.ANY)
+    for after, until in ((0, None), (0, 700), (5, 899), (100, 300), (899, None), (3, 9999)):
+        wanted = [*range(after + 1, min(until or 900, 900) + 1)]
+        pages = log.scan("a", after=after, until=until)
+        assert [row[0] for page in pages for row in page] == wanted
+        pages = log.scan("a", after=after, until=until, only="rolled-back")
+        found = [row[0] for page in pages for row in page]
+        assert found == [version for version in wanted if version % 90 == 0]
+
+
 def _text(payload: str | bytes | None) -> str | None:
     return payload.decode() if isinstance(payload, bytes) else payload
 

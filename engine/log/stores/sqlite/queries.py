@@ -1,7 +1,8 @@
 """Reading a log in a SQLite database: page by page, with no statement left open."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ....errors import RESCUE, UnreadableError
@@ -19,6 +20,10 @@ _SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
 _STREAM_PAGE = (
     f"{_SELECT} WHERE stream = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?"
+)
+_PLACE = (
+    "SELECT position FROM events WHERE stream = ? AND version <= ?"
+    " ORDER BY version DESC LIMIT 1"
 )
 _HEAD = "SELECT position, hash FROM events ORDER BY position DESC LIMIT 1"
 # All that an append has to know, in one question.
@@ -54,10 +59,12 @@ _BY_VERSION = [
     for only in _ONLY
 ]
 _BY_POSITION = [
-    f"{_SCAN} NOT INDEXED WHERE stream = ? AND position > ?"
-    f" AND version > ? AND version <= ?{only} ORDER BY position LIMIT ?"
+    f"{_SCAN} NOT INDEXED WHERE stream = ? AND position > ? AND position <= ?{only}"
+    " ORDER BY position LIMIT ?"
     for only in _ONLY
 ]
+
+_version_of = itemgetter(0)
 
 
 class End(NamedTuple):
@@ -128,7 +135,7 @@ class Queries:
             if not page:
                 return
             events = events_of(page)
-            self._check_versions(stream, [event.version for event in events], after)
+            self._check_versions(stream, (event.version for event in events), after)
             after = events[-1].version
             yield from events
 
@@ -148,16 +155,18 @@ class Queries:
         # log, going through the log itself takes half the time.
         many = end - after > ROWS_PER_SCAN and 2 * (end - after) > self.last_position()
         sql = (_BY_POSITION if many else _BY_VERSION)[len(kind)]
-        begin, position = after, 0
+        place, last = after, end
+        if many:
+            place, last = self._place(stream, after), self._place(stream, end)
         with self._walking() if many else nullcontext():
             while after < end:
-                place = (position, begin, end) if many else (after, end)
-                page = self._rows(sql, (stream, *place, *kind, ROWS_PER_SCAN))
+                page = self._rows(sql, (stream, place, last, *kind, ROWS_PER_SCAN))
                 if only is None:
-                    self._check_versions(stream, [row[0] for row in page], after)
+                    self._check_versions(stream, map(_version_of, page), after)
                 if page:
                     yield page
-                    after, position = page[-1][0], page[-1][5]
+                    after = page[-1][0]
+                    place = page[-1][5] if many else after
                 if len(page) < ROWS_PER_SCAN:
                     break
         if only is None and after < end:
@@ -213,9 +222,15 @@ class Queries:
             raise self._unreadable(f"the last version of {stream} is no number")
         return version
 
-    def _check_versions(self, stream: str, versions: list[Any], after: int) -> None:
+    def _place(self, stream: str, version: int) -> int:
+        """Return the position of a version, 0 before the first."""
+        rows = self._rows(_PLACE, (stream, version))
+        return rows[0][0] if rows else 0
+
+    def _check_versions(self, stream: str, versions: Iterable[Any], after: int) -> None:
         """Raise `UnreadableError` unless versions follow one another from there on."""
-        if versions != list(range(after + 1, after + 1 + len(versions))):
+        found = list(versions)
+        if found != [*range(after + 1, after + 1 + len(found))]:
             raise self._unreadable(f"the versions of {stream} do not follow one another")
 
     def _unreadable(self, problem: str) -> UnreadableError:
