@@ -25,7 +25,6 @@ GENESIS = bytes(32)
 START = Head(0, GENESIS)
 """The head of an empty log."""
 HEADER_FIELDS = RecordedEvent.__struct_fields__[:15]
-_KEY = HEADER_FIELDS.index("key")
 
 FIELD_KINDS: dict[str, tuple[type, ...]] = {
     name: (int, bool) if kind is bool else get_args(kind) or (kind,)
@@ -95,8 +94,9 @@ def check_rows(
     last_stream: str | None = None
     last_version, left, is_known = 0, 0, False
     for row in rows:
-        position, stream, version = row[:3]
-        key, _, remaining, observed, salt, payload, digest, hash_ = row[_KEY:]
+        # Unpacked by hand, which takes a third of what slices take.
+        a, stream, c, d, e, f, g, h, i, j, k, key, m, n, observed, salt, payload, p, q = row
+        position, version, remaining, digest, hash_ = a, c, n, p, q
         if stream != last_stream:
             # Most events are of the stream of the one before.
             seen[last_stream] = last_version
@@ -105,7 +105,9 @@ def check_rows(
             remaining == left - 1 and stream == last_stream and key is None
         )
         try:
-            header = encode_header((*row[:14], observed == 1))
+            header = encode_header(
+                (a, stream, c, d, e, f, g, h, i, j, k, key, m, n, observed == 1)
+            )
             sound = (
                 position == before + 1
                 and last_version + 1 == version
