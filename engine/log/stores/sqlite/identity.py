@@ -41,7 +41,10 @@ class Identity:
         # folder. Looking at the folder alone saves a third of an append: once somebody
         # looked at a file, Linux gives its next write an exact time, which is dear.
         folder = _met(self._folder) if wal else None
-        if folder is not None and _state(folder) == self._settled:
+        if (
+            folder is not None
+            and (folder.st_dev, folder.st_ino, folder.st_ctime_ns) == self._settled
+        ):
             return
         if _file(_met(self._path)) != self._known:
             raise self._lost(self._path)
@@ -54,7 +57,7 @@ class Identity:
             raise self._lost(self._wal)
         # What changes later than now must not get the same time.
         if met and folder and met.st_mtime_ns - folder.st_ctime_ns > SETTLED_NANOSECONDS:
-            self._settled = _state(folder)
+            self._settled = folder.st_dev, folder.st_ino, folder.st_ctime_ns
 
     def _lost(self, name: str) -> UnreadableError:
         return UnreadableError(
@@ -73,7 +76,3 @@ def _met(name: str) -> os.stat_result | None:
 
 def _file(met: os.stat_result | None) -> tuple[int, int] | None:
     return met and (met.st_dev, met.st_ino)
-
-
-def _state(folder: os.stat_result) -> tuple[int, int, int]:
-    return folder.st_dev, folder.st_ino, folder.st_ctime_ns

@@ -39,8 +39,12 @@ _SOUND: Final = {
 def insert(rows: Sequence[Row]) -> tuple[str, list[Any]]:
     """Return the statement that inserts what `place` gave, and its values."""
     values: list[Any] = []
-    for row in rows:
-        values += _values(row)
+    # Python's sqlite3 takes int, str and bytearray as they are. Everything else, also
+    # bytes, True and None, first goes through its adapters: 0.5 to 1 µs for each value.
+    for a, b, c, d, e, f, g, h, i, j, k, _, _, n, o, salt, payload, digest, hash_ in rows:
+        salt, digest, hash_ = bytearray(salt), bytearray(digest), bytearray(hash_)
+        payload = payload.decode()
+        values += [a, b, c, d, e, f, g, h, i, j, k, n, int(o), salt, payload, digest, hash_]
     key, key_digest = rows[0][_KEY : _KEY + 2]
     if key is not None:
         # Only the first of an append has a key.
@@ -80,15 +84,6 @@ def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
         RecordedEvent(a, b, c, d, e, f, g, h, i, j, k, x, m, n, o == 1, p, q, r, s)
         for a, b, c, d, e, f, g, h, i, j, k, x, m, n, o, p, q, r, s in rows
     ]
-
-
-def _values(row: Row) -> list[Any]:
-    # Python's sqlite3 takes int, str and bytearray as they are. Everything else, also
-    # bytes, True and None, first goes through its adapters: 0.5 to 1 µs for each value.
-    a, b, c, d, e, f, g, h, i, j, k, _, _, n, o, salt, payload, digest, hash_ = row
-    salt, digest, hash_ = bytearray(salt), bytearray(digest), bytearray(hash_)
-    payload = payload.decode()
-    return [a, b, c, d, e, f, g, h, i, j, k, n, int(o), salt, payload, digest, hash_]
 
 
 @lru_cache(maxsize=2 * ROWS_PER_INSERT)
