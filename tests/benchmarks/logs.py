@@ -85,10 +85,14 @@ class Bench:
 
 
 def make_loop(folder: Path, events: int) -> None:
-    """Make a log of that many events of a loop, with a checkpoint 100 before its end."""
+    """Make a log of that many events of a loop, with a checkpoint 100 before its end.
+
+    A log with fewer has it at its beginning.
+    """
     with make_sprint(folder, PHASES) as workspace:
         wanted = new_events(loop_events(events - 1))
-        version = append_all(workspace.log, islice(wanted, events - 1 - TAIL), version=1)
+        before = islice(wanted, max(0, events - 1 - TAIL))
+        version = append_all(workspace.log, before, version=1)
         workspace.repository.renew(workspace.repository.from_nothing(SPRINT))
         append_all(workspace.log, wanted, version=version)
         assert isinstance(workspace.log, SqliteLog)
