@@ -1,0 +1,12 @@
+"""The forms of rows that ADR 0036 compares can be measured, and give back every event."""
+
+from pathlib import Path
+
+from . import narrow_rows
+
+
+def test_every_form_is_measured(tmp_path: Path) -> None:
+    """Each form has a line for each sample; narrow rows make a chain that is sound."""
+    lines = list(narrow_rows.sizes(tmp_path, 40))
+    assert len(lines) == 3 * (1 + len(narrow_rows.FORMS))
+    assert len(list(narrow_rows.readings(tmp_path, 40))) == 3
