@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import sha256
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -21,7 +21,7 @@ import msgspec
 from sprintlog.engine.log.append import instant, place, stamp
 from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.chain import check_rows
-from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
+from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.stores.sqlite.rows import READ, events_of
 
 from .measure import side_by_side
@@ -53,7 +53,7 @@ def rows_of(drafts: Iterable[NewEvent], *, batch: int) -> list[Row]:
     while wanted := list(islice(left, batch)):
         now += 37
         at = instant(now - 2)
-        events = place(
+        placed = place(
             STREAM,
             [msgspec.structs.replace(draft, at=at) for draft in wanted],
             head=head,
@@ -62,10 +62,8 @@ def rows_of(drafts: Iterable[NewEvent], *, batch: int) -> list[Row]:
             key=None,
             key_digest=None,
         )
-        last = events[-1]
-        head = msgspec.structs.replace(head, position=last.position, hash=last.hash)
-        version = last.version
-        rows += map(list, map(msgspec.structs.astuple, events))
+        rows += map(list, placed)
+        head, version = Head(rows[-1][0], rows[-1][-1]), rows[-1][2]
     for row in rows:
         row[_AT["payload"]] = row[_AT["payload"]].decode()
     return rows
@@ -143,15 +141,6 @@ def sizes(folder: Path, events: int = EVENTS) -> Iterator[str]:
             yield f"  {size:6.0f} B {size / payload:5.2f} x  {', '.join(form) or 'today'}"
 
 
-@lru_cache(maxsize=8)
-def _second(seconds: int) -> str:
-    return instant(seconds * 1000)[:20]
-
-
-def _moment(milliseconds: int) -> str:
-    return f"{_second(milliseconds // 1000)}{milliseconds % 1000:03}Z"
-
-
 def _uuid(content: bytes) -> str:
     h = content.hex()
     return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
@@ -166,16 +155,16 @@ def readings(folder: Path, events: int = EVENTS) -> Iterator[str]:
     def whole(page: list[Any]) -> list[Any]:
         found = []
         for a, b, c, d, e, f, g, _, i, j, k, m, n, o, p, q, r, _, s in page:
-            own, recorded = _uuid(d), _moment(int.from_bytes(d[:6]))
+            own, recorded = _uuid(d), instant(int.from_bytes(d[:6]))
             assert j is None
             assert k is None
             digest = sha256(q + r).digest()
-            begin = (a, names[b], c, own, names[e], f, _moment(g), recorded, names[i])
+            begin = (a, names[b], c, own, names[e], f, instant(g), recorded, names[i])
             found.append((*begin, own, own, m, n, o, p, q, r, digest, s))
         return found
 
     def folded(page: list[Any]) -> list[Any]:
-        return [(v, _moment(at), names[t], s, p, n) for n, v, at, t, s, p in page]
+        return [(v, instant(at), names[t], s, p, n) for n, v, at, t, s, p in page]
 
     def as_is(page: list[Any]) -> list[Any]:
         return page
