@@ -10,6 +10,9 @@ def main() -> None:
     """Run the command line without looking for garbage where there cannot be any."""
     # Modules and states are used to the end; searching them took a tenth of the time.
     gc.set_threshold(COLLECT_EVERY)
+    from .libraries import import_libraries
+
+    import_libraries()
     from .main import main as run
 
     try:

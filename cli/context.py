@@ -5,14 +5,16 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.port import Expect, Expected, Wait
 from sprintlog.projections.workspace import Workspace
 
+from . import typed
 from .named_sprint import telling
 from .output import progress, visible, warn
 
@@ -87,8 +89,8 @@ def diagnose(event: str, **fields: object) -> None:
     logger.info(event, **said)
 
 
-with_json = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-with_point = click.option(
+with_json = typed.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+with_point = typed.option(
     "--at",
     metavar="POINT",
     help="As of position:N, version:N, iter:N, best, start, an ISO time, or '2h ago'.",
@@ -97,16 +99,19 @@ with_point = click.option(
 
 def with_sprint(function: Function) -> Function:
     """Add `--sprint`."""
-    return click.option(
-        "--sprint",
-        "sprint_id",
-        envvar="SPRINTLOG_SPRINT",
-        metavar="ID",
-        help="Which sprint; needed only when several are unfinished. [SPRINTLOG_SPRINT]",
-    )(telling(function))
+    return _with_sprint_id(telling(function))
 
 
-class ReadOptions(NamedTuple):
+_with_sprint_id = typed.option(
+    "--sprint",
+    "sprint_id",
+    envvar="SPRINTLOG_SPRINT",
+    metavar="ID",
+    help="Which sprint; needed only when several are unfinished. [SPRINTLOG_SPRINT]",
+)
+
+
+class ReadOptions(msgspec.Struct, frozen=True):
     """Which sprint is read, as of when, and whether a script gets the answer."""
 
     sprint_id: str | None
@@ -123,7 +128,9 @@ def with_reading(function: Function) -> Function:
 
     @wraps(function)
     def packed(*args: Any, **given: Any) -> Any:
-        reading = ReadOptions(**{name: given.pop(name) for name in ReadOptions._fields})
+        reading = ReadOptions(
+            **{name: given.pop(name) for name in ReadOptions.__struct_fields__}
+        )
         return function(*args, reading=reading, **given)
 
     return with_point(with_sprint(with_json(cast(Function, packed))))
@@ -144,7 +151,7 @@ def _who_types() -> str:
     return "operator" if on_terminal else "runtime"
 
 
-with_actor = click.option(
+with_actor = typed.option(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
     default=_who_types,
@@ -156,23 +163,7 @@ with_actor = click.option(
 
 def with_envelope(function: Function) -> Function:
     """Add the options about the event itself, and `--json`."""
-    options = [
-        with_actor,
-        click.option("--at", metavar="TIME", help="When it happened, ISO 8601. [now]"),
-        click.option("--key", metavar="KEY", help="Idempotency key: record only once."),
-        click.option(
-            "--expect",
-            metavar="N",
-            callback=_expected,
-            help="Refuse unless the stream is at version N, or none, exists, any.",
-        ),
-        click.option("--correlation-id", metavar="ID", help="The work this belongs to."),
-        click.option(
-            "--no-mask", is_flag=True, help="Record secrets in texts as they are."
-        ),
-        click.option("--causation-id", metavar="ID", help="The event that caused this."),
-    ]
-    for option in reversed(options):
+    for option in reversed(_ENVELOPE):
         function = option(function)
     return with_json(function)
 
@@ -181,6 +172,22 @@ def _expected(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> Expected | None:
     return parse_expected(value)
+
+
+_ENVELOPE = [
+    with_actor,
+    typed.option("--at", metavar="TIME", help="When it happened, ISO 8601. [now]"),
+    typed.option("--key", metavar="KEY", help="Idempotency key: record only once."),
+    typed.option(
+        "--expect",
+        metavar="N",
+        callback=_expected,
+        help="Refuse unless the stream is at version N, or none, exists, any.",
+    ),
+    typed.option("--correlation-id", metavar="ID", help="The work this belongs to."),
+    typed.option("--no-mask", is_flag=True, help="Record secrets in texts as they are."),
+    typed.option("--causation-id", metavar="ID", help="The event that caused this."),
+]
 
 
 def parse_expected(value: str | None) -> Expected | None:

@@ -10,6 +10,7 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 
+from . import typed
 from .output import USAGE, clear_counting, print_error, print_text
 
 SECTIONS = {
@@ -100,7 +101,7 @@ def module_of(command: str) -> str:
     return f"{FOLDERS[title]}.{name}"
 
 
-class LazyGroup(click.Group):
+class LazyGroup(typed.TypedGroup):
     """Knows its commands by name and imports the one that is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -126,20 +127,36 @@ class LazyGroup(click.Group):
                 formatter.write_dl(rows)
 
 
-@click.group(
+def _show_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        # Imported here: it reads what is installed.
+        from importlib.metadata import version
+
+        print_text(f"sprintlog, version {version('sprintlog')}")
+        context.exit()
+
+
+@typed.group(
     cls=LazyGroup,
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     epilog="Try `sprintlog demo`; every command has -h with an example.",
 )
-@click.option(
+@typed.option(
     "-v",
     "--verbose",
     is_flag=True,
     envvar="SPRINTLOG_VERBOSE",
     help="Tell on stderr what happens. [SPRINTLOG_VERBOSE]",
 )
-@click.version_option(package_name="sprintlog", prog_name="sprintlog")
+@typed.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def cli(verbose: bool) -> None:
     """Record what happens in a sprint once; compute its files from that."""
 

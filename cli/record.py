@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -66,9 +65,8 @@ class Options:
 
     def with_values(self, **values: Any) -> Self:
         """Return the options with some of them replaced."""
-        changed = copy(self)
-        for name, value in values.items():
-            setattr(changed, name, value)
+        changed = type(self).__new__(type(self))
+        vars(changed).update(vars(self), **values)
         return changed
 
 

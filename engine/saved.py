@@ -1,9 +1,9 @@
 """What is saved of a state is read again only in the same shape, and as it was written."""
 
+from binascii import crc32
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import get_args
-from zlib import crc32
 
 import msgspec
 

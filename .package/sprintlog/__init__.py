@@ -5,7 +5,9 @@ this folder stands in for the package, whose rooms a wheel has beside this file 
 """
 
 from os.path import basename, dirname
-from typing import TYPE_CHECKING
+
+# `typing` is more than half of what this front door would take to open.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from . import commands, definitions, errors, events, history, stores

@@ -13,6 +13,7 @@ from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.workspace import Handled, Outcome
 
+from .. import typed
 from ..context import with_recording
 from ..output import warn
 from ..record import Options, Recording, recording
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from sprintlog.engine.journal.state.journal import Journal
 
 
-@click.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
+@typed.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
 @click.argument("version", type=click.IntRange(1), required=False)
-@click.option("--journal", "of_journal", is_flag=True, help="An edit of progress.json.")
+@typed.option("--journal", "of_journal", is_flag=True, help="An edit of progress.json.")
 @with_recording
 def command(version: int | None, of_journal: bool, **given: Any) -> None:
     """Make events of an edit of PROGRESS.yaml, the latest one or that at VERSION.

@@ -10,29 +10,30 @@ from sprintlog.engine.service.fork import fork
 from sprintlog.engine.sprint.events import Place
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
 from ..places import place_in
 from ..record import answer_and_refresh, check_actor
 
 
-@click.command(
+@typed.command(
     "fork",
     epilog="Example: sprintlog fork auth-again --from iter:3 --reason 'another approach'",
 )
 @click.argument("name")
-@click.option(
+@typed.option(
     "--from",
     "point",
     required=True,
     metavar="POINT",
     help="version:N, position:N, iter:N (its end), start, an ISO time, or '2h ago'.",
 )
-@click.option(
+@typed.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
     help="Where its PROGRESS.yaml is written. [NAME beside the old one's folder]",
 )
-@click.option("--reason", metavar="TEXT", help="Why.")
+@typed.option("--reason", metavar="TEXT", help="Why.")
 @with_actor
 @with_sprint
 @with_json

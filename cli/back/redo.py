@@ -2,16 +2,15 @@
 
 from typing import Any
 
-import click
-
 from sprintlog.engine.sprint.iterations.rollback import Redo
 
+from .. import typed
 from ..context import with_recording
 from .undo_redo import take_back, with_files
 
 
-@click.command("redo", epilog="Example: sprintlog redo --reason 'it was wrong after all'")
-@click.option("--reason", metavar="TEXT", help="Why.")
+@typed.command("redo", epilog="Example: sprintlog redo --reason 'it was wrong after all'")
+@typed.option("--reason", metavar="TEXT", help="Why.")
 @with_files
 @with_recording
 def command(reason: str | None, no_files: bool, yes: bool, **given: Any) -> None:

@@ -2,35 +2,34 @@
 
 from typing import Any
 
-import click
-
 from sprintlog.engine.service.streams.points import target_of
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import with_recording
 from ..output import warn
 from ..record import Options, recording
 
 
-@click.command(
+@typed.command(
     "rollback", epilog="Example: sprintlog rollback --to iter:3 --reason 'went bad'"
 )
-@click.option(
+@typed.option(
     "--to",
     required=True,
     metavar="POINT",
     help="version:N, position:N, iter:N (its end), best, start, an ISO time, or '2h ago'.",
 )
-@click.option("--reason", metavar="TEXT", help="Why.")
-@click.option(
+@typed.option("--reason", metavar="TEXT", help="Why.")
+@typed.option(
     "--files/--no-files",
     "with_files",
     default=None,
     help="Bring the iteration's files back too. [for best, where there is a snapshot]",
 )
-@click.option("--yes", is_flag=True, help="With files: do what was shown.")
+@typed.option("--yes", is_flag=True, help="With files: do what was shown.")
 @with_recording
 def command(
     to: str, reason: str | None, with_files: bool | None, yes: bool, **given: Any

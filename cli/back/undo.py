@@ -2,21 +2,20 @@
 
 from typing import Any
 
-import click
-
 from sprintlog.engine.sprint.iterations.rollback import UndoDecision, UndoRollback
 
+from .. import typed
 from ..context import with_recording
 from .undo_redo import take_back, with_files
 
 
-@click.command(
+@typed.command(
     "undo",
     epilog="Examples: sprintlog undo --reason 'it was right after all'\n\n"
     "sprintlog undo --decision",
 )
-@click.option("--reason", metavar="TEXT", help="Why.")
-@click.option(
+@typed.option("--reason", metavar="TEXT", help="Why.")
+@typed.option(
     "--decision",
     is_flag=True,
     help="Take back the latest decision: a skip, block, injection, request, or what a "

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import click
 from msgspec.structs import asdict
 
 from sprintlog.engine.sprint.iterations.rollback import Redo, UndoDecision, UndoRollback
@@ -15,6 +14,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import Function
 from ..output import counted, warn
 from ..record import Options, Recording, arguments_of, recording
@@ -25,10 +25,10 @@ SHOWN_MAX = 3
 
 def with_files(function: Function) -> Function:
     """Add the options about files that went along."""
-    leave = click.option(
+    leave = typed.option(
         "--no-files", is_flag=True, help="Leave files that came with it as they are."
     )
-    agree = click.option("--yes", is_flag=True, help="With files: do what was shown.")
+    agree = typed.option("--yes", is_flag=True, help="With files: do what was shown.")
     return leave(agree(function))
 
 

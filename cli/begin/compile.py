@@ -10,6 +10,7 @@ from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.engine.sprint.state.tree import CHILDREN
 from sprintlog.projections.views.log import CompiledAnswer, SourceFile
 
+from .. import typed
 from ..context import with_envelope
 from ..output import counted, print_json, print_problems, print_text
 from ..places import place_in, source_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..intake.definition import CompiledFiles
 
 
-@click.command(
+@typed.command(
     "compile",
     epilog="Examples: sprintlog compile .claude/sprints/2026-01-15_auth\n\n"
     "sprintlog compile --check",
@@ -30,21 +31,21 @@ if TYPE_CHECKING:
     default=Path(),
     metavar="[SPRINT.yaml|DIR]",
 )
-@click.option("--check", is_flag=True, help="Compile without recording.")
-@click.option("--strict", is_flag=True, help="Refuse keys that no field has.")
-@click.option(
+@typed.option("--check", is_flag=True, help="Compile without recording.")
+@typed.option("--strict", is_flag=True, help="Refuse keys that no field has.")
+@typed.option(
     "--workflows",
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Where the workflows are. [the nearest .claude/workflows upwards]",
 )
-@click.option(
+@typed.option(
     "--id",
     "new_id",
     metavar="ID",
     help="The sprint's id. [sprint-id of SPRINT.yaml, else its folder's name]",
 )
-@click.option(
+@typed.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
     help="Where PROGRESS.yaml is written. [the folder of SPRINT.yaml]",

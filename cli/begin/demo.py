@@ -14,6 +14,7 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 
+from .. import typed
 from ..output import coloured, print_styled, print_text, visible
 
 PLAN = """\
@@ -35,7 +36,7 @@ phases:
 STATE_FILE = "PROGRESS.yaml"
 
 
-@click.command("demo", epilog="Example: sprintlog demo")
+@typed.command("demo", epilog="Example: sprintlog demo")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 def command(folder: Path | None) -> None:
     """Play a small sprint in a fresh folder and show every command.

@@ -7,21 +7,22 @@ import click
 from sprintlog.engine.sprint.goal.goal import CompleteGoal, SetGoal, claim_in_force
 from sprintlog.engine.sprint.queue.requests import urgent
 
+from .. import typed
 from ..context import with_recording
 from ..output import hint, warn
 from ..record import record
 
 
-@click.group("goal")
+@typed.group("goal")
 def command() -> None:
     """Set a goal, and say that it is reached."""
 
 
 @command.command("set", epilog="Example: sprintlog goal set 'Every test is green'")
 @click.argument("text", metavar="GOAL")
-@click.option("--idle-threshold", type=int, help="Idle iterations before it reflects. [3]")
-@click.option("--min-iterations", type=int, help="Before this one it is not reached. [0]")
-@click.option("--max-iterations", type=int, help="How many iterations the loop allows.")
+@typed.option("--idle-threshold", type=int, help="Idle iterations before it reflects. [3]")
+@typed.option("--min-iterations", type=int, help="Before this one it is not reached. [0]")
+@typed.option("--max-iterations", type=int, help="How many iterations the loop allows.")
 @with_recording
 def set_(
     text: str,
@@ -36,7 +37,7 @@ def set_(
 
 
 @command.command(epilog="Example: sprintlog goal complete --summary 'login works'")
-@click.option("--summary", metavar="TEXT", help="What was reached.")
+@typed.option("--summary", metavar="TEXT", help="What was reached.")
 @with_recording
 def complete(summary: str | None, **given: Any) -> None:
     """Say that the goal is reached: that completes the sprint.

@@ -24,13 +24,14 @@ from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.views.log import LogCopied, TakenIn
 from sprintlog.projections.workspace import Outcome, Workspace
 
+from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_recording
 from ..output import counted, counting, print_answer, print_json, print_text, visible, warn
 from ..places import PROGRESS, place_in, place_of
 from ..record import UNNAMED, Options, Recording, refresh
 
 
-@click.group("import")
+@typed.group("import")
 def command() -> None:
     """Take in what other tools left behind, or a log that was exported."""
 
@@ -40,13 +41,13 @@ def command() -> None:
     "sprintlog import progress --git sprints/auth/PROGRESS.yaml"
 )
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…")
-@click.option(
+@typed.option(
     "--git",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="All committed versions of this file, oldest first.",
 )
-@click.option(
+@typed.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
     help="Where PROGRESS.yaml is written. [where it was imported from]",

@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
-import click
-
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.service.place.location import find
 from sprintlog.projections.views.log import LogPlace
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import here, log_folder, safe_list, with_json
 from ..output import print_json, print_text
 
 
-@click.command("init", epilog="Example: sprintlog init")
-@click.option("--here", "in_folder", is_flag=True, help="In ./.sprintlog, not inside .git.")
+@typed.command("init", epilog="Example: sprintlog init")
+@typed.option("--here", "in_folder", is_flag=True, help="In ./.sprintlog, not inside .git.")
 @with_json
 def command(in_folder: bool, as_json: bool) -> None:
     """Make a log for this work tree.

@@ -20,6 +20,7 @@ from sprintlog.engine.sprint.state.words import MODES, PENDING
 from sprintlog.projections.views.work import SprintRow
 from sprintlog.projections.workspace import wall_clock
 
+from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point, with_recording
 from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
@@ -27,10 +28,10 @@ from ..places import place_in, source_of
 from ..record import Options, record, recording
 
 FLAGS = {"true": True, "false": False}
-REASON = click.option("--reason", metavar="TEXT", help="Why.")
+REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 
-@click.group("sprint")
+@typed.group("sprint")
 def command() -> None:
     """Create a sprint and lead it through its life."""
 
@@ -40,31 +41,31 @@ def command() -> None:
     "sprintlog sprint create auth --goal 'People can log in' --max-iterations 40"
 )
 @click.argument("new_id", metavar="ID")
-@click.option("--plan", type=click.Path(path_type=Path), help="A compiled plan.")
-@click.option(
+@typed.option("--plan", type=click.Path(path_type=Path), help="A compiled plan.")
+@typed.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
     help="Where PROGRESS.yaml is written. [the plan's folder, else this one]",
 )
-@click.option("--strict", is_flag=True, help="Refuse keys of the plan that no field has.")
-@click.option(
+@typed.option("--strict", is_flag=True, help="Refuse keys of the plan that no field has.")
+@typed.option(
     "--max-iterations",
     type=click.IntRange(0),
     help="How many iterations the loop allows, 0 for no limit. [towards a goal 100]",
 )
-@click.option("--mode", type=click.Choice(MODES), help="ralph works towards a goal.")
-@click.option("--goal", metavar="TEXT", help="What is to be reached, in Ralph mode.")
-@click.option(
+@typed.option("--mode", type=click.Choice(MODES), help="ralph works towards a goal.")
+@typed.option("--goal", metavar="TEXT", help="What is to be reached, in Ralph mode.")
+@typed.option(
     "--idle-threshold",
     type=click.IntRange(1),
     help="Idle iterations before it reflects. [3]",
 )
-@click.option(
+@typed.option(
     "--min-iterations",
     type=click.IntRange(1),
     help="Before this one it is not reached. [0]",
 )
-@click.option(
+@typed.option(
     "--hook",
     "hooks",
     multiple=True,
@@ -177,10 +178,10 @@ def interrupt(reason: str | None, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog sprint resume --by ana --why 'pinned foo'")
-@click.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
-@click.option("--why", metavar="TEXT", help="Why it can go on.")
-@click.option("--done", metavar="TEXT", help="What was done about it.")
-@click.option("--retry", is_flag=True, help="What failed or is blocked is done again.")
+@typed.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
+@typed.option("--why", metavar="TEXT", help="Why it can go on.")
+@typed.option("--done", metavar="TEXT", help="What was done about it.")
+@typed.option("--retry", is_flag=True, help="What failed or is blocked is done again.")
 @with_recording
 def resume(
     by: str | None, why: str | None, done: str | None, retry: bool, **given: Any
@@ -201,7 +202,7 @@ def resume(
 
 
 @command.command(epilog="Example: sprintlog sprint block --reason 'no credentials'")
-@click.option("--reason", required=True, metavar="TEXT", help="Why.")
+@typed.option("--reason", required=True, metavar="TEXT", help="Why.")
 @with_recording
 def block(reason: str, **given: Any) -> None:
     """Say that the sprint cannot go on."""
@@ -211,10 +212,10 @@ def block(reason: str, **given: Any) -> None:
 @command.command(
     "needs-human", epilog="Example: sprintlog sprint needs-human --reason 'which key?'"
 )
-@click.option("--reason", required=True, metavar="TEXT", help="What a person must decide.")
-@click.option("--details", metavar="TEXT", help="What helps to decide it.")
-@click.option("--error", metavar="TEXT", help="The error that led here. [the reason]")
-@click.option("--phase", metavar="ADDRESS", help="Which leaf. [the pointer's]")
+@typed.option("--reason", required=True, metavar="TEXT", help="What a person must decide.")
+@typed.option("--details", metavar="TEXT", help="What helps to decide it.")
+@typed.option("--error", metavar="TEXT", help="The error that led here. [the reason]")
+@typed.option("--phase", metavar="ADDRESS", help="Which leaf. [the pointer's]")
 @with_recording
 def needs_human(
     reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
@@ -225,9 +226,9 @@ def needs_human(
 
 
 @command.command(epilog="Example: sprintlog sprint complete --summary 'merged'")
-@click.option("--summary", metavar="TEXT", help="What was reached.")
-@click.option("--abandon-goal", is_flag=True, help="Give up a goal that is not reached.")
-@click.option("--reason", metavar="TEXT", help="Why the goal is given up.")
+@typed.option("--summary", metavar="TEXT", help="What was reached.")
+@typed.option("--abandon-goal", is_flag=True, help="Give up a goal that is not reached.")
+@typed.option("--reason", metavar="TEXT", help="Why the goal is given up.")
 @with_recording
 def complete(
     summary: str | None, abandon_goal: bool, reason: str | None, **given: Any

@@ -10,6 +10,7 @@ from sprintlog.projections.history.decisions import KINDS, Decision, decisions
 from sprintlog.projections.markdown import code
 from sprintlog.projections.views.history import Audit
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import counted, print_bytes, print_json, print_text
 from .tables import csv_lines, markdown_table
@@ -21,12 +22,12 @@ COLUMNS = (
 """What CSV and Markdown show of a decision, in this order."""
 
 
-@click.command(
+@typed.command(
     "audit",
     epilog="Examples: sprintlog audit --markdown > audit.md\n\n"
     "sprintlog audit --kind gate --kind skip --at iter:3",
 )
-@click.option(
+@typed.option(
     "--kind",
     "kinds",
     multiple=True,
@@ -34,8 +35,8 @@ COLUMNS = (
     metavar="KIND",
     help=f"Only of this kind: {', '.join(KINDS)}.",
 )
-@click.option("--markdown", is_flag=True, help="Answer as Markdown.")
-@click.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
+@typed.option("--markdown", is_flag=True, help="Answer as Markdown.")
+@typed.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
 @with_reading
 def command(
     kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: ReadOptions

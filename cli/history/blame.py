@@ -15,19 +15,20 @@ from sprintlog.projections.history.differences import cut, shown
 from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views.history import blamed, blamed_line
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_answer, print_json, print_text, table
 
 
-@click.command(
+@typed.command(
     "blame",
     epilog="Examples: sprintlog blame 'phases[build].status' current.phase\n\n"
     "sprintlog blame --all --at iter:3\n\n"
     "sprintlog blame --file journal 'learnings[learning-0001].still_valid'",
 )
 @click.argument("fields", nargs=-1, metavar="[FIELD]...")
-@click.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
-@click.option(
+@typed.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
+@typed.option(
     "--file",
     type=click.Choice(list(STATE_FILES)),
     default="progress",

@@ -6,20 +6,21 @@ from sprintlog.projections.history.differences import difference, told
 from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views import history as views
 
+from .. import typed
 from ..context import open_workspace, with_json, with_sprint
 from ..output import print_json, print_text
 
 
-@click.command(
+@typed.command(
     "diff",
     epilog="Examples: sprintlog diff iter:2 iter:3\n\n"
     "sprintlog diff auth@start auth-2@ --unified",
 )
 @click.argument("old", metavar="FROM")
 @click.argument("new", metavar="[TO]", required=False)
-@click.option("--json-patch", is_flag=True, help="As JSON Patch (RFC 6902).")
-@click.option("--unified", is_flag=True, help="As a unified diff of the file's text.")
-@click.option(
+@typed.option("--json-patch", is_flag=True, help="As JSON Patch (RFC 6902).")
+@typed.option("--unified", is_flag=True, help="As a unified diff of the file's text.")
+@typed.option(
     "--file",
     type=click.Choice(list(STATE_FILES)),
     default="progress",

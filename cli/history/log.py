@@ -15,6 +15,7 @@ from sprintlog.engine.service.wanted import EventFilter, range_of, select
 from sprintlog.projections.views.whole_events import envelope
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_json, print_text, table
 from .pager import STDOUT, paged
@@ -25,36 +26,36 @@ EVENTS_A_STEP = 512
 Print = Callable[[Iterable[RecordedEvent]], None]
 
 
-@click.command(
+@typed.command(
     "log",
     epilog="Examples: sprintlog log --type 'phase-*' --since iter:2 --last 5\n\n"
     "sprintlog log --follow --all --json",
 )
-@click.option(
+@typed.option(
     "--type",
     "types",
     multiple=True,
     metavar="TYPE",
     help="Only these types; * stands for anything.",
 )
-@click.option("--phase", metavar="ADDRESS", help="Only about this or what is below it.")
-@click.option("--iteration", type=click.IntRange(0), metavar="N", help="Only of this one.")
-@click.option(
+@typed.option("--phase", metavar="ADDRESS", help="Only about this or what is below it.")
+@typed.option("--iteration", type=click.IntRange(0), metavar="N", help="Only of this one.")
+@typed.option(
     "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as above."
 )
-@click.option("--since", metavar="POINT", help="From there on; the forms of --at.")
-@click.option("--until", metavar="POINT", help="Up to there; the forms of --at.")
-@click.option("--grep", "text", metavar="TEXT", help="Only where a text holds this.")
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
-@click.option(
+@typed.option("--since", metavar="POINT", help="From there on; the forms of --at.")
+@typed.option("--until", metavar="POINT", help="Up to there; the forms of --at.")
+@typed.option("--grep", "text", metavar="TEXT", help="Only where a text holds this.")
+@typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
+@typed.option(
     "-n", "--limit", type=click.IntRange(1), metavar="N", help="Stop after N events."
 )
-@click.option("--reverse", is_flag=True, help="The newest first.")
-@click.option("--all", "whole", is_flag=True, help="Of the whole log, by position.")
-@click.option("--journal", "of_journal", is_flag=True, help="Of the journal.")
-@click.option("-f", "--follow", "follows", is_flag=True, help="Wait for what comes, too.")
-@click.option("--oneline", is_flag=True, help="Position, type and what it says.")
-@click.option("--no-pager", is_flag=True, help="No pager, also on a terminal.")
+@typed.option("--reverse", is_flag=True, help="The newest first.")
+@typed.option("--all", "whole", is_flag=True, help="Of the whole log, by position.")
+@typed.option("--journal", "of_journal", is_flag=True, help="Of the journal.")
+@typed.option("-f", "--follow", "follows", is_flag=True, help="Wait for what comes, too.")
+@typed.option("--oneline", is_flag=True, help="Position, type and what it says.")
+@typed.option("--no-pager", is_flag=True, help="No pager, also on a terminal.")
 @with_reading
 def command(
     phase: str | None,

@@ -12,6 +12,7 @@ from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.views import history as views
 
+from .. import typed
 from ..context import open_workspace, with_json
 from ..output import counting, error_answer, print_bytes, print_json, print_text, table
 from .tables import csv_lines, text_of
@@ -19,23 +20,23 @@ from .tables import csv_lines, text_of
 SECONDS_MAX = 10.0
 
 
-@click.command(
+@typed.command(
     "query",
     epilog="Examples: sprintlog query "
     "'SELECT type, count(*) FROM v_events GROUP BY type'\n\nsprintlog query --tables",
 )
 @click.argument("sql", required=False)
-@click.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
-@click.option("--tables", is_flag=True, help="List the tables and their columns.")
-@click.option(
+@typed.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
+@typed.option("--tables", is_flag=True, help="List the tables and their columns.")
+@typed.option(
     "--timeout",
     type=click.FloatRange(0.001, 86_400),
     default=SECONDS_MAX,
     metavar="SECONDS",
     help="How long it may compute. [10]",
 )
-@click.option("--fresh", is_flag=True, help="Make the tables anew from the whole log.")
-@click.option("--file", "says_file", is_flag=True, help="Only say where the tables are.")
+@typed.option("--fresh", is_flag=True, help="Make the tables anew from the whole log.")
+@typed.option("--file", "says_file", is_flag=True, help="Only say where the tables are.")
 @with_json
 def command(
     sql: str | None,

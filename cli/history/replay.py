@@ -9,6 +9,7 @@ from sprintlog.projections.history.differences import cut, told
 from sprintlog.projections.history.timeline import ReplayStep, replay
 from sprintlog.projections.views import history as views
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_json, print_text, progress
 
@@ -19,19 +20,19 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
 """What is typed at `--step`, each before Enter."""
 
 
-@click.command(
+@typed.command(
     "replay",
     epilog="Examples: sprintlog replay --from iter:2 --to iter:3\n\n"
     "sprintlog replay --step",
 )
-@click.option(
+@typed.option(
     "--from",
     "since",
     metavar="POINT",
     help="Only what came after position:N, version:N, iter:N, best, start or a time.",
 )
-@click.option("--to", "until", metavar="POINT", help="The same as --at.")
-@click.option(
+@typed.option("--to", "until", metavar="POINT", help="The same as --at.")
+@typed.option(
     "--step",
     "stepwise",
     is_flag=True,

@@ -8,11 +8,12 @@ from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.views.whole_events import envelope
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading
 from ..output import print_bytes, print_json, print_text, table, visible
 
 
-@click.group("show")
+@typed.group("show")
 def command() -> None:
     """Print a state file or an event, as it is or was."""
 
@@ -86,7 +87,7 @@ def event(position: int, as_json: bool) -> None:
 
 @command.command(epilog="Example: sprintlog show iteration 3 --files")
 @click.argument("number", type=click.IntRange(0))
-@click.option("--files", "with_files", is_flag=True, help="List the files it left.")
+@typed.option("--files", "with_files", is_flag=True, help="List the files it left.")
 @with_reading
 def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
     """Print what is known of an iteration's snapshot, and what files it holds."""

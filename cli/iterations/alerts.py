@@ -4,19 +4,20 @@ import click
 
 from sprintlog.engine.iterations.evaluation import Judgement
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_answer, table
 from .judgements import judged_at
 
 
-@click.command("alerts", epilog="Example: sprintlog alerts --all")
-@click.option(
+@typed.command("alerts", epilog="Example: sprintlog alerts --all")
+@typed.option(
     "--iteration",
     type=click.IntRange(0),
     metavar="N",
     help="Which iteration. [the one measured last]",
 )
-@click.option("--all", "of_all", is_flag=True, help="Of every iteration.")
+@typed.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading
 def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
     """Show what got worse from the iteration before, the worst first."""

@@ -1,19 +1,18 @@
 """`sprintlog best`: the best iteration so far."""
 
-import click
-
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.views import iterations as views
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_json, print_text
 from .judgements import breakdown_lines, judged_at, list_lines
 
 
-@click.command("best", epilog="Example: sprintlog best --explain")
-@click.option("--explain", is_flag=True, help="Say what its score was made from.")
+@typed.command("best", epilog="Example: sprintlog best --explain")
+@typed.option("--explain", is_flag=True, help="Say what its score was made from.")
 @with_reading
 def command(explain: bool, reading: ReadOptions) -> None:
     """Show the best iteration so far: the highest score, the earlier one of equals.

@@ -15,6 +15,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
 )
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import Function, environment, here
 from ..output import warn
 
@@ -41,35 +42,35 @@ class Capturing(NamedTuple):
 def with_capturing(function: Function) -> Function:
     """Add the options of what is read, counted and run; they arrive as `capturing`."""
     options = [
-        click.option(
+        typed.option(
             "--report",
             "reports",
             multiple=True,
             metavar="[FORMAT=]FILE",
             help="Read metrics from what a tool wrote; a pattern names many files.",
         ),
-        click.option(
+        typed.option(
             "--source",
             "sources",
             multiple=True,
             metavar="PATH",
             help="Count the files, lines and complexity of sources, with lizard.",
         ),
-        click.option(
+        typed.option(
             "--run",
             "runs",
             multiple=True,
             metavar="CMD",
             help="Run this in the work tree first; the reports must be written by it.",
         ),
-        click.option(
+        typed.option(
             "--build",
             "builds",
             multiple=True,
             metavar="CMD",
             help="Run this; the build is a success when it ends with 0.",
         ),
-        click.option(
+        typed.option(
             "--timeout",
             "timeout_seconds",
             type=click.FloatRange(min=0, min_open=True),
@@ -77,7 +78,7 @@ def with_capturing(function: Function) -> Function:
             metavar="SECONDS",
             help=f"How long each of these may take. [{TIMEOUT_SECONDS:g}]",
         ),
-        click.option(
+        typed.option(
             "--env",
             "pass_on",
             multiple=True,

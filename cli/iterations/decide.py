@@ -3,11 +3,10 @@
 import sys
 from typing import Any
 
-import click
-
 from sprintlog.engine.iterations.events import RecommendationGiven
 from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation
 
+from .. import typed
 from ..context import with_recording
 from ..output import print_json, print_text
 from ..record import Options, answer_of, recording
@@ -16,14 +15,14 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 """What says an action to a script."""
 
 
-@click.command("decide", epilog="Example: sprintlog decide --exit-code || break")
-@click.option(
+@typed.command("decide", epilog="Example: sprintlog decide --exit-code || break")
+@typed.option(
     "--exit-code",
     "says_by_code",
     is_flag=True,
     help="End with 0 continue, 10 stop, 11 rollback, 12 escalate.",
 )
-@click.option("--explain", is_flag=True, help="Say every reason, and how sure it makes.")
+@typed.option("--explain", is_flag=True, help="Say every reason, and how sure it makes.")
 @with_recording
 def command(says_by_code: bool, explain: bool, **given: Any) -> None:
     """Say what to do now: continue, stop, roll back or ask a person.

@@ -21,6 +21,7 @@ from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
 from ..output import print_answer, print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
@@ -34,7 +35,7 @@ Keeping = AbstractContextManager[Keep | None]
 """Gives what puts a snapshot behind what is decided, if one is wanted."""
 
 
-@click.group("iteration")
+@typed.group("iteration")
 def command() -> None:
     """Record, measure and compare the iterations of the loop."""
 
@@ -44,9 +45,9 @@ for further in (snapshot, diff, prune_command, select):
 
 
 @command.command(epilog="Example: sprintlog iteration start")
-@click.option("--number", type=int, help="The iteration's number. [the next one]")
-@click.option("--max-iterations", type=int, help="How many iterations the loop allows.")
-@click.option("--beyond-limit", is_flag=True, help="Begin it although none is allowed.")
+@typed.option("--number", type=int, help="The iteration's number. [the next one]")
+@typed.option("--max-iterations", type=int, help="How many iterations the loop allows.")
+@typed.option("--beyond-limit", is_flag=True, help="Begin it although none is allowed.")
 @with_recording
 def start(
     number: int | None, max_iterations: int | None, beyond_limit: bool, **given: Any
@@ -65,12 +66,12 @@ def start(
     epilog="Examples: sprintlog iteration end --summary 'login works'\n\n"
     "sprintlog iteration end --metric test_count=10 --metric tests_passed=9"
 )
-@click.option("--summary", metavar="TEXT", help="What was reached.")
+@typed.option("--summary", metavar="TEXT", help="What was reached.")
 @with_metrics
 @with_capturing
 @with_score
 @with_writing
-@click.option("--snapshot", "with_files", is_flag=True, help="Keep the files as they are.")
+@typed.option("--snapshot", "with_files", is_flag=True, help="Keep the files as they are.")
 @with_snapshot_options
 @with_recording
 def end(
@@ -111,8 +112,8 @@ def end(
 @command.command(
     epilog="Example: sprintlog iteration fail --error 429 --category rate-limit"
 )
-@click.option("--error", required=True, metavar="TEXT", help="What went wrong.")
-@click.option(
+@typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
+@typed.option(
     "--category",
     type=click.Choice(FAILURE_CATEGORIES),
     default="logic",
@@ -131,7 +132,7 @@ def fail(error: str, category: str, **given: Any) -> None:
 @command.command(
     epilog="Example: sprintlog iteration measure --number 3 --metrics metrics.json"
 )
-@click.option("--number", type=int, help="Which iteration. [the latest one]")
+@typed.option("--number", type=int, help="Which iteration. [the latest one]")
 @with_metrics
 @with_capturing
 @with_score
@@ -157,7 +158,7 @@ def measure(
     epilog="Example: sprintlog iteration baseline --metric test_count=8 "
     "--metric tests_passed=5"
 )
-@click.option(
+@typed.option(
     "--loop-id", metavar="ID", help="Names the loop, like ralph-001. [the sprint's id]"
 )
 @with_metrics
@@ -179,7 +180,7 @@ def baseline(
 
 
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
+@typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
 @with_reading
 def list_(last: int | None, reading: ReadOptions) -> None:
     """List what was measured: class, score, tests, coverage, errors and alerts.

@@ -8,20 +8,21 @@ import click
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.iterations.metrics import check_metrics
 
+from .. import typed
 from ..context import Function
 
 
 def with_metrics(function: Function) -> Function:
     """Add the options that say what was measured."""
     options = [
-        click.option(
+        typed.option(
             "--metric",
             "given_metrics",
             multiple=True,
             metavar="NAME=VALUE",
             help="One metric, like tests_passed=9; repeat it for more.",
         ),
-        click.option(
+        typed.option(
             "--metrics",
             "metrics_file",
             type=click.Path(path_type=Path, allow_dash=True),
@@ -33,7 +34,7 @@ def with_metrics(function: Function) -> Function:
     return function
 
 
-with_score = click.option(
+with_score = typed.option(
     "--score",
     type=float,
     metavar="NUMBER",

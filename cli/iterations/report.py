@@ -8,21 +8,22 @@ from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.views import iterations as views
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_bytes, print_json
 from .judgements import judged_at
 from .report_files import tell_written, write_files
 
 
-@click.command(
+@typed.command(
     "report",
     epilog="Examples: sprintlog report iter:3\n\n"
     'sprintlog report --summary >> "$GITHUB_STEP_SUMMARY"',
 )
 @click.argument("point", required=False, metavar="[iter:N|N]")
-@click.option("--selection", "is_selection", is_flag=True, help="Of the selected output.")
-@click.option("--summary", "is_summary", is_flag=True, help="Of all iterations, one page.")
-@click.option(
+@typed.option("--selection", "is_selection", is_flag=True, help="Of the selected output.")
+@typed.option("--summary", "is_summary", is_flag=True, help="Of all iterations, one page.")
+@typed.option(
     "--write",
     "is_written",
     is_flag=True,

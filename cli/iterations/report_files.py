@@ -3,17 +3,16 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import click
-
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..output import print_text, warn
 
 if TYPE_CHECKING:
     from sprintlog.projections.state_files.refresh import Refreshed
 
 
-with_writing = click.option(
+with_writing = typed.option(
     "--write",
     "is_written",
     is_flag=True,

@@ -16,34 +16,35 @@ from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 from sprintlog.projections.views.files import FilesCopied, left_out
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..back.files import bring_back, inside, into_output, left_lines, put_back
 from ..context import here, with_recording
 from ..output import counted, print_answer
 from ..record import Options, recording
 
 
-@click.command("restore", epilog="Example: sprintlog restore iter:3 src --into ../best-src")
+@typed.command("restore", epilog="Example: sprintlog restore iter:3 src --into ../best-src")
 @click.argument("point", required=False)
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
-@click.option(
+@typed.option(
     "--into", metavar="FOLDER", help="A new folder. [beside the work tree, named for it]"
 )
-@click.option("--branch", metavar="NAME", help="Make a new git branch of the files.")
-@click.option("--in-place", is_flag=True, help="Make the work tree as it was then.")
-@click.option(
+@typed.option("--branch", metavar="NAME", help="Make a new git branch of the files.")
+@typed.option("--in-place", is_flag=True, help="Make the work tree as it was then.")
+@typed.option(
     "--apply",
     "is_applied",
     is_flag=True,
     help="Copy what changed since before iteration 1, or PATHs, into a folder of the "
     f"work tree: --into, or {OUTPUT}/.",
 )
-@click.option(
+@typed.option(
     "--give-up",
     "gives_up",
     is_flag=True,
     help="Put everything back that a restore which was cut short has touched.",
 )
-@click.option("--yes", is_flag=True, help="Do what was shown; needed in the work tree.")
+@typed.option("--yes", is_flag=True, help="Do what was shown; needed in the work tree.")
 @with_recording
 def command(
     point: str | None,

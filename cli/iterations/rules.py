@@ -7,13 +7,14 @@ import msgspec
 
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
 from ..output import print_answer, table
 from ..record import record
 from .metrics import number_or_word
 
 
-@click.group("rules")
+@typed.group("rules")
 def command() -> None:
     """Show or change by which rules iterations are judged."""
 
@@ -23,27 +24,27 @@ def command() -> None:
     epilog="Examples: sprintlog rules set --threshold target=0.9\n\n"
     "sprintlog rules set --weight validation=0.4 --weight efficiency=0",
 )
-@click.option(
+@typed.option(
     "--weight",
     "weights",
     multiple=True,
     metavar="NAME=NUMBER",
     help="What a dimension counts; together they are 1.",
 )
-@click.option(
+@typed.option(
     "--threshold",
     "thresholds",
     multiple=True,
     metavar="NAME=NUMBER",
     help="A limit; `target=none` takes the target away.",
 )
-@click.option(
+@typed.option(
     "--verification/--no-verification",
     "verification",
     default=None,
     help="Whether only iterations whose tests pass may be selected.",
 )
-@click.option(
+@typed.option(
     "--progress-edits",
     type=click.Choice(("observe", "adopt", "refuse")),
     help="What becomes of an edit of PROGRESS.yaml: kept and replaced, made events as far "

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from sprintlog.engine.sprint.iterations.decisions import SelectBest
 
+from .. import typed
 from ..context import with_recording
 from ..output import counted, print_json, print_text, progress
 from ..record import Options, Recording, answer_of, recording
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from sprintlog.projections.views.iterations import Applied
 
 
-@click.command(epilog="Example: sprintlog iteration select --apply --write")
-@click.option(
+@typed.command(epilog="Example: sprintlog iteration select --apply --write")
+@typed.option(
     "--apply",
     "is_applied",
     is_flag=True,

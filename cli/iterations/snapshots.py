@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import reference
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
+from .. import typed
 from ..context import Function, ReadOptions, open_workspace, with_reading, with_recording
 from ..output import counted, print_answer, print_json, print_text, progress
 from ..record import Keep, Options, answer, recording
@@ -31,14 +32,14 @@ NAMED_MAX = 20
 
 def with_snapshot_options(function: Function) -> Function:
     """Add the options about what a snapshot takes."""
-    ignored = click.option(
+    ignored = typed.option(
         "--include-ignored",
         "patterns",
         multiple=True,
         metavar="PATTERN",
         help="Take ignored files too: paths from the root, with *, ? and **.",
     )
-    large = click.option(
+    large = typed.option(
         "--file-max",
         type=click.IntRange(1),
         default=FILE_MEBIBYTES_MAX,
@@ -48,7 +49,7 @@ def with_snapshot_options(function: Function) -> Function:
     return ignored(large(function))
 
 
-@click.command(epilog="Example: sprintlog iteration snapshot --include-ignored .env")
+@typed.command(epilog="Example: sprintlog iteration snapshot --include-ignored .env")
 @with_snapshot_options
 @with_recording
 def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
@@ -141,11 +142,11 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
     )
 
 
-@click.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
+@typed.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
 @click.argument("one")
 @click.argument("other")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
-@click.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
+@typed.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
 @with_reading
 def diff(
     one: str, other: str, paths: tuple[str, ...], as_patch: bool, reading: ReadOptions
@@ -204,8 +205,8 @@ def files_between(
     return changes(found)
 
 
-@click.command("prune", epilog="Example: sprintlog iteration prune --keep 20")
-@click.option(
+@typed.command("prune", epilog="Example: sprintlog iteration prune --keep 20")
+@typed.option(
     "--keep",
     type=int,
     default=KEEP_DEFAULT,

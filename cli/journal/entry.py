@@ -11,6 +11,7 @@ from sprintlog.engine.journal.rules import RecordEntry
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 
+from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..intake.json_reader import load
 from ..output import print_json, print_text
@@ -20,7 +21,7 @@ from .answers import entry_of, print_parts, shown
 OBSERVATION = "TYPE: TITLE | JSON"
 
 
-@click.group("entry")
+@typed.group("entry")
 def command() -> None:
     """Write down what an iteration of a PRD came to, and read it again."""
 
@@ -30,17 +31,17 @@ def command() -> None:
     "--summary 'login works' --observation 'finding: tokens last an hour'"
 )
 @click.argument("prd_id", metavar="PRD")
-@click.option(
+@typed.option(
     "--status", required=True, type=click.Choice(words.STATUSES), help="How it ended."
 )
-@click.option("--summary", default="", metavar="TEXT", help="What happened, in one line.")
-@click.option(
+@typed.option("--summary", default="", metavar="TEXT", help="What happened, in one line.")
+@typed.option(
     "--iteration", type=int, default=0, metavar="N", help="Which of this PRD. [next]"
 )
-@click.option(
+@typed.option(
     "--duration", type=float, default=0, metavar="SECONDS", help="How long it took."
 )
-@click.option(
+@typed.option(
     "--observation",
     "observations",
     multiple=True,
@@ -49,23 +50,23 @@ def command() -> None:
     "type, title, description, file, category, severity, action_taken and "
     "related_learning_id.",
 )
-@click.option("--file", "files", multiple=True, metavar="PATH", help="A file it changed.")
-@click.option("--commit", "commits", multiple=True, metavar="SHA", help="A commit it made.")
-@click.option("--retry-count", type=int, metavar="N", help="How often it was tried again.")
-@click.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
-@click.option(
+@typed.option("--file", "files", multiple=True, metavar="PATH", help="A file it changed.")
+@typed.option("--commit", "commits", multiple=True, metavar="SHA", help="A commit it made.")
+@typed.option("--retry-count", type=int, metavar="N", help="How often it was tried again.")
+@typed.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
+@typed.option(
     "--recovery-action",
     type=click.Choice(words.RECOVERY_ACTIONS),
     help="What was done to get here.",
 )
-@click.option("--guidance", metavar="TEXT", help="What was advised for this iteration.")
-@click.option(
+@typed.option("--guidance", metavar="TEXT", help="What was advised for this iteration.")
+@typed.option(
     "--dependency", "dependencies", multiple=True, metavar="PRD", help="Completed before."
 )
-@click.option(
+@typed.option(
     "--blocker-verified/--blocker-unverified", default=None, help="Whether it was checked."
 )
-@click.option(
+@typed.option(
     "--blocker-valid/--blocker-invalid", default=None, help="Whether it really blocks."
 )
 @with_envelope
@@ -102,11 +103,11 @@ def record(
 
 
 @command.command("list", epilog="Example: sprintlog entry list --prd auth-login --last 5")
-@click.option("--prd", metavar="PRD", help="Only of this PRD.")
-@click.option(
+@typed.option("--prd", metavar="PRD", help="Only of this PRD.")
+@typed.option(
     "--status", type=click.Choice(words.STATUSES), help="Only those that ended so."
 )
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
+@typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
 @with_point
 @with_json
 def list_(
@@ -149,9 +150,9 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 
 
 @command.command(epilog="Example: sprintlog entry observations --type blocker --json")
-@click.option("--last", type=int, metavar="N", help="Only of the last N entries.")
-@click.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
-@click.option(
+@typed.option("--last", type=int, metavar="N", help="Only of the last N entries.")
+@typed.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
+@typed.option(
     "--type", "type_", type=click.Choice(words.OBSERVATION_TYPES), help="Only of this type."
 )
 @with_point

@@ -22,6 +22,7 @@ from sprintlog.projections.sql.search import KINDS
 from sprintlog.projections.views.journal import Migrated, figures
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import here, open_workspace, with_envelope, with_json, with_point
 from ..intake.files import read_text
 from ..output import print_answer, print_json, print_text, table, warn
@@ -32,14 +33,14 @@ TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.tx
 """Where loops keep their text, below the work tree's root."""
 
 
-@click.group("journal")
+@typed.group("journal")
 def command() -> None:
     """Begin the journal of what was tried and learned, and look at its figures."""
 
 
 @command.command("open", epilog="Example: sprintlog journal open --project-name my-app")
-@click.option("--project-name", default="", metavar="NAME", help="The project it is about.")
-@click.option(
+@typed.option("--project-name", default="", metavar="NAME", help="The project it is about.")
+@typed.option(
     "--place",
     type=click.Path(path_type=Path),
     metavar="PATH",
@@ -65,7 +66,7 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog journal status --prd auth-login --json")
-@click.option(
+@typed.option(
     "--prd", metavar="PRD", help="How often this PRD was tried, and how it ended."
 )
 @with_point
@@ -95,8 +96,8 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 
 @command.command(epilog="Example: sprintlog journal search callback slash --kind learning")
 @click.argument("words", nargs=-1, required=True)
-@click.option("--kind", type=click.Choice(KINDS), help="Only of this kind.")
-@click.option(
+@typed.option("--kind", type=click.Choice(KINDS), help="Only of this kind.")
+@typed.option(
     "--limit", type=click.IntRange(1), default=20, metavar="N", help="At most N. [20]"
 )
 @with_json

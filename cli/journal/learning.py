@@ -12,13 +12,14 @@ from sprintlog.engine.journal.suggestions import AddExtractedLearnings
 from sprintlog.engine.journal.suggestions import extract as extract_learnings
 from sprintlog.projections.views.journal import Proposal
 
+from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..output import print_answer, print_json, print_text, table
 from ..record import record_in_journal
 from .answers import entry_of, print_parts, shown
 
 
-@click.group("learning")
+@typed.group("learning")
 def command() -> None:
     """Keep what was learned, count its use, and retire what no longer holds."""
 
@@ -28,17 +29,17 @@ def command() -> None:
     "--type api-convention --from auth-oauth-2 --observation 1"
 )
 @click.argument("content")
-@click.option(
+@typed.option(
     "--type",
     "type_",
     required=True,
     type=click.Choice(words.LEARNING_TYPES),
     help="Its kind.",
 )
-@click.option("--context", default="", metavar="TEXT", help="Where it applies.")
-@click.option("--prd", default="", metavar="PRD", help="Where it was learned. [of --from]")
-@click.option("--from", "entry_id", default="", metavar="ENTRY", help="Its entry.")
-@click.option(
+@typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
+@typed.option("--prd", default="", metavar="PRD", help="Where it was learned. [of --from]")
+@typed.option("--from", "entry_id", default="", metavar="ENTRY", help="Its entry.")
+@typed.option(
     "--observation",
     type=click.IntRange(1),
     metavar="N",
@@ -75,10 +76,10 @@ def add(
 
 
 @command.command("list", epilog="Example: sprintlog learning list --type error-workaround")
-@click.option(
+@typed.option(
     "--type", "type_", type=click.Choice(words.LEARNING_TYPES), help="Only of this type."
 )
-@click.option(
+@typed.option(
     "--all", "with_retired", is_flag=True, help="Those that were retired as well."
 )
 @with_point
@@ -127,7 +128,7 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
 
 @command.command(epilog="Example: sprintlog learning use learning-0003 --prd user-profile")
 @click.argument("learning_id", metavar="LEARNING")
-@click.option("--prd", "prd_id", default="", metavar="PRD", help="What it was used for.")
+@typed.option("--prd", "prd_id", default="", metavar="PRD", help="What it was used for.")
 @with_envelope
 def use(learning_id: str, prd_id: str, **given: Any) -> None:
     """Count that a learning was used."""
@@ -140,7 +141,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
     epilog="Example: sprintlog learning retire learning-0003 --reason 'new API'"
 )
 @click.argument("learning_id", metavar="LEARNING")
-@click.option("--reason", metavar="TEXT", help="Why it no longer holds.")
+@typed.option("--reason", metavar="TEXT", help="Why it no longer holds.")
 @with_envelope
 def retire(learning_id: str, reason: str | None, **given: Any) -> None:
     """Say that a learning no longer holds; it stays readable."""
@@ -149,7 +150,7 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog learning extract auth-oauth-2 --add")
 @click.argument("entry_id", metavar="ENTRY")
-@click.option("--add", "adds", is_flag=True, help="Add them; else they are only shown.")
+@typed.option("--add", "adds", is_flag=True, help="Add them; else they are only shown.")
 @with_envelope
 def extract(entry_id: str, adds: bool, **given: Any) -> None:
     """Propose learnings from what was documented or is about the architecture.

@@ -9,12 +9,13 @@ from sprintlog.engine.journal.rules import DiscoverPattern
 from sprintlog.engine.journal.state import words
 from sprintlog.engine.journal.state.shapes import Pattern
 
+from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..record import record_in_journal
 from .answers import print_parts
 
 
-@click.group("pattern")
+@typed.group("pattern")
 def command() -> None:
     """Keep patterns of the codebase."""
 
@@ -24,21 +25,21 @@ def command() -> None:
     "--example services/auth.py --confidence high"
 )
 @click.argument("name")
-@click.option(
+@typed.option(
     "--type",
     "type_",
     required=True,
     type=click.Choice(words.PATTERN_TYPES),
     help="Its kind.",
 )
-@click.option(
+@typed.option(
     "--description", default="", metavar="TEXT", help="What it is, how to follow it."
 )
-@click.option(
+@typed.option(
     "--example", "examples", multiple=True, metavar="TEXT", help="A path, or code."
 )
-@click.option("--prd", default="", metavar="PRD", help="Where it was discovered.")
-@click.option(
+@typed.option("--prd", default="", metavar="PRD", help="Where it was discovered.")
+@typed.option(
     "--confidence", type=click.Choice(words.CONFIDENCES), help="How sure that is."
 )
 @with_envelope
@@ -64,7 +65,7 @@ def add(
 
 
 @command.command("list", epilog="Example: sprintlog pattern list --type error-handling")
-@click.option(
+@typed.option(
     "--type", "type_", type=click.Choice(words.PATTERN_TYPES), help="Only of this type."
 )
 @with_point

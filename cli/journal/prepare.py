@@ -11,22 +11,23 @@ from sprintlog.engine.journal.rules import HandOverLearnings
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import with_envelope
 from ..output import print_bytes, visible
 from ..record import Options, recording, refresh_stream
 
 
-@click.command(
+@typed.command(
     "prepare", epilog="Example: sprintlog prepare auth-login --budget 4000 --json"
 )
 @click.argument("prd_id", metavar="PRD")
-@click.option(
+@typed.option(
     "--budget",
     type=click.IntRange(0),
     metavar="N",
     help="At most N characters in all: the most used learnings, the surest patterns.",
 )
-@click.option("--peek", is_flag=True, help="Only look; nothing is counted as used.")
+@typed.option("--peek", is_flag=True, help="Only look; nothing is counted as used.")
 @with_envelope
 def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     """Say what the next iteration of a PRD should know: failure, learnings, patterns.

@@ -6,15 +6,16 @@ from sprintlog.engine.journal.questions.recovery import failure_of, recover
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.projections.views.journal import RecoveryAnswer
 
+from .. import typed
 from ..context import open_workspace, with_json, with_point
 from ..output import print_json, print_text
 
 
-@click.command(
+@typed.command(
     "recover", epilog="Example: sprintlog recover auth-oauth --failure 'no credentials'"
 )
 @click.argument("prd_id", metavar="PRD")
-@click.option("--failure", metavar="TEXT", help="What went wrong. [what its entry says]")
+@typed.option("--failure", metavar="TEXT", help="What went wrong. [what its entry says]")
 @with_point
 @with_json
 def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> None:

@@ -7,11 +7,12 @@ import click
 from sprintlog.engine.service.streams.soundness import back_up
 from sprintlog.projections.views.log import LogCopied
 
+from .. import typed
 from ..context import open_workspace, with_json
 from ..output import print_answer
 
 
-@click.command("backup", epilog="Example: sprintlog backup ../auth-log.db")
+@typed.command("backup", epilog="Example: sprintlog backup ../auth-log.db")
 @click.argument("file", type=click.Path(path_type=Path))
 @with_json
 def command(file: Path, as_json: bool) -> None:

@@ -3,10 +3,11 @@
 import click
 from click.shell_completion import get_completion_class
 
+from .. import typed
 from ..output import print_bytes
 
 
-@click.command("completion", epilog='Example: eval "$(sprintlog completion bash)"')
+@typed.command("completion", epilog='Example: eval "$(sprintlog completion bash)"')
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script of a shell."""

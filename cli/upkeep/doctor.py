@@ -13,6 +13,7 @@ from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Ch
 from sprintlog.projections.health.salvage import LOST, Rescue, salvage
 from sprintlog.projections.views.log import Checks, salvaged
 
+from .. import typed
 from ..context import here, log_folder, with_json
 from ..output import (
     INTEGRITY,
@@ -34,11 +35,11 @@ LOSS = {
 }
 
 
-@click.command(
+@typed.command(
     "doctor",
     epilog="Examples: sprintlog doctor\n\nsprintlog doctor --salvage ../rescued-log",
 )
-@click.option(
+@typed.option(
     "--salvage",
     "target",
     metavar="FOLDER",

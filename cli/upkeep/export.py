@@ -13,22 +13,23 @@ from sprintlog.engine.log.stores.descriptors import sync
 from sprintlog.projections.health.exchange import export_log
 from sprintlog.projections.views.log import LogCopied
 
+from .. import typed
 from ..context import open_workspace, with_json
 from ..output import counted, counting, print_answer, print_bytes
 
 
-@click.command(
+@typed.command(
     "export",
     epilog="Examples: sprintlog export --out auth.jsonl\n\n"
     "sprintlog export | ssh host 'sprintlog import log -'",
 )
-@click.option(
+@typed.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="A new file for it. [standard output]",
 )
-@click.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
+@typed.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
 @with_json
 def command(out: Path | None, sprint_id: str | None, as_json: bool) -> None:
     """Write the log as JSON Lines, from which `import log` makes the same log again.

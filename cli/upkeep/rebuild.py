@@ -3,8 +3,6 @@
 import sys
 from collections.abc import Iterator
 
-import click
-
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.projections.sql.search import forget
@@ -16,14 +14,15 @@ from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.views.log import Rebuilt
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import open_workspace, with_json, with_sprint
 from ..output import INTEGRITY, print_answer, print_text, warn
 
 FINE = ("same", "written", "imported", "elsewhere")
 
 
-@click.command("rebuild", epilog="Example: sprintlog rebuild --check")
-@click.option("--check", is_flag=True, help="Only compare; exit 4 when a file differs.")
+@typed.command("rebuild", epilog="Example: sprintlog rebuild --check")
+@typed.option("--check", is_flag=True, help="Only compare; exit 4 when a file differs.")
 @with_sprint
 @with_json
 def command(check: bool, sprint_id: str | None, as_json: bool) -> None:

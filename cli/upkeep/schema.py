@@ -6,10 +6,11 @@ import click
 
 from sprintlog.engine.errors import NotFoundError
 
+from .. import typed
 from ..output import print_json
 
 
-@click.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
+@typed.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
 @click.argument(
     "what",
     type=click.Choice(

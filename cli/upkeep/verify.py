@@ -16,6 +16,7 @@ from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.views.log import verified
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
 from ..context import open_workspace, with_json
 from ..output import (
     INTEGRITY,
@@ -34,21 +35,21 @@ ENVIRONMENTS = (
 COLOURS = {"damage": "red", "drift": "yellow", "remark": None}
 
 
-@click.command(
+@typed.command(
     "verify",
     epilog="Examples: sprintlog verify --json\n\n"
     "sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)",
 )
-@click.option(
+@typed.option(
     "--full", is_flag=True, help="Also read the snapshots: every byte that they hold."
 )
-@click.option("--quick", is_flag=True, help="Only the newest events; trust checkpoints.")
-@click.option(
+@typed.option("--quick", is_flag=True, help="Only the newest events; trust checkpoints.")
+@typed.option(
     "--expect-head",
     metavar="POSITION:HASH",
     help="A head written down elsewhere, which the log must still hold.",
 )
-@click.option(
+@typed.option(
     "--determinism",
     is_flag=True,
     help="Also compute the files in other processes, time zones and locales.",

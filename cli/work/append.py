@@ -19,6 +19,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.from_events import BY_TAG, command_for, to_event
 from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
+from .. import typed
 from ..context import open_workspace, parse_expected, with_recording
 from ..intake.json_reader import load
 from ..output import error_answer, print_json, warn
@@ -41,19 +42,19 @@ REFRESH_SECONDS = 1.0
 FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
 
 
-@click.command(
+@typed.command(
     "append",
     epilog='Examples: sprintlog append phase-started --data \'{"phase": "setup"}\'\n\n'
     'echo \'{"type": "activity-seen"}\' | sprintlog append',
 )
 @click.argument("tag", metavar="[TYPE]", required=False)
-@click.option(
+@typed.option(
     "--stream",
     metavar="sprint/ID",
     help="Which stream; the journal has its own events. [the only sprint]",
 )
-@click.option("--data", metavar="JSON", default="{}", help="The event's fields.")
-@click.option(
+@typed.option("--data", metavar="JSON", default="{}", help="The event's fields.")
+@typed.option(
     "--observed",
     is_flag=True,
     help="Another tool says it happened: record it even against our rules, marked.",

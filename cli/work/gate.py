@@ -29,16 +29,17 @@ from sprintlog.projections.views.events import reference
 from sprintlog.projections.views.work import GateAnswer, GateStanding, gate_run
 from sprintlog.projections.workspace import Outcome, Workspace
 
+from .. import typed
 from ..context import ReadOptions, environment, open_workspace, with_reading, with_recording
 from ..output import GATE_FAILED, print_error, print_json, print_text, table, warn
 from ..record import Options, answer_and_refresh, recording, refresh
 
-PHASE = click.option(
+PHASE = typed.option(
     "--phase", metavar="ADDRESS", help="Whose gate. [the one the pointer waits for]"
 )
 
 
-@click.group("gate")
+@typed.group("gate")
 def command() -> None:
     """Run a phase's gate, or record how it went elsewhere.
 
@@ -49,13 +50,13 @@ def command() -> None:
 
 @command.command(epilog="Example: sprintlog gate run --phase build --timeout 300")
 @PHASE
-@click.option(
+@typed.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="How long the script may take. [what the plan says; 60]",
 )
-@click.option(
+@typed.option(
     "--env",
     "pass_on",
     multiple=True,
@@ -104,18 +105,18 @@ def run(
 @command.command(
     epilog="Example: sprintlog gate record --exit-code 1 --output-file ci.log --phase build"
 )
-@click.option("--exit-code", required=True, type=click.IntRange(0, 255), help="Its end.")
-@click.option(
+@typed.option("--exit-code", required=True, type=click.IntRange(0, 255), help="Its end.")
+@typed.option(
     "--output-file",
     type=click.Path(path_type=Path, allow_dash=True),
     help="What it printed; - for standard input.",
 )
 @PHASE
-@click.option("--timed-out", is_flag=True, help="It was ended at its time limit.")
-@click.option(
+@typed.option("--timed-out", is_flag=True, help="It was ended at its time limit.")
+@typed.option(
     "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="How long it took."
 )
-@click.option(
+@typed.option(
     "--attempt", type=click.IntRange(1), help="Which attempt it was: recorded once. [next]"
 )
 @with_recording

@@ -11,11 +11,12 @@ from sprintlog.engine.sprint.goal.hook_tasks import (
     SpawnHook,
 )
 
+from .. import typed
 from ..context import Function, with_recording
 from ..record import record
 
 
-@click.group("hook-task")
+@typed.group("hook-task")
 def command() -> None:
     """Record what is run beside the iterations of a goal."""
 
@@ -23,18 +24,18 @@ def command() -> None:
 def _with_task(function: Function) -> Function:
     """Add which task is meant, and what every recording command has."""
     function = with_recording(function)
-    function = click.option(
+    function = typed.option(
         "--iteration", type=int, help="Which iteration it belongs to. [the latest]"
     )(function)
     return click.argument("hook_id", metavar="HOOK")(function)
 
 
 @command.command(epilog="Example: sprintlog hook-task spawned learning")
-@click.option("--pid", type=int, help="The process, if it runs in the background.")
-@click.option(
+@typed.option("--pid", type=int, help="The process, if it runs in the background.")
+@typed.option(
     "--transcript", metavar="PATH", help="Its output. [transcripts/iter-N-HOOK.jsonl]"
 )
-@click.option("--again", is_flag=True, help="What ran it before is gone.")
+@typed.option("--again", is_flag=True, help="What ran it before is gone.")
 @_with_task
 def spawned(
     hook_id: str,
@@ -50,7 +51,7 @@ def spawned(
 
 
 @command.command(epilog="Example: sprintlog hook-task running learning --pid 4711")
-@click.option("--pid", type=int, help="The process.")
+@typed.option("--pid", type=int, help="The process.")
 @_with_task
 def running(hook_id: str, iteration: int | None, pid: int | None, **given: Any) -> None:
     """Say that a hook's process runs."""
@@ -65,7 +66,7 @@ def completed(hook_id: str, iteration: int | None, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog hook-task failed learning --error 'no key'")
-@click.option("--error", metavar="TEXT", help="What went wrong.")
+@typed.option("--error", metavar="TEXT", help="What went wrong.")
 @_with_task
 def failed(hook_id: str, iteration: int | None, error: str | None, **given: Any) -> None:
     """Say that a hook failed; the loop goes on."""

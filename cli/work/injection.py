@@ -12,6 +12,7 @@ from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS, parse_position
 from sprintlog.engine.sprint.state.words import MODELS
 
+from .. import typed
 from ..context import with_recording
 from ..intake.files import read_bytes, read_text
 from ..output import print_problems, warn
@@ -47,7 +48,7 @@ def _position(
     return position
 
 
-with_position = click.option(
+with_position = typed.option(
     "--position",
     default=AFTER_CURRENT,
     metavar="WHERE",
@@ -59,32 +60,32 @@ with_position = click.option(
 
 def with_workflow(function: Function) -> Function:
     """Add a whole workflow, and where it is looked for."""
-    function = click.option(
+    function = typed.option(
         "--workflows",
         type=click.Path(path_type=Path),
         metavar="DIR",
         help="Where the workflows are. [the nearest .claude/workflows upwards]",
     )(function)
-    name = click.option("--workflow", metavar="NAME", help="All phases of a workflow.")
+    name = typed.option("--workflow", metavar="NAME", help="All phases of a workflow.")
     return name(function)
 
 
 def with_injection(*more: Decorator) -> Decorator:
     """Return what adds the options of an injection, some more among them."""
     options: list[Decorator] = [
-        click.option("--prompt", metavar="TEXT", help="What is to be done."),
-        click.option(
+        typed.option("--prompt", metavar="TEXT", help="What is to be done."),
+        typed.option(
             "--prompt-file", metavar="FILE", help="A file with the prompt, - for stdin."
         ),
-        click.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
-        click.option("--model", type=click.Choice(MODELS), help="The model to execute it."),
-        click.option(
+        typed.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
+        typed.option("--model", type=click.Choice(MODELS), help="The model to execute it."),
+        typed.option(
             "--file",
             type=click.Path(path_type=Path),
             help="Several at once, in the shape of a plan; YAML or JSON.",
         ),
         *more,
-        click.option(
+        typed.option(
             "--prefix",
             metavar="TEXT",
             help=f"Make ids from it: TEXT-0, TEXT-1 …, never twice. [{ID_PREFIX}]",

@@ -1,19 +1,18 @@
 """`sprintlog next`: what is to be done now, for loops in any language."""
 
-import click
-
 from sprintlog.engine.sprint.agent.actions import ACTIONS, STOP, Action
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.projections.views.work import next_answer
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import print_json, print_text
 from ..stops import reason_lines
 
 
-@click.command(epilog="Example: sprintlog next --json | jq -r .do")
-@click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt alone.")
+@typed.command(epilog="Example: sprintlog next --json | jq -r .do")
+@typed.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt alone.")
 @with_reading
 def command(only_prompt: bool, reading: ReadOptions) -> None:
     """Say what is to be done now, or what was to be done then.

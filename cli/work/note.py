@@ -6,13 +6,14 @@ import click
 
 from sprintlog.engine.sprint.phases.notes import AddNote
 
+from .. import typed
 from ..context import with_recording
 from ..record import record
 
 
-@click.command("note", epilog="Example: sprintlog note 'retried by hand, flaky network'")
+@typed.command("note", epilog="Example: sprintlog note 'retried by hand, flaky network'")
 @click.argument("text")
-@click.option("--phase", metavar="ADDRESS", help="What it is about. [the sprint]")
+@typed.option("--phase", metavar="ADDRESS", help="What it is about. [the sprint]")
 @with_recording
 def command(text: str, phase: str | None, **given: Any) -> None:
     """Leave a remark for whoever reads the log; it changes no state."""

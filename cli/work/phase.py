@@ -8,11 +8,12 @@ from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.done_work import waits_to_go_on
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
 
+from .. import typed
 from ..context import Function, with_recording
 from ..output import warn
 from ..record import record
 
-REASON = click.option("--reason", metavar="TEXT", help="Why.")
+REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 
 def with_phase(function: Function) -> Function:
@@ -22,7 +23,7 @@ def with_phase(function: Function) -> Function:
     )
 
 
-class _Phases(click.Group):
+class _Phases(typed.TypedGroup):
     """Imports what is needed to inject when that is asked for: it is more than all else."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -38,7 +39,7 @@ class _Phases(click.Group):
         return phase_inject.command
 
 
-@click.group("phase", cls=_Phases)
+@typed.group("phase", cls=_Phases)
 def command() -> None:
     """Record what happens to a phase, step or sub-phase.
 
@@ -50,7 +51,7 @@ def command() -> None:
 
 @command.command(epilog="Example: sprintlog phase start build/step-0/implement")
 @with_phase
-@click.option("--model", type=click.Choice(MODELS), help="The model that executes it.")
+@typed.option("--model", type=click.Choice(MODELS), help="The model that executes it.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
     """Begin to execute a leaf."""
     record("phase start", given, leaves.StartPhase(phase, model))
@@ -58,7 +59,7 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog phase complete setup --summary 'branch made'")
 @with_phase
-@click.option("--summary", metavar="TEXT", help="What was done.")
+@typed.option("--summary", metavar="TEXT", help="What was done.")
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """Finish a leaf successfully.
 
@@ -78,8 +79,8 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     epilog="Example: sprintlog phase fail build --error '429' --category rate-limit"
 )
 @with_phase
-@click.option("--error", required=True, metavar="TEXT", help="What went wrong.")
-@click.option(
+@typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
+@typed.option(
     "--category",
     type=click.Choice(FAILURE_CATEGORIES),
     default="logic",
@@ -95,7 +96,7 @@ def fail(phase: str | None, error: str, category: str, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog phase block deploy --reason 'no access'")
 @with_phase
-@click.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
+@typed.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
 def block(phase: str | None, reason: str, **given: Any) -> None:
     """Declare a leaf stuck; the sprint blocks with it."""
     record("phase block", given, leaves.BlockPhase(reason, phase))

@@ -2,21 +2,20 @@
 
 from typing import Any
 
-import click
-
 from sprintlog.engine.sprint.plan.injection import InjectPhases
 
+from .. import typed
 from .injection import inject, with_injection, with_workflow
 
 
-@click.command(
+@typed.command(
     "inject",
     epilog="Examples: sprintlog phase inject --prompt 'Name the user in the log'\n\n"
     "sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review\n\n"
     "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
 )
 @with_injection(
-    click.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
+    typed.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
     with_workflow,
 )
 def command(**given: Any) -> None:

@@ -38,6 +38,7 @@ from sprintlog.engine.sprint.state.words import (
 from sprintlog.projections.views import queue as views
 from sprintlog.projections.views.queue import RequestHistory, RequestWithHistory
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
 from ..output import print_answer, table, warn
 from ..places import source_of
@@ -45,13 +46,13 @@ from ..record import Options, arguments_of, record, recording
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_input import name_request, read_asked
 
-REASONING = click.option(
+REASONING = typed.option(
     "--reasoning", required=True, metavar="TEXT", help="Why it is decided so."
 )
 REQUEST = click.argument("request", metavar="ID")
 
 
-@click.group("queue")
+@typed.group("queue")
 def command() -> None:
     """Keep what was found on the way, and decide on it: the operator queue.
 
@@ -65,17 +66,17 @@ def command() -> None:
     "--type bug\n\nsprintlog queue add --file found.jsonl"
 )
 @click.argument("title", required=False, metavar="[TITLE]")
-@click.option("--description", metavar="TEXT", help="All that is known. [the title]")
-@click.option("--priority", type=click.Choice(PRIORITIES), help="How urgent it is.")
-@click.option("--type", type=click.Choice(REQUEST_TYPES), help="What it is.")
-@click.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")
-@click.option(
+@typed.option("--description", metavar="TEXT", help="All that is known. [the title]")
+@typed.option("--priority", type=click.Choice(PRIORITIES), help="How urgent it is.")
+@typed.option("--type", type=click.Choice(REQUEST_TYPES), help="What it is.")
+@typed.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")
+@typed.option(
     "--discovered-in",
     metavar="PATH",
     help="Where it was found, like 'build > login > check'. [the pointer]",
 )
-@click.option("--context", metavar="JSON", help="An object, kept as it is given.")
-@click.option(
+@typed.option("--context", metavar="JSON", help="An object, kept as it is given.")
+@typed.option(
     "--file",
     metavar="FILE",
     help="Several at once: a JSON array, or one object a line; - for stdin.",
@@ -96,13 +97,13 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
 
 
 @command.command("list", epilog="Example: sprintlog queue list --status pending --json")
-@click.option(
+@typed.option(
     "--status", multiple=True, type=click.Choice(REQUEST_STATUSES), help="Only these."
 )
-@click.option(
+@typed.option(
     "--priority", multiple=True, type=click.Choice(PRIORITIES), help="Only these."
 )
-@click.option("--type", multiple=True, type=click.Choice(REQUEST_TYPES), help="Only these.")
+@typed.option("--type", multiple=True, type=click.Choice(REQUEST_TYPES), help="Only these.")
 @with_reading
 def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
     """List the requests in the order in which they were recorded."""
@@ -138,11 +139,11 @@ def show(request: str, reading: ReadOptions) -> None:
 )
 @REQUEST
 @REASONING
-@click.option(
+@typed.option(
     "--prompt", metavar="TEXT", help="What is to be done. [title and description]"
 )
-@click.option("--id-prefix", metavar="TEXT", help="Make ids from it. [fix-ID]")
-@click.option("--model", type=click.Choice(MODELS), help="The model to execute it.")
+@typed.option("--id-prefix", metavar="TEXT", help="Make ids from it. [fix-ID]")
+@typed.option("--model", type=click.Choice(MODELS), help="The model to execute it.")
 @with_workflow
 @with_position
 @with_recording
@@ -191,7 +192,7 @@ def approve(
 )
 @REQUEST
 @REASONING
-@click.option("--reason", metavar="TEXT", help="Why it is rejected. [the reasoning]")
+@typed.option("--reason", metavar="TEXT", help="Why it is rejected. [the reasoning]")
 @with_recording
 def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> None:
     """Reject a request."""
@@ -205,7 +206,7 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
 )
 @REQUEST
 @REASONING
-@click.option(
+@typed.option(
     "--until",
     required=True,
     type=click.Choice(DEFERRALS),
@@ -240,7 +241,7 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
     epilog="Example: sprintlog queue reopen req-4 --reason 'people do wait for it'"
 )
 @REQUEST
-@click.option("--reason", required=True, metavar="TEXT", help="Why it is decided anew.")
+@typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided anew.")
 @with_recording
 def reopen(request: str, reason: str, **given: Any) -> None:
     """Take a decision back: the request is pending again, and nothing else changes.
@@ -251,13 +252,13 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog queue decide --auto --dry-run")
-@click.option("--auto", is_flag=True, help="Let rules decide; never without it.")
-@click.option(
+@typed.option("--auto", is_flag=True, help="Let rules decide; never without it.")
+@typed.option(
     "--rules",
     type=click.Path(path_type=Path),
     help="Other rules than sprintlog's own; YAML or JSON.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what they decide, record nothing.")
+@typed.option("--dry-run", is_flag=True, help="Say what they decide, record nothing.")
 @with_recording
 def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     """Let rules decide on every pending request, all in one append.

@@ -15,6 +15,7 @@ from sprintlog.engine.sprint.agent.actions import DONE, Action
 from sprintlog.engine.sprint.state.words import PRIORITIES
 from sprintlog.projections.views.work import next_answer
 
+from .. import typed
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..named_sprint import told
 from ..output import print_json, print_text, progress
@@ -25,37 +26,37 @@ TIMEOUT_SECONDS = 60 * 60
 REST_SECONDS = 1
 
 
-@click.command(
+@typed.command(
     context_settings={"ignore_unknown_options": True},
     epilog="Example: sprintlog run -- claude -p --output-format json",
 )
 @click.argument("agent", nargs=-1, required=True, metavar="COMMAND [ARGUMENT]…")
-@click.option(
+@typed.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=TIMEOUT_SECONDS,
     metavar="SECONDS",
     help=f"How long COMMAND may take each time. [{TIMEOUT_SECONDS}]",
 )
-@click.option(
+@typed.option(
     "--hook-command",
     metavar="COMMAND",
     help="What a shell runs for a per-iteration hook without `command`.",
 )
-@click.option(
+@typed.option(
     "--snapshot",
     "keeps_files",
     is_flag=True,
     help="Towards a goal: keep the work tree's files at the end of each iteration.",
 )
-@click.option(
+@typed.option(
     "--stop-on-request",
     "stops_on_request",
     type=click.Choice(PRIORITIES),
     help="Stop at once, not at the end, for an undecided request of this priority or a "
     "higher one.",
 )
-@click.option(
+@typed.option(
     "--rest",
     "rest_seconds",
     type=click.FloatRange(min=0),
@@ -64,15 +65,15 @@ REST_SECONDS = 1
     help="How long to rest after an iteration towards a goal that changed nothing. "
     f"[{REST_SECONDS}]",
 )
-@click.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
-@click.option(
+@typed.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
+@typed.option(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
     default="runtime",
     metavar="WHO",
     help="runtime, agent:… or operator:…. [SPRINTLOG_ACTOR; runtime]",
 )
-@click.option("--no-mask", is_flag=True, help="Record secrets in texts as they are.")
+@typed.option("--no-mask", is_flag=True, help="Record secrets in texts as they are.")
 @with_sprint
 @with_json
 def command(

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import click
-
 from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
 from sprintlog.engine.sprint.agent.next import next_action
@@ -21,6 +19,7 @@ from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.views import work as views
 
+from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import coloured, counted, print_json, print_styled, visible
@@ -37,7 +36,7 @@ MARKS = {
 }
 
 
-@click.command("status", epilog="Example: sprintlog status --json")
+@typed.command("status", epilog="Example: sprintlog status --json")
 @with_reading
 def command(reading: ReadOptions) -> None:
     """Show where a sprint stands: status, pointer, figures, phases, goal and steps.

@@ -8,12 +8,13 @@ from sprintlog.engine.sprint.goal.dynamic_steps import AddStep, UpdateStep
 from sprintlog.engine.sprint.plan.injection import InjectSteps
 from sprintlog.engine.sprint.state.words import COMPLETED, DYNAMIC_STEP_STATUSES
 
+from .. import typed
 from ..context import with_recording
 from ..record import record
 from .injection import inject, with_injection
 
 
-@click.group("step")
+@typed.group("step")
 def command() -> None:
     """Add steps to a phase that has steps; record the steps towards a goal."""
 
@@ -34,8 +35,8 @@ def inject_(**given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog step add --prompt 'Let people log out'")
-@click.option("--prompt", required=True, metavar="TEXT", help="What is to be done.")
-@click.option("--id", "step", metavar="ID", help="Its id. [step-N, never given before]")
+@typed.option("--prompt", required=True, metavar="TEXT", help="What is to be done.")
+@typed.option("--id", "step", metavar="ID", help="Its id. [step-N, never given before]")
 @with_recording
 def add(prompt: str, step: str | None, **given: Any) -> None:
     """Add a step towards the goal of a sprint in Ralph mode."""
@@ -44,8 +45,8 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog step update step-1 --status in-progress")
 @click.argument("step", metavar="ID")
-@click.option("--status", type=click.Choice(DYNAMIC_STEP_STATUSES), help="Where it stands.")
-@click.option("--prompt", metavar="TEXT", help="What is to be done, said anew.")
+@typed.option("--status", type=click.Choice(DYNAMIC_STEP_STATUSES), help="Where it stands.")
+@typed.option("--prompt", metavar="TEXT", help="What is to be done, said anew.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
     """Give a step towards the goal another status, another prompt, or both."""

@@ -7,7 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from .chain import Row as StoredRow
 from .envelope import Appended, Head, NewEvent, RecordedEvent
@@ -47,7 +49,7 @@ def say_nothing(text: str) -> None:
     """Let nobody hear of a wait."""
 
 
-class Wait(NamedTuple):
+class Wait(msgspec.Struct, frozen=True):
     """How long is waited for others, and who hears of it."""
 
     seconds: float = 30.0

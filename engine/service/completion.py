@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..command import Command
 from ..log.port import Log
-from ..sprint.iterations.rollback import path
+from ..sprint.iterations.stretches import path
 from ..sprint.state.sprint import Sprint
 from .port import Service
 from .streams.catalogue import CODEC, sprint_stream

@@ -5,16 +5,16 @@ the stream raises `MovedOnError`: then all is read and decided anew.
 """
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Generic, NamedTuple, Self
+from typing import TYPE_CHECKING, Generic, Self
 
+import msgspec
 from msgspec.structs import replace
 
 from ..errors import RefusedError
 from ..iterations.events import REFUSE
 from ..log.event import Event, Kind
 from ..sprint.events import GateStarted, SprintStarted
-from ..sprint.queue.returns import with_returns
-from ..sprint.state import moments
+from ..sprint.queue.view import deferrals
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
 from .after_commit import edit_policy
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..journal.state.journal import Journal
 
 
-class Handling(NamedTuple, Generic[State]):
+class Handling(msgspec.Struct, Generic[State], frozen=True):
     """What is being done: to which state, when, under which conditions."""
 
     service: Service
@@ -39,7 +39,7 @@ Before = Callable[[Handling[State]], None]
 After = Callable[[Handling[State], list[Event]], list[Event]]
 
 
-class Middlewares(NamedTuple, Generic[State]):
+class Middlewares(msgspec.Struct, Generic[State], frozen=True):
     """The steps around an action on one kind of stream, in their order."""
 
     before: tuple[Before[State], ...]
@@ -51,7 +51,8 @@ class Middlewares(NamedTuple, Generic[State]):
         """Return the same steps but for some of them."""
         if not left_out:
             return self
-        return self._replace(
+        return replace(
+            self,
             before=tuple(step for step in self.before if step.__name__ not in left_out),
             after=tuple(step for step in self.after if step.__name__ not in left_out),
         )
@@ -86,6 +87,12 @@ def refuse_edits(action: Handling[Sprint]) -> None:
 
 def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Add what the events bring back of the operator queue."""
+    plan = action.state.plan
+    if not deferrals(plan.document, plan.decisions):
+        return events
+    # Imported here: few sprints have put off a request.
+    from ..sprint.queue.returns import with_returns
+
     return with_returns(action.state, events, at=action.at)
 
 
@@ -95,7 +102,10 @@ def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     A clock may go backwards.
     """
     if action.envelope.get("at") is not None and not action.envelope.get("observed"):
-        moments.check_moment(action.state, events, action.at)
+        # Imported here: few say when something happened.
+        from ..sprint.state.moments import check_moment
+
+        check_moment(action.state, events, action.at)
     return events
 
 

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Sequence
 from ..log.codec import DAMAGE, Codec, Decode
 from ..log.event import Event
 from ..log.port import Row
-from .fold import EVERY, HANDLERS, IMPORT, NONE_LEFT, UNHANDLED, begin_anew
-from .iterations.rollback import Interval
+from .events import SprintImported
+from .fold import EVERY, NONE_LEFT, begin_anew
+from .iterations.stretches import Interval
 from .state.sprint import Evolve, Learn, Sprint
+from .topics import HANDLERS
 
 _Taker = tuple[int | None, Decode, Learn | None, Evolve | None]
 """Which shape of an event is today's, what decodes it, and what it changes."""
@@ -41,7 +43,7 @@ class RowFold:
                         event = decode(payload)
                     else:
                         event = self._codec.event_of(row)
-                        learn, evolve = HANDLERS.get(type(event), UNHANDLED)
+                        learn, evolve = HANDLERS[type(event)]
                     if learn is not None:
                         learn(knowledge, event, version)
                     if evolve is not None:
@@ -49,7 +51,7 @@ class RowFold:
                             first, last = next(stretches, NONE_LEFT)
                         if version < first:
                             continue
-                        if evolve is IMPORT:
+                        if type(event) is SprintImported:
                             begin_anew(plan, event, version)
                         else:
                             plan.touched = True
@@ -78,7 +80,7 @@ class _Takers(dict[str, _Taker]):
             # Of another kind of stream, or of a newer version: the codec tells.
             return None, _unknown, None, None
         shape, decode, kind = reader
-        self[tag] = taker = (shape, decode, *HANDLERS.get(kind, UNHANDLED))
+        self[tag] = taker = (shape, decode, *HANDLERS[kind])
         return taker
 
 

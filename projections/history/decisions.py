@@ -13,7 +13,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import GateChecked, RolledBack, SprintResumed
-from sprintlog.engine.sprint.iterations.rollback import (
+from sprintlog.engine.sprint.iterations.stretches import (
     Interval,
     TurnedBack,
     taken_back_by,

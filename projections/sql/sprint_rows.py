@@ -14,7 +14,7 @@ from sprintlog.engine.iterations.tracker import Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.sprint.iterations.rollback import (
+from sprintlog.engine.sprint.iterations.stretches import (
     Interval,
     path,
     stretches_only_in,

@@ -11,7 +11,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.replace import (
@@ -48,7 +50,7 @@ _EDIT_OF = "/edit of/"
 """Before the path of an edit that is not settled yet; no state file's path begins so."""
 
 
-class Seen(NamedTuple):
+class Seen(msgspec.Struct, frozen=True):
     """What stands at a state file's path now."""
 
     content: bytes | None

@@ -11,7 +11,6 @@ from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.state_files import Refreshed as Refreshed
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.repository import Repository
-from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditObserved
 
 from .files import FilesService, Seen, naming
@@ -214,6 +213,9 @@ class ProjectedFile(ABC, Generic[State]):
     def _changes(
         self, name: str, since: int, content: bytes, path: str
     ) -> list[dict[str, object]]:
+        # Imported here: only an edit by somebody else is compared.
+        from sprintlog.engine.sprint.document.patch import diff
+
         theirs = self.load(content, file=path)
         if not isinstance(theirs, dict):
             raise InvalidInputError("is not a mapping of fields", file=path)

@@ -9,7 +9,6 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import Injection
-from sprintlog.engine.sprint.plan.injection import addresses
 
 Text = str | UnsetType
 More = TypeVar("More", bound=Struct)
@@ -85,15 +84,22 @@ def named(recorded: RecordedEvent) -> dict[str, Any]:
     event = event_of(recorded)
     if isinstance(event, Injection):
         # What has no id, or no status, cannot be called at all.
-        return {"addresses": came} if (came := addresses(event)) else {}
+        return {"addresses": came} if (came := _addresses(event)) else {}
     return event.told() if event is not None else {}
+
+
+def _addresses(event: Injection) -> list[str]:
+    # Imported here: little of what is recorded brings anything in.
+    from sprintlog.engine.sprint.plan.injection import addresses
+
+    return addresses(event)
 
 
 def described(recorded: RecordedEvent) -> str:
     """Return an event's type and what it is about, in a few words."""
     event = event_of(recorded)
     if isinstance(event, Injection):
-        return f"{event.type} {', '.join(addresses(event))}".rstrip()
+        return f"{event.type} {', '.join(_addresses(event))}".rstrip()
     return event.described() if event is not None else recorded.type
 
 

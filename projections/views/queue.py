@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.events.queue import (
     RequestReopened,
     RequestReturned,
 )
-from sprintlog.engine.sprint.iterations.rollback import Interval, lies_on, path
+from sprintlog.engine.sprint.iterations.stretches import Interval, lies_on, path
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
 from sprintlog.engine.sprint.state.sprint import Sprint

@@ -8,6 +8,11 @@ import sys
 import pytest
 
 from sprintlog.cli.main import COMMANDS, module_of
+from sprintlog.engine.sprint.events import Place
+from sprintlog.engine.sprint.phases.leaves import StartPhase
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.projections.workspace import Workspace
 
 from .tree import PACKAGE_PATH, ROOT
 
@@ -109,3 +114,78 @@ def test_recording_commands_start_without_slow_libraries() -> None:
     if not commands:
         pytest.skip("sprintlog.cli.commands has no recording command yet")
     assert packages_imported_by(*commands) & SLOW == set()
+
+
+UNUSED = {
+    *("ast", "asyncio", "dataclasses", "dis", "email", "inspect", "json", "locale"),
+    *("logging", "subprocess", "tempfile", "textwrap", "tokenize", "typing_extensions"),
+    *("click.shell_completion", "click.testing", "click._termui_impl"),
+}
+"""Modules of others that a command which completes a phase has no use for."""
+
+TOPICS = {
+    *(
+        "gates.checks",
+        "goal.goal",
+        "iterations.loop",
+        "iterations.rollback",
+        "queue.requests",
+    ),
+    *("iterations.snapshots", "phases.lifecycle", "phases.sprint_changes", "plan"),
+}
+"""What of a sprint it has no use for, either, where a checkpoint is near."""
+
+OURS_MAX = 120
+"""As many modules of ours does it import; each takes as long as reading 50 events."""
+
+RECORD = """
+import sys
+from sprintlog.cli.__main__ import main
+
+try:
+    main()
+finally:
+    # What is put off is there, but its code has not run.
+    ran = [n for n, x in sys.modules.items() if type(x).__name__ != "_Waiting"]
+    print(*ran, file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Return the modules that a process which completed a phase has imported."""
+    folder = tmp_path_factory.mktemp("sprint")
+    phases = [{"id": "build", "prompt": "Build"}, {"id": "ship", "prompt": "Ship"}]
+    create = CreateSprint(plan={"phases": phases}, place=Place("PROGRESS.yaml"))
+    with Workspace.init(folder, here=True) as workspace:
+        workspace.handle(create, sprint_id="s")
+        workspace.handle(StartSprint(), sprint_id="s")
+        workspace.handle(StartPhase("build"), sprint_id="s")
+        workspace.repository.renew(workspace.sprint("s"))
+    done = subprocess.run(
+        [sys.executable, "-c", RECORD, "phase", "complete", "build"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE_PATH)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "phase-completed build" in done.stdout, done.stderr
+    return set(done.stderr.split())
+
+
+def test_recording_imports_nothing_that_it_does_not_use(imported: set[str]) -> None:
+    """Of libraries only what is used is there once a phase was completed."""
+    assert imported & UNUSED == set()
+
+
+def test_recording_imports_only_the_topics_that_it_meets(imported: set[str]) -> None:
+    """A topic's rules are imported with the first event or command that is of it."""
+    names = {name.removeprefix("sprintlog.engine.sprint.") for name in imported}
+    assert {n for n in names if n in TOPICS} == set()
+
+
+def test_recording_imports_no_more_of_ours_than_before(imported: set[str]) -> None:
+    """Whoever adds a module to what every recording command imports does so knowingly."""
+    ours = {name for name in imported if name.partition(".")[0] == "sprintlog"}
+    assert len(ours) <= OURS_MAX, sorted(ours)

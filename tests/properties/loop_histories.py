@@ -28,12 +28,8 @@ from sprintlog.engine.sprint.iterations.measurement import (
     fail_measurement,
     measured_on_path,
 )
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    iteration_end,
-    path,
-    roll_back,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, iteration_end, roll_back
+from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 

@@ -20,11 +20,8 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gates import checks
 from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    UndoRollback,
-    path,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle, notes
 from sprintlog.engine.sprint.plan import create

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.service.streams.slots import EVERY, slots_of
 from sprintlog.engine.sprint.events import ActivitySeen
-from sprintlog.engine.sprint.iterations.rollback import (
+from sprintlog.engine.sprint.iterations.stretches import (
     is_in_force,
     lies_on,
     path,

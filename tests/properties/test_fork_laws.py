@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.fork import fork
-from sprintlog.engine.sprint.iterations.rollback import (
-    Redo,
-    UndoRollback,
-    undo_rollback,
-)
+from sprintlog.engine.sprint.iterations.rollback import Redo, UndoRollback, undo_rollback
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .sprint_histories import World, worlds, written

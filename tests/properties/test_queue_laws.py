@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.iterations.rollback import lies_on
+from sprintlog.engine.sprint.iterations.stretches import lies_on
 from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.plan.injection import addresses

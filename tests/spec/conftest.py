@@ -15,7 +15,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event, Versioned
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.rollback import path
+from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 

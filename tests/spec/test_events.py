@@ -1,6 +1,8 @@
 """What every event declares about itself."""
 
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 
@@ -9,7 +11,7 @@ from sprintlog.engine.journal.rules import CAUSED
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event, Kind, Reach
 from sprintlog.engine.sprint.commands import caused
 from sprintlog.engine.sprint.events import EVENTS
-from sprintlog.engine.sprint.fold import EVOLVE
+from sprintlog.engine.sprint.topics import HANDLERS, TOPICS
 
 ALL = (*EVENTS, *JOURNAL_EVENTS)
 each = pytest.mark.parametrize("event", ALL, ids=lambda event: str(event.type))
@@ -19,10 +21,22 @@ DECLARED = [name for name in Event.__annotations__ if name != "type"]
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: str(event.type))
 def test_kind_says_what_a_rollback_does(event: type[Event]) -> None:
     """Execution events, and no others, change the plan, which a rollback takes back."""
-    assert (event in EVOLVE) == (event.kind is Kind.EXECUTION), (
+    _, evolve = HANDLERS[event]
+    assert (evolve is not None) == (event.kind is Kind.EXECUTION), (
         f"{event.__name__}: an execution event needs a line in the EVOLVE of its topic, "
         "another one declares `kind: ClassVar[Kind] = Kind.KNOWLEDGE`"
     )
+
+
+def test_every_topic_is_asked_for_its_events() -> None:
+    """Nothing that a topic says of an event stays unheard, nor is said twice."""
+    package = "sprintlog.engine.sprint"
+    for topic in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+        module = import_module(topic.name)
+        for table, place in (("LEARN", 0), ("EVOLVE", 1)):
+            for event, handler in getattr(module, table, {}).items():
+                assert event.__module__ in TOPICS
+                assert HANDLERS[event][place] is handler, f"{topic.name}: {event}"
 
 
 def test_tags_are_never_used_twice() -> None:

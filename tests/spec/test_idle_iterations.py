@@ -13,10 +13,7 @@ from sprintlog.engine.sprint.iterations.loop import (
     EndIteration,
     StartIteration,
 )
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    UndoRollback,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 

@@ -22,10 +22,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
     current_iteration,
     last_measured,
 )
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    UndoRollback,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
 
 from .conftest import Decision, Scenario, simple
 

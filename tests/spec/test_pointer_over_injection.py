@@ -5,10 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    UndoRollback,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.done_work import done_work
 from sprintlog.engine.sprint.phases.lifecycle import CompleteSprint

@@ -7,10 +7,7 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RequestDecided, RequestInjection
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    UndoRollback,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
 from sprintlog.engine.sprint.phases.lifecycle import CompleteSprint
 from sprintlog.engine.sprint.queue import decisions as d
 

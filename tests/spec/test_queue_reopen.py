@@ -6,10 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.events import RequestReopened, SprintImported
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    UndoRollback,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
 from sprintlog.engine.sprint.queue import decisions as d
 
 from .conftest import Data, Make, Scenario, simple

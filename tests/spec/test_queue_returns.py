@@ -11,10 +11,7 @@ from sprintlog.engine.sprint.agent.stops import on_request
 from sprintlog.engine.sprint.events import RequestReturned
 from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    UndoRollback,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.queue import decisions as d
 from sprintlog.engine.sprint.queue.returns import for_the_next_sprint, with_returns

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from sprintlog.engine.saved import shape_of
+from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, format_due
 
 
 def part(**fields: tuple[object, object]) -> type[msgspec.Struct]:
@@ -66,12 +67,17 @@ def test_struct_that_is_met_again_counts_once() -> None:
     assert shape_of(BEFORE, BEFORE, meaning=1) == shape_of(BEFORE, meaning=1)
 
 
+def test_number_that_is_written_down_is_the_one_that_is_due() -> None:
+    """Whoever changes what is saved of a sprint writes down the new number."""
+    assert format_due() == STATE_FORMAT
+
+
 def test_number_is_the_same_in_every_process() -> None:
     """Neither places in memory nor the order of hashes are in the numbers in use."""
     script = (
-        "from sprintlog.engine.sprint.state.sprint import STATE_FORMAT as s;"
+        "from sprintlog.engine.sprint.state.sprint import format_due as s;"
         "from sprintlog.engine.journal.state.journal import JOURNAL_FORMAT as j;"
-        "print(s, j)"
+        "print(s(), j)"
     )
     answers = {
         subprocess.check_output(

@@ -1,8 +1,9 @@
 """Which events live in which stream, and what is read out of them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+import msgspec
 from msgspec import structs
 
 from ...command import Command
@@ -15,7 +16,7 @@ from ...masking import mask_texts
 from ...sprint.events import EVENTS
 from ...sprint.fold import fold
 from ...sprint.fold_rows import RowFold
-from ...sprint.iterations.rollback import Interval
+from ...sprint.iterations.stretches import Interval
 from ...sprint.state import sprint as sprints
 from ...sprint.state.sprint import STATE_FORMAT, Sprint
 from ...sprint.state.times import normalise
@@ -48,11 +49,13 @@ def sprint_of(stream: str) -> str | None:
 
 
 NEVER_SAVED = 0
+EVERY = 64
+"""A state is saved when its stream has grown by this many events."""
 State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
 SaidT = TypeVar("SaidT", Command, Event)
 
 
-class StreamKind(NamedTuple, Generic[State]):
+class StreamKind(msgspec.Struct, Generic[State], frozen=True):
     """How one kind of stream is read."""
 
     name: Callable[[str], str]

@@ -6,9 +6,8 @@ from typing import Generic
 import msgspec
 
 from ...log.port import Checkpoints, EventStore
-from ...sprint.iterations.rollback import Interval, is_in_force, lies_on, taken_back_by
-from .catalogue import NEVER_SAVED, State, StreamKind
-from .slots import EVERY, slots_of
+from ...sprint.iterations.stretches import Interval, is_in_force, lies_on, taken_back_by
+from .catalogue import EVERY, NEVER_SAVED, State, StreamKind
 
 _HASH_BYTES = 32
 
@@ -78,6 +77,9 @@ class SavedStates(Generic[State]):
         )
         if last < EVERY or any(near):
             return
+        # Imported here: few commands come to where a state is saved.
+        from .slots import slots_of
+
         packed = self._packed(stream, state)
         known = sorted({*versions, last} - unread)
         gone = slots_of(last, state_bytes=len(packed)).surplus(

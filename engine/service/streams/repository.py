@@ -1,18 +1,19 @@
 """From the log to the state of a stream at any version, by checkpoint and tail."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
 
 from ...errors import NotFoundError
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...log.port import Checkpoints, EventStore
 from ...sprint.events import RolledBack
-from ...sprint.iterations.rollback import Interval, is_in_force, path
+from ...sprint.iterations.stretches import Interval, is_in_force, path
 from ...sprint.state.sprint import Sprint
-from .catalogue import CODEC, State, StreamKind
+from .catalogue import CODEC, EVERY, State, StreamKind
 from .checkpoints import SavedStates
-from .slots import EVERY, slots_of
 
 if TYPE_CHECKING:
     from .history import Follower
@@ -23,7 +24,7 @@ LONG = 4096
 """A reader that folds more events than this saves states on the way."""
 
 
-class Stretch(NamedTuple):
+class Stretch(msgspec.Struct, frozen=True):
     """A piece of a stream out of which no rollback leads."""
 
     begin: Sprint
@@ -187,13 +188,13 @@ class Repository(Generic[State]):
 
     def follow(self: "Repository[Sprint]", follower: "Follower", stretch: Stretch) -> None:
         """Let every version of a stretch be looked at, voided ones included."""
-        begin, last, rollbacks = stretch
+        begin, last = stretch.begin, stretch.last
         rows = self._log.scan(self.kind.stream(begin.id), after=begin.version, until=last)
         events = CODEC.events_of_rows(rows)
         # Imported here: only who asks about the past follows it.
         from .history import follow
 
-        follow(follower, begin, events, until=last, rollbacks=rollbacks)
+        follow(follower, begin, events, until=last, rollbacks=stretch.rollbacks)
 
     def save(self, state: State) -> None:
         """Keep the state when enough happened since the last one on its path."""
@@ -264,6 +265,9 @@ class Repository(Generic[State]):
         narrowest: int = EVERY,
     ) -> tuple[State, list[int]]:
         """Fold to a version, and save a state in each slot on the way; return which."""
+        # Imported here: few commands come to where a state is saved.
+        from .slots import slots_of
+
         stream, slots = self.kind.stream(state.id), slots_of(head, narrowest=narrowest)
         made: list[int] = []
         while True:

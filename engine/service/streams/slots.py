@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
-EVERY = 64
-"""A state is saved when its stream has grown by this many events."""
+from .catalogue import EVERY as EVERY
+
 NEWEST = 4
 """So many are kept whatever stands beside them."""
 SLOTS_MAX = 64

@@ -16,10 +16,9 @@ from .. import events as f
 from ..phases.breakpoints import breakpoint_after
 from ..phases.done_work import done_work
 from ..state import words
-from ..state.given import mapping_of
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
-from ..state.tree import Data, Node, gate_is_open, gate_status, put
+from ..state.tree import Node, gate_is_open, gate_status, put
 from .gate import (
     GateResult,
     attempts_of,
@@ -27,6 +26,7 @@ from .gate import (
     find_gate,
     is_due,
     next_attempt,
+    track,
     verdict_of,
     word_after,
 )
@@ -245,36 +245,6 @@ def _event(
     return f.GateChecked(node.address, attempt, **said, elsewhere=elsewhere)
 
 
-def forget_gates(node: Node) -> None:
-    """Make the gates of a node and its parents due again, since work on it begins anew.
-
-    What failed and may be tried again keeps its count: else nothing would bound it. What
-    was used up while its leaf had failed already did not block, and begins anew as well.
-    """
-    over = node
-    while over.parent is not None:
-        # Most nodes have no gate, and every fold comes by here.
-        if "gate" in over.data and (status := gate_status(over.data)) is not None:
-            attempts = attempts_of(over)
-            is_used_up = attempts >= gate_of(over).attempts_max
-            if status in (words.PASSED, words.BLOCKED) or is_used_up:
-                _track(over, 0, words.PENDING)
-            elif status == words.RUNNING:
-                # Its result would be about work that is not there any more.
-                _track(over, attempts, word_after(attempts))
-        over = over.parent
-
-
-def _track(node: Node, attempts: int, status: str, **fields: Any) -> None:
-    """Write a gate's state in the order its document has (R39-R43)."""
-    old = mapping_of(node.data, "gate-tracking")
-    tracking: Data = {"attempts": attempts, "status": status}
-    tracking.update((k, v) for k, v in old.items() if k not in tracking)
-    tracking.pop("error", None)
-    tracking.update({name.replace("_", "-"): value for name, value in fields.items()})
-    put(node.data, "gate-tracking", tracking)
-
-
 def _take_up(plan: Plan, node: Node, at: str) -> None:
     """Take up again a leaf that its gate had blocked, since that is checked again."""
     plan.renewed.pop(node.address, None)
@@ -285,12 +255,12 @@ def _take_up(plan: Plan, node: Node, at: str) -> None:
 
 def _started(node: Node, event: f.GateStarted, plan: Plan, at: str) -> None:
     _take_up(plan, node, at)
-    _track(node, max(event.attempt - 1, 0), words.RUNNING)
+    track(node, max(event.attempt - 1, 0), words.RUNNING)
 
 
 def _was_checked(node: Node, event: f.GateChecked, plan: Plan, at: str) -> None:
     _take_up(plan, node, at)
-    _track(
+    track(
         node,
         max(event.attempt, 0),
         verdict_of(event),
@@ -300,11 +270,11 @@ def _was_checked(node: Node, event: f.GateChecked, plan: Plan, at: str) -> None:
 
 
 def _interrupted(node: Node, event: f.GateInterrupted, plan: Plan, at: str) -> None:
-    _track(node, attempts_of(node), word_after(attempts_of(node)))
+    track(node, attempts_of(node), word_after(attempts_of(node)))
 
 
 def _blocked(node: Node, event: f.GateBlocked, plan: Plan, at: str) -> None:
-    _track(node, attempts_of(node), words.BLOCKED, error=event.error)
+    track(node, attempts_of(node), words.BLOCKED, error=event.error)
     if node.leaf >= 0:
         put(node.data, "error", event.error)
         plan.tree.set_status(node, words.BLOCKED, at)

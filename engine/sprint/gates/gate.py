@@ -4,6 +4,8 @@ A gate is a script that must pass before its phase is finished. How its runs are
 is in `checks.py`.
 """
 
+from typing import Any
+
 import msgspec
 
 from ...errors import RefusedError
@@ -12,7 +14,7 @@ from ..state import words
 from ..state.given import count_of, mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import find_node
-from ..state.tree import Node, gate_is_open, gate_status, waits_for_gate
+from ..state.tree import Data, Node, gate_is_open, gate_status, put, waits_for_gate
 from .policy import GatePolicy, gate_of
 
 
@@ -119,6 +121,36 @@ def word_after(attempts: int) -> str:
     if attempts < 1:
         return words.PENDING
     return words.RETRYING if attempts == 1 else words.FAILED
+
+
+def forget_gates(node: Node) -> None:
+    """Make the gates of a node and its parents due again, since work on it begins anew.
+
+    What failed and may be tried again keeps its count: else nothing would bound it. What
+    was used up while its leaf had failed already did not block, and begins anew as well.
+    """
+    over = node
+    while over.parent is not None:
+        # Most nodes have no gate, and every fold comes by here.
+        if "gate" in over.data and (status := gate_status(over.data)) is not None:
+            attempts = attempts_of(over)
+            is_used_up = attempts >= gate_of(over).attempts_max
+            if status in (words.PASSED, words.BLOCKED) or is_used_up:
+                track(over, 0, words.PENDING)
+            elif status == words.RUNNING:
+                # Its result would be about work that is not there any more.
+                track(over, attempts, word_after(attempts))
+        over = over.parent
+
+
+def track(node: Node, attempts: int, status: str, **fields: Any) -> None:
+    """Write a gate's state in the order its document has (R39-R43)."""
+    old = mapping_of(node.data, "gate-tracking")
+    tracking: Data = {"attempts": attempts, "status": status}
+    tracking.update((k, v) for k, v in old.items() if k not in tracking)
+    tracking.pop("error", None)
+    tracking.update({name.replace("_", "-"): value for name, value in fields.items()})
+    put(node.data, "gate-tracking", tracking)
 
 
 def repair_prompt(plan: Plan, node: Node) -> str | None:

@@ -234,6 +234,7 @@ def record_added(knowledge: Knowledge, event: DynamicStepAdded, version: int) ->
 
 
 EVOLVE = takers_in(globals(), Plan)
+LEARN = takers_in(globals(), Knowledge)
 
 COMMANDS = commands_in(globals())
 

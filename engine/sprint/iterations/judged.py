@@ -25,7 +25,7 @@ from .measurement import (
     measured_on_path,
     unmeasured_iteration,
 )
-from .rollback import lies_on, path
+from .stretches import lies_on, path
 
 Kind = TypeVar("Kind", bound=Event)
 

@@ -168,6 +168,7 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
 
 
 EVOLVE = takers_in(globals(), Plan)
+LEARN = takers_in(globals(), Knowledge)
 
 COMMANDS = commands_in(globals())
 

@@ -21,7 +21,8 @@ from ..state.sprint import Knowledge, Sprint
 from ..state.starts import newest_first
 from ..state.transitions import check_exists
 from .loop import EndIteration, end_iteration, open_iteration
-from .rollback import iteration_ends, lies_on, path
+from .rollback import iteration_ends
+from .stretches import lies_on, path
 
 Origins = tuple[Origin, ...]
 

@@ -1,137 +1,14 @@
-"""Rollback arithmetic: which versions are in force at a version, and how to go back.
+"""Going back: the end of an iteration, rollbacks, undo and redo; rules and evolve."""
 
-The parent of a rollback is its target, the parent of any other event the one before it.
-What lies on the path from a version to the root is in force there (DESIGN.md section 4).
-"""
-
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple
+from bisect import bisect_right
 
 from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
-from ...log.event import Event
+from ...log.event import Event, takers_in
 from ..events import RolledBack
 from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
-
-Interval = tuple[int, int]
-"""First and last version of a stretch of the path, both in it."""
-
-
-def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
-    """Return the stretches of the path from the root to `version`, in order.
-
-    `rollbacks` are (version, target) in order of version; later ones do not count. A
-    rollback itself lies on the path that it begins.
-    """
-    stretches: list[Interval] = []
-    last = version
-    for at, to in reversed(rollbacks):
-        # A log that was handed in may name a target yet to come: that voids nothing.
-        if to < at <= last:
-            stretches.append((at, last))
-            last = to
-    stretches.append((1, last))
-    return [stretch for stretch in reversed(stretches) if stretch[0] <= stretch[1]]
-
-
-def lies_on(stretches: Sequence[Interval], version: int) -> bool:
-    """Tell whether a version lies on a path."""
-    place = bisect_left(stretches, (version + 1,))
-    return place > 0 and stretches[place - 1][1] >= version
-
-
-def stretches_only_in(
-    these: Sequence[Interval], those: Sequence[Interval]
-) -> list[Interval]:
-    """Return what lies on one path and not on another, in order."""
-    found: list[Interval] = []
-    place = 0
-    for first, last in these:
-        while place < len(those) and those[place][1] < first:
-            place += 1
-        begin = first
-        for other, end in islice(those, place, None):
-            if other > last:
-                break
-            _add(found, begin, other - 1)
-            begin = end + 1
-        _add(found, begin, last)
-    return found
-
-
-def _add(stretches: list[Interval], first: int, last: int) -> None:
-    """Add a stretch, to the one before it where they are one; an empty one is none."""
-    if first > last:
-        return
-    if stretches and stretches[-1][1] == first - 1:
-        first, _ = stretches.pop()
-    stretches.append((first, last))
-
-
-class TurnedBack(NamedTuple):
-    """What a rollback changed of what is in force."""
-
-    version: int
-    gone: list[Interval]
-    """What does not count any more."""
-    back: list[Interval]
-    """What counts again."""
-
-
-def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
-    """Yield what each rollback changed; one that goes back on its path costs only that."""
-    stretches: list[Interval] = []
-    begun = 1
-    for at, to in rollbacks:
-        if to >= at:
-            yield TurnedBack(at, [], [])
-            continue
-        _add(stretches, begun, at - 1)
-        begun = at
-        if to < 1 or lies_on(stretches, to):
-            gone: list[Interval] = []
-            while stretches and stretches[-1][1] > to:
-                first, last = stretches.pop()
-                gone.append((max(first, to + 1), last))
-                _add(stretches, first, min(last, to))
-            yield TurnedBack(at, list(reversed(gone)), [])
-        else:
-            before, stretches = stretches, path(rollbacks, to)
-            gone = stretches_only_in(before, stretches)
-            yield TurnedBack(at, gone, stretches_only_in(stretches, before))
-
-
-def taken_back_by(
-    versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
-) -> dict[int, int]:
-    """Return of versions, in order, the rollback since which they are off the path."""
-    taken: dict[int, int] = {}
-    for at, gone, back in turns(rollbacks):
-        for first, last in gone:
-            for version in _between(versions, first, last):
-                taken[version] = at
-        for first, last in back:
-            for version in _between(versions, first, last):
-                taken.pop(version, None)
-    return taken
-
-
-def _between(versions: Sequence[int], first: int, last: int) -> Sequence[int]:
-    return versions[bisect_left(versions, first) : bisect_right(versions, last)]
-
-
-def is_in_force(version: int, rollbacks: Sequence[tuple[int, int]], *, until: int) -> bool:
-    """Tell whether a version lies on the path to another, by the rollbacks after it."""
-    last = until
-    for at, to in reversed(rollbacks):
-        if to < at <= last:
-            if at <= version:
-                break
-            last = to
-    return version <= last
+from .stretches import lies_on, path
 
 
 def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
@@ -287,6 +164,8 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
         knowledge.undid[version] = event.undoes
         knowledge.undone += [event.undoes, version]
 
+
+LEARN = takers_in(globals(), Knowledge)
 
 COMMANDS = commands_in(globals())
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...log.event import takers_in
 from .. import events as f
-from ..gates.checks import forget_gates
+from ..gates.gate import forget_gates
 from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan
 from ..state.times import elapsed

@@ -10,10 +10,11 @@ from ...log.event import Event, takers_in
 from ..document.patch import Operation, apply, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..goal.settings import HOOKS, RALPH, ralph_fields
+from ..queue.ids import record_ids
 from ..queue.view import QUEUE, says_queue, with_queue
 from ..state.given import count_of, mapping_of
 from ..state.last_events import LastEvents
-from ..state.sprint import Plan, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.turns import Turns
 from ..state.words import NOT_STARTED, PENDING
@@ -288,7 +289,18 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
     plan.turns = Turns()
 
 
+def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) -> None:
+    record_ids(knowledge, event, version)
+
+
+def _record_imported(knowledge: Knowledge, event: SprintImported, version: int) -> None:
+    knowledge.iteration_max = max(knowledge.iteration_max, event.iteration)
+    knowledge.imported_at = version
+    record_ids(knowledge, event, version)
+
+
 EVOLVE = takers_in(globals(), Plan)
+LEARN = takers_in(globals(), Knowledge)
 
 COMMANDS = commands_in(globals())
 

@@ -12,8 +12,8 @@ from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
-from ..gates.checks import forget_gates
-from ..state.sprint import Evolves, Knowledge, Plan, Sprint
+from ..gates.gate import forget_gates
+from ..state.sprint import Evolves, Knowledge, Learns, Plan, Sprint
 from ..state.transitions import check_exists, check_growing
 from ..state.tree import CHILDREN, Data, escape, put, takes_part
 from ..state.words import MODELS, PENDING
@@ -279,6 +279,11 @@ def record_injected(knowledge: Knowledge, event: Injection, version: int) -> Non
 EVOLVE: Evolves = {
     PhaseInjected: _evolve,
     StepInjected: _evolve,
+}
+
+LEARN: Learns = {
+    PhaseInjected: record_injected,
+    StepInjected: record_injected,
 }
 
 COMMANDS = commands_in(globals())

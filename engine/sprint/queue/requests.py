@@ -7,7 +7,6 @@ behind an approval takes back what it injected and the approval itself.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -23,7 +22,7 @@ from ..state.times import normalise
 from ..state.transitions import check_exists
 from ..state.tree import Data, Node
 from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, PRIORITIES, REQUEST_TYPES
-from .view import QUEUE, REOPENED, STATUS_OF, Decided, deferrals, find, takes_part
+from .view import REOPENED, STATUS_OF, Decided, deferrals, find, takes_part
 
 HIGH = PRIORITIES[1]
 """A request of this priority or a higher one is urgent: no sprint is finished over it."""
@@ -280,25 +279,6 @@ def _evolve_reopened(plan: Plan, event: f.RequestReopened, at: str) -> None:
 
 def _record_queued(knowledge: Knowledge, event: f.RequestQueued, version: int) -> None:
     knowledge.requests.setdefault(event.request, (version, event))
-
-
-def record_ids(
-    knowledge: Knowledge, event: f.SprintCompiled | f.SprintImported, version: int
-) -> None:
-    """Keep the ids of requests in a document that came in: none is given again."""
-    named: list[Any] = []
-    if event.document is not None:
-        named = [event.document.get(QUEUE)]
-    for operation in (event.patch if isinstance(event, f.SprintImported) else None) or ():
-        path = str(operation.get("path"))
-        if path.startswith(f"/{QUEUE}"):
-            value = operation.get("value")
-            named.append({"id": value} if path.endswith("/id") else value)
-    for value in named:
-        for entry in value if isinstance(value, list) else [value]:
-            identity = entry.get("id") if isinstance(entry, dict) else None
-            if isinstance(identity, str) and identity not in knowledge.request_ids:
-                knowledge.request_ids.append(identity)
 
 
 EVOLVE = takers_in(globals(), Plan)

@@ -249,8 +249,16 @@ class _Saved(msgspec.Struct, array_like=True):
     renewed: dict[str, bool]
 
 
-STATE_FORMAT = shape_of(_Saved, meaning=MEANING)
-"""A state that was saved in another format is not read again."""
+STATE_FORMAT = 116829893387495
+"""A state that was saved in another format is not read again.
+
+It is `format_due`, written down: to find it takes longer than to read a state."""
+
+
+def format_due() -> int:
+    """Return the number of today's format, by all that is saved."""
+    return shape_of(_Saved, meaning=MEANING)
+
 
 _OF_PLAN = {*_Saved.__struct_fields__} - {"id", "version", "knowledge", "last"}
 

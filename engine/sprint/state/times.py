@@ -6,16 +6,13 @@ from functools import lru_cache
 
 from ...errors import InvalidInputError
 
-_SHAPE = re.compile(
-    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})",
-    re.ASCII,
-)
+_SHAPE = r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})"
 _moment = datetime.fromisoformat
 
 
 def parse(text: str) -> datetime:
     """Return the moment; raise `InvalidInputError` unless it is ISO 8601 with a zone."""
-    if not _SHAPE.fullmatch(text):
+    if not re.fullmatch(_SHAPE, text, re.ASCII):
         raise InvalidInputError(
             f"{text[:40]!r} is not a time; give ISO 8601 with a zone, "
             "like 2026-01-15T09:00:00Z"

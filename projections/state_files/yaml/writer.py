@@ -216,7 +216,8 @@ def _head(key: Any, pad: str) -> str:
         raise UnwritableError(f"a key must be a string, not {_named(key)}")
     # Not remembered: as a value, one with a line break would stand as a block.
     text = line_of(key, {})
-    if len(text.encode("utf-16-le")) > 2 * _LOOK_AHEAD_MAX:
+    is_short = 2 * len(text) <= _LOOK_AHEAD_MAX
+    if not is_short and len(text.encode("utf-16-le")) > 2 * _LOOK_AHEAD_MAX:
         return f"{pad}? {text}{pad}: "
     return f"{pad}{text}: "
 

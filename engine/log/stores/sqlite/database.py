@@ -4,7 +4,8 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from ....errors import RESCUE, NotFoundError, RefusedError, SprintlogError, UnreadableError
 from ...port import Entropy, Wait
@@ -68,7 +69,7 @@ def create_database(path: Path, *, wait: Wait) -> None:
         os.close(folder)
 
 
-class Opened(NamedTuple):
+class Opened(msgspec.Struct, frozen=True):
     """A database that was opened, and how."""
 
     connection: sqlite3.Connection
