@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from ..log.stores.descriptors import held_open, is_being_written, write_whole
 from .folders import opened, opened_file
@@ -31,7 +33,7 @@ _RENAME_EXCHANGE = 2
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
-class FilePlace(NamedTuple):
+class FilePlace(msgspec.Struct, frozen=True):
     """Where a file is, or may be."""
 
     folder: int

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import Enum
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -44,7 +44,7 @@ class Reach(Enum):
     """Everything, and which nodes there are."""
 
 
-class Subject(NamedTuple):
+class Subject(msgspec.Struct, frozen=True):
     """What an event is about, and which of its fields say so."""
 
     word: str
@@ -62,7 +62,7 @@ IN_FORCE = "in force"
 HERE, EVERYTHING = "here", "everything"
 
 
-class AsDecision(NamedTuple):
+class AsDecision(msgspec.Struct, frozen=True):
     """How an event is read as a decision."""
 
     kind: str

@@ -1,5 +1,7 @@
 """Whose place is where: which sprint has the one of its file, and who chooses by that."""
 
+from collections.abc import Callable
+
 from ..errors import NotFoundError, RefusedError
 from ..sprint.events import Place
 from ..sprint.state.words import COMPLETED
@@ -45,7 +47,9 @@ def free_place(service: Service, sprint_id: str, place: Place) -> None:
 
 
 def choose(
-    service: Service, sprint_id: str | None, stands_in: tuple[str, ...] | None
+    service: Service,
+    sprint_id: str | None,
+    stands_in: Callable[[], tuple[str, ...] | None],
 ) -> str:
     """Return the sprint a command means: the named one, else the only unfinished one.
 
@@ -78,7 +82,8 @@ def choose(
             "`import progress FILE` makes one",
         )
     names = unfinished or list(sprints)
-    if stands_in is not None and len(found := _nearest(service, names, stands_in)) == 1:
+    here = stands_in()
+    if here is not None and len(found := _nearest(service, names, here)) == 1:
         return found[0]
     raise RefusedError(
         f"which sprint? {'unfinished' if unfinished else 'all are completed'}: "

@@ -277,10 +277,14 @@ class ServiceWorkspace:
 
     def choose(self, sprint_id: str | None) -> str:
         """Return the sprint a command means, as `holders.choose` has it."""
+        return choose(self, sprint_id, self._parts)
+
+    def _parts(self) -> tuple[str, ...] | None:
+        """Return the folder that one stands in, below the work tree; None outside it."""
         here, root = self.stands_in, self.location.root
-        is_inside = here is not None and here.is_relative_to(root)
-        parts = here.relative_to(root).parts if here is not None and is_inside else None
-        return choose(self, sprint_id, parts)
+        if here is None or not here.is_relative_to(root):
+            return None
+        return here.relative_to(root).parts
 
     def sprints(self) -> dict[str, int]:
         """Return the sprints of this log with their versions, in order of name."""

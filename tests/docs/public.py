@@ -40,7 +40,8 @@ def with_parts(structs: Sequence[type[msgspec.Struct]]) -> list[type[msgspec.Str
     """Return structs with all structs that their fields name."""
     wanted = [*structs]
     for struct in wanted:
-        for kind in get_type_hints(struct).values():
+        known = get_type_hints(struct)
+        for kind in (known[name] for name in struct.__struct_fields__):
             wanted += [part for part in structs_in(kind) if part not in wanted]
     return wanted
 

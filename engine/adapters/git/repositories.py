@@ -3,7 +3,8 @@
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from ...log.stores.descriptors import read_whole
 
@@ -11,7 +12,7 @@ _POINTER_BYTES_MAX = 4096
 _CONFIG_BYTES_MAX = 1 << 20
 
 
-class GitRepository(NamedTuple):
+class GitRepository(msgspec.Struct, frozen=True):
     """A work tree's root, its git directory, and the one that its work trees share."""
 
     top: Path

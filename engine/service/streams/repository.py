@@ -58,13 +58,14 @@ class Repository(Generic[State]):
 
     def take(self, state: State, recorded_events: list[RecordedEvent]) -> State:
         """Return a state carried over events just appended, not reading them again."""
-        if not any(event.type == RolledBack.type for event in recorded_events):
-            events = [
-                (event.version, event.at, CODEC.decode(event)) for event in recorded_events
-            ]
-            state = self.kind.fold(state, events, None)
-        self._known[state.id] = state
-        return self.current(state.id)
+        if any(event.type == RolledBack.type for event in recorded_events):
+            self._known[state.id] = state
+            return self.current(state.id)
+        events = [
+            (event.version, event.at, CODEC.decode(event)) for event in recorded_events
+        ]
+        self._known[state.id] = state = self.kind.fold(state, events, None)
+        return state
 
     def at_head(self, name: str) -> State:
         """Return the state as the log has it now."""

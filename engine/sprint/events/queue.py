@@ -66,7 +66,7 @@ class RequestDecided(Event, frozen=True):
     """A request was approved, rejected, deferred, or put into the backlog (R129)."""
 
     type: ClassVar[str] = "request-decided"
-    subject: ClassVar[Subject] = REQUEST._replace(address="phase")
+    subject: ClassVar[Subject] = msgspec.structs.replace(REQUEST, address="phase")
     reach: ClassVar[Reach] = Reach.TOP
     records: ClassVar[str] = "operator-queue"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
