@@ -31,9 +31,12 @@ BASELINE_NUMBER = 0
 NUMBER_MAX = 1_000_000_000
 """As high as iterations are counted; what another tool says beyond it is left out."""
 
-_ENTRY = Struct("<IQIB")
-"""Number, version, one more than what it was built on, and what is so of it."""
-_INCOMPLETE, _VERIFIED = 1, 2
+_ENTRY = Struct("<IQIBi")
+"""Number, version, one more than what it was built on, what is so of it, its score."""
+_NUMBER = Struct("<I")
+_INCOMPLETE, _VERIFIED, _SCORED = 1, 2, 4
+UNKEPT = -(2**31)
+"""Stands for a score that is too large to be kept; its event says it."""
 
 
 class TrackedIteration(NamedTuple):
@@ -46,6 +49,8 @@ class TrackedIteration(NamedTuple):
     """True when a component is missing that the best one had then."""
     is_verified: bool = False
     """True when its tests pass, as `not_verified` has it."""
+    hundredths: int | None = None
+    """Its score, rounded as people read it; None without one."""
 
 
 class Best(msgspec.Struct, frozen=True, array_like=True):
@@ -110,32 +115,44 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     def newest_first(self) -> Iterator[TrackedIteration]:
         """Yield every measured iteration, beginning with the last one."""
         for place in range(len(self.ledger) - _ENTRY.size, -1, -_ENTRY.size):
-            number, version, built_on, flags = _ENTRY.unpack_from(self.ledger, place)
-            yield TrackedIteration(
-                number,
-                version,
-                built_on - 1 if built_on else None,
-                bool(flags & _INCOMPLETE),
-                bool(flags & _VERIFIED),
-            )
+            yield self._at(place)
 
     def numbers(self, *, verified: bool = False) -> list[int]:
         """Return what was measured, all or what is verified, in the order of the events."""
         wanted = _VERIFIED if verified else 0
         entries = _ENTRY.iter_unpack(self.ledger)
-        return [number for number, _, _, flags in entries if flags & wanted == wanted]
+        return [number for number, _, _, flags, _ in entries if flags & wanted == wanted]
 
     def keep(self, entry: TrackedIteration) -> None:
         """Add a measured iteration."""
         built_on = 0 if entry.previous is None else entry.previous + 1
         flags = _INCOMPLETE * entry.is_incomplete | _VERIFIED * entry.is_verified
-        self.ledger += _ENTRY.pack(entry.number, entry.version, built_on, flags)
+        score = entry.hundredths
+        flags |= _SCORED * (score is not None)
+        self.ledger += _ENTRY.pack(entry.number, entry.version, built_on, flags, score or 0)
 
     def entry(self, number: int) -> TrackedIteration | None:
         """Return the measurement of an iteration, None where there is none."""
-        if number > self.highest:
+        if not 0 <= number <= self.highest:
             return None
-        return next((e for e in self.newest_first() if e.number == number), None)
+        # Looked for as bytes: one by one would take as long as there are many.
+        wanted, end = _NUMBER.pack(number), len(self.ledger)
+        while (place := self.ledger.rfind(wanted, 0, end)) >= 0:
+            if place % _ENTRY.size == 0:
+                return self._at(place)
+            end = place + len(wanted) - 1
+        return None
+
+    def _at(self, place: int) -> TrackedIteration:
+        number, version, built_on, flags, score = _ENTRY.unpack_from(self.ledger, place)
+        return TrackedIteration(
+            number,
+            version,
+            built_on - 1 if built_on else None,
+            bool(flags & _INCOMPLETE),
+            bool(flags & _VERIFIED),
+            score if flags & _SCORED else None,
+        )
 
     def baseline_at(self, version: int) -> BaselineCaptured | None:
         """Return the baseline that an event at this version is judged by."""
@@ -177,13 +194,25 @@ def _take_measured(tracker: Tracker, event: IterationMeasured, version: int) -> 
         built_on = None
     is_verified = not_verified(now) is None
     tracker.keep(
-        TrackedIteration(event.number, version, built_on, is_incomplete, is_verified)
+        TrackedIteration(
+            event.number, version, built_on, is_incomplete, is_verified, _hundredths(found)
+        )
     )
     if found.value is not None and not is_incomplete and _replaces(found, best):
         components = tuple(sorted(found.components))
         tracker.best = Best(
             event.number, str(found.value), components, found.is_given, version
         )
+
+
+def _hundredths(found: "Score") -> int | None:
+    """Return a score as it is kept."""
+    from .exact import rounded
+
+    if found.value is None:
+        return None
+    whole = int(rounded(found.value, 2) * 100)
+    return whole if abs(whole) < -UNKEPT else UNKEPT
 
 
 def _replaces(found: "Score", best: Best | None) -> bool:

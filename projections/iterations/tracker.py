@@ -111,7 +111,7 @@ def selection_data(judged: Judged, selection: Selection) -> Data:
     until = tracker.selected_at or judged.sprint.version
     rules = tracker.rules_at(until)
     chosen, compared = selection.selected, selection.comparison
-    measured = [one for one in judged.all() if one.version <= until]
+    measured = judged.hundredths(until)
     data: Data = {
         "loop_id": judged.loop_id,
         "total_iterations": len(measured),
@@ -173,7 +173,7 @@ def _best(judged: Judged, now: Judgement | None) -> Data:
         "current_best": None if best is None else _name(best.number),
         "best_quality_score": _number(best.value if best else 0, SCORE_PLACES),
         "current_iteration_score": _number(now and now.score.value, SCORE_PLACES),
-        "quality_trajectory": _trajectory(judged.all()),
+        "quality_trajectory": _trajectory(judged.hundredths()),
     }
     target = judged.target()
     if target is not None and (best is None or target != best.number):
@@ -221,8 +221,11 @@ def _score(score: Score) -> Data:
     return data
 
 
-def _trajectory(measured: list[Judgement]) -> Data:
-    return {_name(o.number): _number(o.score.value, SCORE_PLACES) for o in measured}
+def _trajectory(measured: dict[int, int | None]) -> Data:
+    return {
+        _name(number): None if score is None else score / 100
+        for number, score in measured.items()
+    }
 
 
 def _name(number: int) -> str:

@@ -63,8 +63,12 @@ def folder_of(loop_id: str) -> str:
 
 
 def then_of(workspace: FilesService, judged: Judged) -> Then:
-    """Return what answers with a sprint's iterations as of when one was measured."""
+    """Return what answers with a sprint's iterations as of when one was measured.
+
+    An answer is used up by the next one: asked for in order, they are one fold.
+    """
     sprint_id = judged.sprint.id
+    before: list[Sprint] = []
 
     def then(number: int) -> Judged:
         tracker = judged.tracker
@@ -81,7 +85,13 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
             sprint_stream(sprint_id), after=version - 1, until=version
         )
         until = min(version + event.remaining, judged.sprint.version)
-        return evaluate(workspace.log, workspace.repository.at_version(sprint_id, until))
+        repository = workspace.repository
+        if before:
+            sprint = repository.go_on(before.pop(), until)
+        else:
+            sprint = repository.at_version(sprint_id, until)
+        before.append(sprint)
+        return evaluate(workspace.log, sprint)
 
     return then
 

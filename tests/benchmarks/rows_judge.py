@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
     EndMeasuredIteration,
     end_measured,
 )
+from sprintlog.projections.state_files.loop_files import tracker_yaml
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench, append_all, make_sprint
@@ -63,6 +64,30 @@ def opened(bench: Bench) -> Figure:
         rounds=bench.sizes.rounds,
         units=(ENDED, ENDED),
     )
+    return duration(found, f"{OURS}the same after {FEW} iterations")
+
+
+def tracked(bench: Bench) -> Figure:
+    """Measure the tracker's file made of a long loop, with its whole trajectory."""
+    sides = []
+    for iterations in (bench.sizes.iterations, FEW):
+        folder = bench.new_folder(f"tracked-{iterations}")
+        make_measured(folder, iterations)
+        sides.append(Workspace.open(folder))
+
+    def track(workspace: Workspace, times: int) -> None:
+        for _ in range(times):
+            assert tracker_yaml(evaluate(workspace.log, workspace.sprint(SPRINT)))
+
+    many, few = sides
+    found = side_by_side(
+        lambda: track(many, 1),
+        lambda: track(few, ENDED),
+        rounds=bench.sizes.rounds,
+        units=(1, ENDED),
+    )
+    for workspace in sides:
+        workspace.close()
     return duration(found, f"{OURS}the same after {FEW} iterations")
 
 

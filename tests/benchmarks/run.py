@@ -105,6 +105,7 @@ ROWS: dict[str, Row] = {
     ),
     "ending an iteration after 10,000": Row(rows_judge.resident, Goal(1.1, True)),
     "the same, log opened for it": Row(rows_judge.opened),
+    "the tracker's file after 10,000": Row(rows_judge.tracked),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
     "compiling and recording a phase, large": Row(rows_compile.per_phase, Goal(1.5, True)),
     "database bytes per event of 300": Row(rows_log.bytes_of_300, Goal(1.45, True), CORE),

@@ -124,6 +124,12 @@ class Repository(Generic[State]):
         self.checkpoints.forget(stream, but={*made, head})
         return state
 
+    def go_on(self, state: State, version: int) -> State:
+        """Return the state at a version; the given one, best from before it, is used up."""
+        if version < state.version:
+            return self.at_version(state.id, version)
+        return self._brought_to(version, state.id, state)
+
     def catch_up(self, state: State) -> State:
         """Return a state brought to the head; the given one is used up.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from ...errors import RefusedError
 from ...iterations.evaluation import Fetch, Judge, Judgement, Scored
 from ...iterations.events import IterationMeasured, MeasurementFailed, RulesSet
+from ...iterations.exact import rounded
 from ...iterations.recommend import (
     Recommendation,
     recommend,
@@ -14,7 +15,7 @@ from ...iterations.recommend import (
 )
 from ...iterations.select import Selection, describe, select
 from ...iterations.target import is_setback, rollback_target
-from ...iterations.tracker import BASELINE_NUMBER, Tracker
+from ...iterations.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
 from ..events import IterationEnded
 from ..goal.settings import max_iterations
@@ -91,6 +92,22 @@ class Judged:
         if self._all is None:
             self._all = Judge(self.tracker, self._in_one_scan()).all()
         return self._all
+
+    def hundredths(self, until: int | None = None) -> dict[int, int | None]:
+        """Return the scores up to a version in hundredths, rounded, by iteration.
+
+        They are read out of what the sprint keeps, and out of no event.
+        """
+        entries = self.tracker.measured
+        found = {
+            entry.number: entry.hundredths
+            for entry in entries
+            if until is None or entry.version <= until
+        }
+        for number in [number for number, kept in found.items() if kept == UNKEPT]:
+            value = self.one(number).score.value
+            found[number] = None if value is None else int(rounded(value, 2) * 100)
+        return dict(sorted(found.items()))
 
     def off_path(self) -> set[int]:
         """Return the iterations that a rollback left behind."""

@@ -1,0 +1,118 @@
+"""After many iterations the tracker reads no more events than after few."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from sprintlog.engine.iterations.events import IterationMeasured
+from sprintlog.engine.iterations.exact import rounded
+from sprintlog.engine.iterations.metrics import check_metrics
+from sprintlog.engine.iterations.tracker import UNKEPT, TrackedIteration, Tracker
+from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.sprint.events import IterationStarted, Place, SprintCompiled
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.iterations.tracker import tracker_data
+from sprintlog.projections.state_files.loop_files import write_loop_files
+from sprintlog.projections.workspace import Workspace
+
+from .test_workspace import make
+
+DOCUMENT = {"sprint-id": "s", "phases": [{"id": "a", "prompt": "x"}]}
+
+
+@pytest.fixture
+def read() -> list[int]:
+    """Give the versions that were read of any stream, one by one or for a fold."""
+    return []
+
+
+@contextmanager
+def measured(
+    folder: Path, iterations: int, read: list[int], *, third: float | None = None
+) -> Iterator[Workspace]:
+    """Give a workspace with a loop of so many iterations, counting what is read."""
+    with make("sqlite", folder) as workspace:
+        place = Place("PROGRESS.yaml")
+        workspace.handle_with("s", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
+        for number in range(1, iterations + 1):
+            metrics = check_metrics({"test_count": 900, "tests_passed": 800 + number % 7})
+            score = third if number == 3 else number % 9 / 8 if number % 2 else None
+            events = [
+                IterationStarted(number),
+                IterationMeasured(number, metrics, number - 1 or None, score),
+            ]
+            workspace.handle_with("s", lambda sprint, at, made=events: [*made])  # type: ignore[misc]
+        scan = workspace.log.scan
+
+        def counting(*given: Any, **bounds: Any) -> Iterator[Any]:
+            for page in scan(*given, **bounds):
+                read.extend(row[0] for row in page)
+                yield page
+
+        workspace.log.scan = counting  # type: ignore[method-assign]
+        yield workspace
+
+
+def test_the_tracker_reads_as_much_after_many(tmp_path: Path, read: list[int]) -> None:
+    """Its trajectory is in the state; only the last ones and the best are judged."""
+    counts = []
+    for iterations in (20, 200):
+        with measured(tmp_path / str(iterations), iterations, read) as workspace:
+            sprint = workspace.sprint("s")
+            read.clear()
+            data = tracker_data(evaluate(workspace.log, sprint))
+            counts.append(len(read))
+            trajectory = data["best_iteration_tracker"]["quality_trajectory"]
+            assert len(trajectory) == iterations
+    assert counts[1] <= counts[0] + 2
+
+
+def test_the_trajectory_is_what_the_judgements_say(tmp_path: Path, read: list[int]) -> None:
+    """Rounded as they are shown, those too large to be kept included."""
+    with measured(tmp_path, 30, read, third=3e300) as workspace:
+        judged = evaluate(workspace.log, workspace.sprint("s"))
+        expected = {
+            one.number: one.score.value and int(rounded(one.score.value, 2) * 100)
+            for one in judged.all()
+        }
+        assert judged.hundredths() == expected
+        assert UNKEPT in [entry.hundredths for entry in judged.tracker.measured]
+        until = judged.all()[9].version
+        assert [*judged.hundredths(until)] == [*range(1, 11)]
+
+
+def test_all_reports_are_written_in_one_fold(tmp_path: Path, read: list[int]) -> None:
+    """From iteration to iteration, though nothing was saved on the way."""
+    with measured(tmp_path, 100, read) as workspace:
+        sprint = workspace.sprint("s")
+        workspace.log.checkpoints.forget("sprint/s")
+        folded: list[int] = []
+        fold_rows = workspace.repository.kind.fold_rows
+
+        def counting(state: Sprint, pages: Any, live: Any) -> Sprint:
+            after = state.version
+            found = fold_rows(state, pages, live)
+            folded.append(found.version - after)
+            return found
+
+        kind = structs.replace(workspace.repository.kind, fold_rows=counting)
+        workspace.repository.kind = kind
+        write_loop_files(workspace, sprint)
+        assert sum(folded) <= sprint.version
+
+
+def test_an_entry_is_found_among_bytes_that_look_like_it() -> None:
+    """By its number, the newest of several, as a search through all of them finds it."""
+    tracker = Tracker()
+    numbers = [1, 256, 65536, 2, 512, 1 << 24, 258, 256, 0, 131072]
+    for version, number in enumerate(numbers, start=1):
+        entry = TrackedIteration(number, version * 256, number, False, True, number)
+        tracker.keep(entry)
+        tracker.highest = max(tracker.highest, number)
+    for number in [*numbers, 3, 257, 1 << 16, -1]:
+        expected = next((e for e in tracker.newest_first() if e.number == number), None)
+        assert tracker.entry(number) == expected
