@@ -31,11 +31,11 @@ BASELINE_NUMBER = 0
 NUMBER_MAX = 1_000_000_000
 """As high as iterations are counted; what another tool says beyond it is left out."""
 
-_ENTRY = Struct("<IQIBi")
+_ENTRY = Struct("<IQIBh")
 """Number, version, one more than what it was built on, what is so of it, its score."""
 _NUMBER = Struct("<I")
 _INCOMPLETE, _VERIFIED, _SCORED = 1, 2, 4
-UNKEPT = -(2**31)
+UNKEPT = -(2**15)
 """Stands for a score that is too large to be kept; its event says it."""
 
 

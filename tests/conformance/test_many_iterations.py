@@ -110,7 +110,7 @@ def test_an_entry_is_found_among_bytes_that_look_like_it() -> None:
     tracker = Tracker()
     numbers = [1, 256, 65536, 2, 512, 1 << 24, 258, 256, 0, 131072]
     for version, number in enumerate(numbers, start=1):
-        entry = TrackedIteration(number, version * 256, number, False, True, number)
+        entry = TrackedIteration(number, version * 256, number, False, True, version)
         tracker.keep(entry)
         tracker.highest = max(tracker.highest, number)
     for number in [*numbers, 3, 257, 1 << 16, -1]:
