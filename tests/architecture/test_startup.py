@@ -176,7 +176,9 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 def test_recording_imports_nothing_that_it_does_not_use(imported: set[str]) -> None:
     """Of libraries only what is used is there once a phase was completed."""
-    assert imported & UNUSED == set()
+    # Older versions of msgspec find out their own version with it.
+    of_msgspec = {"json"} & modules_imported_by("msgspec")
+    assert imported & UNUSED <= of_msgspec
 
 
 def test_recording_imports_only_the_topics_that_it_meets(imported: set[str]) -> None:
