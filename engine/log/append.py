@@ -65,11 +65,6 @@ class Stamping:
         return self._chance[begin:end]
 
 
-def stamp(count: int, *, clock: Clock, entropy: Entropy) -> Stamps:
-    """Return the stamps of one append."""
-    return Stamping(clock, entropy).stamp(count)
-
-
 def instant(milliseconds: int) -> str:
     """Return milliseconds since 1970 as ISO 8601 in UTC."""
     seconds, rest = divmod(milliseconds, 1000)

@@ -13,6 +13,7 @@ from sprintlog.engine.sprint.phases.leaves import StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 from .tree import PACKAGE_PATH, ROOT
 
@@ -161,7 +162,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         workspace.handle(create, sprint_id="s")
         workspace.handle(StartSprint(), sprint_id="s")
         workspace.handle(StartPhase("build"), sprint_id="s")
-        workspace.repository.renew(workspace.sprint("s"))
+        keep_only(workspace.repository, workspace.sprint("s"))
     done = subprocess.run(
         [sys.executable, "-c", RECORD, "phase", "complete", "build"],
         cwd=folder,

@@ -13,6 +13,7 @@ from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place, SprintStarted
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.projections.workspace import Workspace, wall_clock
+from tests.kept_states import keep_only
 
 from .samples import PHASES, SPRINT, START, STREAM, loop_events, new_events, plan
 
@@ -93,7 +94,7 @@ def make_loop(folder: Path, events: int) -> None:
         wanted = new_events(loop_events(events - 1))
         before = islice(wanted, max(0, events - 1 - TAIL))
         version = append_all(workspace.log, before, version=1)
-        workspace.repository.renew(workspace.repository.from_nothing(SPRINT))
+        keep_only(workspace.repository, workspace.repository.from_nothing(SPRINT))
         append_all(workspace.log, wanted, version=version)
         assert isinstance(workspace.log, SqliteLog)
         workspace.log.connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -103,7 +104,7 @@ def make_started(folder: Path, phases: int) -> None:
     """Make a log with a started sprint of that many phases, its state file written."""
     with make_sprint(folder, phases) as workspace:
         workspace.handle_with(SPRINT, lambda sprint, at: [SprintStarted()], at=START)
-        workspace.repository.renew(workspace.sprint(SPRINT))
+        keep_only(workspace.repository, workspace.sprint(SPRINT))
         workspace.refresh(SPRINT)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.log.append import instant, place, stamp
+from sprintlog.engine.log.append import Stamping, instant, place
 from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.chain import check_rows
 from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
@@ -58,7 +58,7 @@ def rows_of(drafts: Iterable[NewEvent], *, batch: int) -> list[Row]:
             [msgspec.structs.replace(draft, at=at) for draft in wanted],
             head=head,
             version=version,
-            stamps=stamp(len(wanted), clock=lambda now=now: now, entropy=os.urandom),  # type: ignore[misc]
+            stamps=Stamping(lambda now=now: now, os.urandom).stamp(len(wanted)),  # type: ignore[misc]
             key=None,
             key_digest=None,
         )

@@ -70,10 +70,8 @@ class MeteredLog:
             (log, "_recorded", "answer"),
             (log._identity, "check", "folder"),
             (log._head_file, "write", "head"),
-            (getattr(log, "_stamping", None), "stamp", "stamp"),
+            (log._stamping, "stamp", "stamp"),
         ):
-            if owner is None:
-                continue
             setattr(owner, step, meter.timed(name, getattr(owner, step)))
 
     def append_each(self) -> None:
@@ -81,7 +79,7 @@ class MeteredLog:
         gc.collect()
         # The module's own functions belong to all logs, so they are timed by turns.
         module: Any = store
-        before = {name: getattr(module, name) for name in _SHARED if hasattr(module, name)}
+        before = {name: getattr(module, name) for name in _SHARED}
         for name, step in before.items():
             setattr(module, name, self.meter.timed(_SHARED[name], step))
         try:
@@ -107,7 +105,6 @@ def quick(took: Sequence[float]) -> float:
 
 _SHARED = {
     "check_limits": "limits",
-    "stamp": "stamp",
     "place": "place",
     "insert": "values",
 }

@@ -21,6 +21,7 @@ from sprintlog.projections.health.verify import verify
 from sprintlog.projections.history.blame import blame as blamed
 from sprintlog.projections.history.blame_lines import blame_lines as lines_of
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 from .logs import TAIL, Bench, make_loop
 from .measure import OURS, WALL, Figure, duration, rate, side_by_side, speed_up
@@ -230,7 +231,7 @@ def _uncached(bench: Bench) -> Iterator[Workspace]:
             yield workspace
         finally:
             last = workspace.log.version(sprint_stream(SPRINT)) - TAIL
-            workspace.repository.renew(workspace.repository.at_version(SPRINT, last))
+            keep_only(workspace.repository, workspace.repository.at_version(SPRINT, last))
 
 
 def _rounds(bench: Bench) -> int:

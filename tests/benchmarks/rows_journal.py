@@ -15,6 +15,7 @@ from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.event import Event
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 from .logs import Bench
 from .measure import OURS, WALL, Figure, duration, side_by_side, speed_up
@@ -145,7 +146,7 @@ def _journal(bench: Bench, name: str, entries: int) -> Workspace:
 
     while workspace.handle_on_journal(take).events:
         pass
-    workspace.journals.renew(workspace.journal())
+    keep_only(workspace.journals, workspace.journal())
     return workspace
 
 

@@ -16,6 +16,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
 )
 from sprintlog.projections.state_files.loop_files import tracker_yaml
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 from .logs import Bench, append_all, make_sprint
 from .measure import OURS, Figure, duration, side_by_side
@@ -95,7 +96,7 @@ def make_measured(folder: Path, iterations: int) -> None:
     """Make a log of a loop with so many measured iterations."""
     with make_sprint(folder, PHASES) as workspace:
         append_all(workspace.log, new_events(_loop(iterations)), version=1)
-        workspace.repository.renew(workspace.repository.from_nothing(SPRINT))
+        keep_only(workspace.repository, workspace.repository.from_nothing(SPRINT))
         workspace.refresh(SPRINT)
 
 

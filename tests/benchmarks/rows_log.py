@@ -5,7 +5,7 @@ import sqlite3
 from itertools import repeat
 from os import urandom
 
-from sprintlog.engine.log.append import place, stamp
+from sprintlog.engine.log.append import Stamping, place
 from sprintlog.engine.log.chain import START as GENESIS
 from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
@@ -66,7 +66,7 @@ class BareTable:
             list(repeat(the_draft(), count)),
             head=self._head,
             version=self._version,
-            stamps=stamp(count, clock=wall_clock, entropy=urandom),
+            stamps=Stamping(wall_clock, urandom).stamp(count),
             key=None,
             key_digest=None,
         )

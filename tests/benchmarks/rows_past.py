@@ -9,6 +9,7 @@ from sprintlog.projections.history.timeline import replay
 from sprintlog.projections.sql.proof import is_proven
 from sprintlog.projections.sql.read_model import NAME, refreshed
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 from .logs import Bench, append_all, make_loop, make_sprint
 from .measure import OURS, Figure, duration, side_by_side
@@ -34,7 +35,7 @@ def _plan_of(bench: Bench, phases: int) -> Path:
     with make_sprint(folder, phases) as workspace:
         events = islice(loop(PLAN_SMALL), _EVENTS_A_REPLAY)
         append_all(workspace.log, new_events(events), version=1)
-        workspace.repository.renew(workspace.repository.from_nothing(SPRINT))
+        keep_only(workspace.repository, workspace.repository.from_nothing(SPRINT))
     return folder
 
 

@@ -21,6 +21,7 @@ from sprintlog.projections.history.timeline import ReplayStep, replay
 from sprintlog.projections.runner import catch_up
 from sprintlog.projections.sql.read_model import ReadModel, in_memory
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 AT = "2026-01-15T09:00:00Z"
 READY = 4
@@ -60,7 +61,7 @@ def record(workspace: Workspace, *happened: Event) -> None:
     """Append events, and keep the state that they lead to."""
     told = [new_event(one, at=AT, actor="runtime") for one in happened]
     workspace.log.append("sprint/s", told, expect=Expect.ANY)
-    workspace.repository.renew(workspace.repository.from_nothing("s"))
+    keep_only(workspace.repository, workspace.repository.from_nothing("s"))
 
 
 def calls_of(work: Callable[[], object]) -> int:

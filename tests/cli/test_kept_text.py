@@ -11,7 +11,7 @@ import pytest
 import sprintlog
 from sprintlog.commands import AddNote
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.service.streams.slots import EVERY
+from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.projections.health import kept_text
 from sprintlog.projections.health.kept_text import KEPT_TEXT, entry_of
 from sprintlog.projections.health.text_places import Needle, files_in

@@ -19,6 +19,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.health.on_the_way import EVENTS_MIN
 from sprintlog.projections.health.verify import verify
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 AT = "2026-01-15T09:00:00Z"
 PLAN = {"goal": "Try", "phases": [{"id": "a", "prompt": "do it"}]}
@@ -36,7 +37,7 @@ def made(folder: Path, *more: Event) -> Made:
     ]
     wanted = [new_event(event, at=AT, actor="runtime") for event in events]
     workspace.log.append(sprint_stream("s"), wanted, expect=0)
-    workspace.repository.renew(workspace.repository.from_nothing("s"))
+    keep_only(workspace.repository, workspace.repository.from_nothing("s"))
     return workspace, len(events)
 
 
@@ -75,7 +76,7 @@ def test_a_wrong_state_is_found_on_the_way(tmp_path: Path) -> None:
     with workspace:
         state = workspace.repository.from_nothing("s")
         state.plan.set_status("completed")
-        workspace.repository.renew(state)
+        keep_only(workspace.repository, state)
         (found,) = verify(workspace).findings
     assert (found.severity, found.where) == ("drift", f"s checkpoint {last}")
 

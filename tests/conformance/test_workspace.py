@@ -12,7 +12,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Wait
 from sprintlog.engine.log.stores import STORES, create_log
 from sprintlog.engine.service.place.location import Location
-from sprintlog.engine.service.streams.slots import EVERY
+from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.engine.service.streams.soundness import back_up
 from sprintlog.engine.sprint.events import (
     NoteAdded,

@@ -14,6 +14,7 @@ import msgspec
 from sprintlog.engine.sprint.events import NoteAdded, PhaseCompleted
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, pack, unpack
 from sprintlog.projections import Workspace
+from tests.kept_states import keep_only
 
 from . import children
 from .ledger import make_sprints
@@ -191,7 +192,7 @@ def _make(root: Path, day: int, events: int, ends: bool) -> int:
             observed=True,
         )
     for name in SPRINTS:
-        workspace.repository.renew(workspace.sprint(name))
+        keep_only(workspace.repository, workspace.sprint(name))
         workspace.refresh(name)
     if not ends:
         os._exit(0)

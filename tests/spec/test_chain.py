@@ -6,7 +6,7 @@ from struct import pack
 import msgspec
 import pytest
 
-from sprintlog.engine.log.append import place, recorded_events, stamp, uuids
+from sprintlog.engine.log.append import Stamping, place, recorded_events, uuids
 from sprintlog.engine.log.chain import (
     GENESIS,
     HEADER_FIELDS,
@@ -34,7 +34,7 @@ def chained(*appends: tuple[str, int]) -> list[RecordedEvent]:
             [new_event] * count,
             head=Head(events[-1].position, events[-1].hash) if events else START,
             version=versions.get(stream, 0),
-            stamps=stamp(count, clock=lambda: 0, entropy=lambda size: b"\x5a" * size),
+            stamps=Stamping(lambda: 0, lambda size: b"\x5a" * size).stamp(count),
             key=f"key-{len(events)}",
             key_digest=bytes(32),
         )

@@ -10,6 +10,7 @@ from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 FIRST_MAX = 27
 """Of an action for which the log is opened, with the state file behind it."""
@@ -45,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
     with Workspace.init(tmp_path, here=True) as workspace:
         for command in (create, StartSprint(), StartPhase("build")):
             workspace.handle(command, sprint_id="s")
-        workspace.repository.renew(workspace.sprint("s"))
+        keep_only(workspace.repository, workspace.sprint("s"))
     return tmp_path
 
 

@@ -11,6 +11,7 @@ from sprintlog.engine.sprint.events import ActivitySeen, PhaseStarted, RolledBac
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 from sprintlog.projections.workspace import Workspace
+from tests.kept_states import keep_only
 
 from .steps import steps_of
 
@@ -42,7 +43,7 @@ def steps_of_a_fold(workspace: Workspace) -> int:
 def test_a_fold_walks_through_a_stream_once(workspace: Workspace) -> None:
     """Where a checkpoint knows of rollbacks, nobody looks for them before."""
     assert isinstance(workspace.log, SqliteLog)
-    workspace.repository.renew(workspace.repository.from_nothing("s"))
+    keep_only(workspace.repository, workspace.repository.from_nothing("s"))
     with steps_of(workspace.log.connection.raw) as steps:
         assert sum(map(len, workspace.log.scan(sprint_stream("s")))) > EVENTS
     assert steps_of_a_fold(workspace) < 1.1 * steps[0]
@@ -54,7 +55,7 @@ def test_what_a_checkpoint_says_of_rollbacks_is_not_believed(workspace: Workspac
     expected = pack(state)
     for wrong in ([], [(1502, 3)], [*state.knowledge.rollbacks, (900, 2)]):
         state.knowledge.rollbacks = wrong
-        workspace.repository.renew(state)
+        keep_only(workspace.repository, state)
         assert pack(workspace.repository.from_nothing("s")) == expected
         state = workspace.repository.from_nothing("s")
 

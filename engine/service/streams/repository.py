@@ -207,12 +207,6 @@ class Repository(Generic[State]):
         """Keep the state when enough happened since the last one on its path."""
         self.checkpoints.keep(self.kind.stream(state.id), state)
 
-    def renew(self, state: State) -> None:
-        """Keep this state, folded from nothing, and no older one of its stream."""
-        stream = self.kind.stream(state.id)
-        self.checkpoints.forget(stream)
-        self.checkpoints.save(stream, state)
-
     def _brought_to(
         self,
         last: int,

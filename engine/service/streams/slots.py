@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
-from .catalogue import EVERY as EVERY
+from .catalogue import EVERY
 
 NEWEST = 4
 """So many are kept whatever stands beside them."""
