@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.service.streams.catalogue import State
+from sprintlog.engine.service.streams.readings import forget_readings
 from sprintlog.projections.sql.search import forget
 from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.state_files.loop_files import state_files_of
@@ -35,7 +36,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
         names = [workspace.choose(sprint_id)] if sprint_id else list(workspace.sprints())
         sprints = SprintFile(workspace)
         for name in names:
-            found.append((name, _rebuilt(sprints, name, check=check)))
+            found.append((name, _rebuilt(workspace, sprints, name, check=check)))
             _tell("sprint", *found[-1], as_json=as_json)
             for refreshed in _of_loop(workspace, name, check=check):
                 found.append((name, refreshed))
@@ -44,7 +45,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
             if not check:
                 forget(workspace)
             journals = JournalFile(workspace)
-            found.append((JOURNAL, _rebuilt(journals, JOURNAL, check=check)))
+            found.append((JOURNAL, _rebuilt(workspace, journals, JOURNAL, check=check)))
             _tell("stream", *found[-1], as_json=as_json)
         if not found and not as_json:
             print_text("there is no sprint in this log yet")
@@ -54,8 +55,13 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
         sys.exit(INTEGRITY)
 
 
-def _rebuilt(file: ProjectedFile[State], name: str, *, check: bool) -> Refreshed:
-    return file.check(file.repository.from_nothing(name)) if check else file.rebuild(name)
+def _rebuilt(
+    workspace: Workspace, file: ProjectedFile[State], name: str, *, check: bool
+) -> Refreshed:
+    if check:
+        return file.check(file.repository.from_nothing(name))
+    forget_readings(workspace.log, file.repository.kind.stream(name))
+    return file.rebuild(name)
 
 
 def _of_loop(workspace: Workspace, name: str, *, check: bool) -> Iterator[Refreshed]:

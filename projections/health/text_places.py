@@ -15,6 +15,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.place.location import HIDDEN
+from sprintlog.engine.service.streams.readings import forget_readings
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT, kept_out, transcripts
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 
@@ -135,6 +136,7 @@ class Rows(KeptText, frozen=True):
         found = tuple(self.scan(workspace, needle))
         for stream in workspace.log.streams() if found else ():
             workspace.repository.checkpoints.forget(stream)
+            forget_readings(workspace.log, stream)
         return Erased(found)
 
 

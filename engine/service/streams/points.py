@@ -99,12 +99,10 @@ def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") 
     """Return the last version up to a position, or that happened no later than a moment."""
     if not moment:
         return _last_until(log, stream, position)
-    version = 0
-    limit = parse(moment)
-    for event in log.read_stream(stream):
-        if parse(event.at) <= limit:
-            version = event.version
-    return version
+    # Imported here: only who names a moment needs it.
+    from .times import last_until
+
+    return last_until(log, stream, parse(moment))
 
 
 def _last_until(log: Log, stream: str, position: int) -> int:

@@ -1,0 +1,80 @@
+"""Readings of a stream that are kept and carried on: caches, never the truth."""
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+from ...log.port import Log
+from ...saved import sealed, shape_of, unsealed
+
+_HASH_BYTES = 32
+TIMES, DECISIONS = NAMES = ("times", "decisions")
+
+
+class Reading(msgspec.Struct):
+    """What somebody made of the events of a stream up to a version."""
+
+    version: int
+
+
+ReadingT = TypeVar("ReadingT", bound=Reading)
+
+
+class KeptReading(Generic[ReadingT]):
+    """One kind of reading of one stream; it lies with the saved states.
+
+    With it goes the hash of the event that it ends with. The chain makes that stand for
+    all before, so a reading of another history is never believed, nor a damaged one.
+    """
+
+    def __init__(
+        self, log: Log, name: str, stream: str, shape: type[ReadingT], *, meaning: int
+    ) -> None:
+        self._log = log
+        self._stream = stream
+        self._key = _key(name, stream)
+        self._decoder = msgspec.msgpack.Decoder(shape)
+        self._format = shape_of(shape, meaning=meaning)
+
+    def load(self) -> ReadingT | None:
+        """Return the newest that was kept; None where there is none to be believed."""
+        kept = self._log.checkpoints
+        for version in self._versions():
+            saved = kept.load(self._key, version, format_=self._format)
+            try:
+                data = unsealed(saved or b"")
+                if data[:_HASH_BYTES] == self._hash(version):
+                    return self._decoder.decode(data[_HASH_BYTES:])
+            except msgspec.MsgspecError:
+                # One with a damaged bit is no worse than none.
+                continue
+        return None
+
+    def keep(self, reading: ReadingT) -> None:
+        """Keep a reading in place of those before; where that cannot be, let it go."""
+        version = reading.version
+        data = self._hash(version) + msgspec.msgpack.encode(reading)
+        self._log.checkpoints.save(
+            self._key,
+            version,
+            sealed(data),
+            format_=self._format,
+            drop=[n for n in self._versions() if n != version],
+        )
+
+    def _versions(self) -> list[int]:
+        return self._log.checkpoints.versions(self._key, format_=self._format)
+
+    def _hash(self, version: int) -> bytes:
+        return self._log.hash_of(self._stream, version) or b""
+
+
+def forget_readings(log: Log, stream: str) -> None:
+    """Throw away what is kept of a stream; the next one who asks reads it anew."""
+    for name in NAMES:
+        log.checkpoints.forget(_key(name, stream))
+
+
+def _key(name: str, stream: str) -> str:
+    # No stream's name: those are `journal`, and `sprint/` with an id that has no space.
+    return f"{name} of {stream}"
