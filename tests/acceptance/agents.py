@@ -24,6 +24,13 @@ EXPECTED: dict[str, tuple[float | None, ...]] = {
     "gemini-0.61.0/result.json": (1200, 200, 2800, None, None),
     "copilot-1.0.102/run.jsonl": (None, None, None, None, None),
     "opencode-1.18.33/run.jsonl": (480, 160, 4000, 120, 0.00549),
+    "claude-2.1.197/transcript.jsonl": (840, 280, 7000, 210, None),
+    "claude-2.1.330/transcript.jsonl": (960, 320, 8000, 240, None),
+    "codex-0.169.0/rollout.jsonl": (1000, 250, 4000, 0, None),
+    "codex-0.169.0/rollout-file-changes.jsonl": (600, 150, 2400, 0, None),
+    "gemini-0.61.0/session.jsonl": (1200, 200, 2800, None, None),
+    "copilot-1.0.102/events.jsonl": (480, 160, 4000, 120, None),
+    "opencode-1.18.33/plugin-events.jsonl": (480, 160, 4000, 120, 0.00549),
 }
 """Of each run: tokens in anew, out, from the cache, into it; dollars."""
 WORDS = "All done."

@@ -6,7 +6,18 @@ from msgspec.structs import asdict
 
 from ...iterations.events import Usage
 from ...sprint.agent.answers import Answer
-from .items import AgentEnded, Called, FigureSpan, Item, Said, Session, Used
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    FileChanged,
+    Item,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
 from .values import together
 
 TEXT_CHARS_MAX = 4 * 1024 * 1024
@@ -38,6 +49,8 @@ class Gathering:
                 self._works, self._ended = True, None
             case Used():
                 self._count(item)
+            case Prompted() | Returned() | FileChanged():
+                return
             case AgentEnded():
                 self._ended = item
                 self._error = item.error or (self._error if item.failed else "")

@@ -2,11 +2,25 @@
 
 `--output-format json` prints the result, or a list of all messages; `stream-json` prints
 each message on a line of its own. One run may have several results, each of one turn.
+A transcript on disk has the same messages under other names, and no result.
 """
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import AgentEnded, Called, FigureSpan, Item, Items, Said, Used
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    FileChanged,
+    Item,
+    Items,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import command_of, exit_code_in, kind_of, line_count, lines_of_diff
 from .values import amount, count, mapping, objects, text, texts, together
 
 _RESULT_KEYS = {
@@ -21,17 +35,36 @@ _RESULT_KEYS = {
 }
 
 
+_ENDS = {"end_turn", "stop_sequence"}
+"""Why the model stops when it has nothing more to do."""
+
+
 def read(message: Data) -> Items | None:
     """Return what a message says; None when it is no message of Claude Code."""
     kind = message.get("type")
     if kind == "result" and not _RESULT_KEYS.isdisjoint(message):
         return _result(message)
+    is_kept = bool(text(message.get("sessionId")))
+    session = _session(message)
     if kind == "assistant" and isinstance(message.get("message"), dict):
-        return _assistant(message)
-    if text(kind) and text(message.get("session_id")):
-        # A prompt, a tool's result, a remark of the program.
-        return ()
+        return (*session, *_assistant(message, is_kept=is_kept))
+    if kind == "user" and isinstance(message.get("message"), dict):
+        return (*session, *_user(message))
+    if text(kind) and (text(message.get("session_id")) or is_kept):
+        # A remark of the program.
+        return session
     return None
+
+
+def _session(message: Data) -> Items:
+    """Return which session a line of a transcript, or the first one of a stream, is of."""
+    if text(message.get("sessionId")) and message.get("type") in ("assistant", "user"):
+        return (Session(text(message["sessionId"]), text(message.get("version")) or None),)
+    if message.get("subtype") != "init":
+        return ()
+    version = text(message.get("claude_code_version")) or None
+    model = text(message.get("model")) or None
+    return (Session(text(message.get("session_id")), version, model),)
 
 
 def _result(message: Data) -> Items:
@@ -53,35 +86,102 @@ def _result(message: Data) -> Items:
         total, turn = Usage(), together([turn, _of_usage(mapping(message.get("usage")))])
     part = count(message.get("result_index"))
     key = text(message.get("uuid")) or None if part is None else session
+    status = count(message.get("api_error_status"))
+    final_words = text(final) if isinstance(final, str) else None
+    named = mapping(message.get("modelUsage"))
     return (
+        *((Session(session),) if session else ()),
+        *(
+            Used(Usage(), FigureSpan.CALL, model=_model(name, named[name]))
+            for name in named
+        ),
         Used(turn, FigureSpan.TURN, key, part),
         Used(together([total, Usage(cost_usd=cost)]), FigureSpan.SESSION, session),
-        AgentEnded(text(final) if isinstance(final, str) else None, failed, error or None),
+        AgentEnded(final_words, failed, error or None, status if failed else None),
     )
 
 
-def _assistant(message: Data) -> Items:
+def _assistant(message: Data, *, is_kept: bool) -> Items:
     inner = mapping(message.get("message"))
     usage = mapping(inner.get("usage"))
+    stopped = text(inner.get("stop_reason"))
     # Before the answer is complete the number of its tokens is a placeholder.
-    is_whole = bool(text(inner.get("stop_reason")))
-    used = _of_usage(usage if is_whole else {**usage, "output_tokens": None})
-    items: list[Item] = [Used(used, FigureSpan.CALL, text(inner.get("id")) or None)]
-    if message.get("parent_tool_use_id") is None:
-        items += _content(inner.get("content"))
+    used = _of_usage(usage if stopped else {**usage, "output_tokens": None})
+    model = text(inner.get("model")) or None
+    key = text(inner.get("id")) or None
+    items: list[Item] = [Used(used, FigureSpan.CALL, key, model=model)]
+    by = _subagent(message)
+    items += _content(
+        inner.get("content"), by=by, at=text(message.get("timestamp")) or None
+    )
+    # A transcript has no other word for its end; a stream's result comes after.
+    if is_kept and by is None and stopped in _ENDS:
+        items.append(AgentEnded())
     return tuple(items)
 
 
-def _content(content: object) -> list[Item]:
+def _subagent(message: Data) -> str | None:
+    """Return which subagent a message is of; None for the agent itself."""
+    called_by = text(message.get("parent_tool_use_id"))
+    is_side = message.get("isSidechain") is True
+    return called_by or ((text(message.get("agentId")) or "subagent") if is_side else None)
+
+
+def _content(content: object, *, by: str | None, at: str | None) -> list[Item]:
     if isinstance(content, str):
-        return [Said(text(content))] if text(content) else []
+        return [Said(text(content))] if text(content) and by is None else []
     items: list[Item] = []
     for block in objects(content):
         if block.get("type") == "text" and text(block.get("text")):
-            items.append(Said(text(block.get("text"))))
+            if by is None:
+                items.append(Said(text(block.get("text"))))
         elif block.get("type") == "tool_use":
-            items.append(Called())
+            command = command_of(mapping(block.get("input")))
+            key = text(block.get("id")) or None
+            items.append(Called(key, text(block.get("name")), command, by, at))
     return items
+
+
+def _user(message: Data) -> Items:
+    """Return the prompt, or what came of the calls, that a message brings."""
+    content = mapping(message.get("message")).get("content")
+    at = text(message.get("timestamp")) or None
+    if isinstance(content, str):
+        is_prompt = _subagent(message) is None and bool(content.strip())
+        return (Prompted(text(content), at),) if is_prompt else ()
+    items: list[Item] = []
+    for block in objects(content):
+        if block.get("type") == "tool_result":
+            key = text(block.get("tool_use_id")) or None
+            failed = block.get("is_error") is True
+            output = "\n".join(_words(block.get("content")))
+            code = exit_code_in(output) if failed else None
+            items.append(Returned(key, not failed, code, at=at))
+            result = message.get("toolUseResult", message.get("tool_use_result"))
+            items += _changed(key, mapping(result))
+    return tuple(items)
+
+
+def _words(content: object) -> list[str]:
+    if isinstance(content, str):
+        return [text(content)]
+    return [text(block.get("text")) for block in objects(content)]
+
+
+def _changed(key: str | None, result: Data) -> list[Item]:
+    path = text(result.get("filePath"))
+    if not path or not isinstance(result.get("structuredPatch"), list):
+        return []
+    patch = objects(result.get("structuredPatch"))
+    kind = kind_of(result.get("type")) or "changed"
+    added, removed = lines_of_diff(x for hunk in patch for x in texts(hunk.get("lines")))
+    if not patch and kind == "created":
+        added = line_count(text(result.get("content")))
+    return [FileChanged(key, path, kind, added, removed)]
+
+
+def _model(name: str, about: object) -> str | None:
+    return text(mapping(about).get("canonicalModel")) or text(name) or None
 
 
 def _of_model(model: Data) -> Usage:

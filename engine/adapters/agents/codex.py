@@ -2,8 +2,21 @@
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import AgentEnded, Called, FigureSpan, Items, Said, Session, Used
-from .values import count, less, mapping, text
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    FileChanged,
+    Item,
+    Items,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import command_of, kind_of
+from .values import count, less, mapping, objects, text, texts
 
 _FAMILIES = ("item.", "thread.", "turn.")
 _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}
@@ -16,13 +29,15 @@ def read(message: Data) -> Items | None:
     if kind == "error" and text(message.get("message")):
         # Also said of a lost connection that is tried again: what comes last counts.
         return (AgentEnded(failed=True, error=text(message.get("message"))),)
+    if kind == "agent-turn-complete" and text(message.get("thread-id")):
+        return _notified(message)
     if not kind.startswith(_FAMILIES):
         return None
     if kind == "thread.started":
         return (Session(text(message.get("thread_id"))),)
     if kind == "turn.completed":
         # Despite its name it is of the thread so far.
-        used = _usage(mapping(message.get("usage")))
+        used = usage_of(mapping(message.get("usage")))
         return (Used(used, FigureSpan.SESSION), AgentEnded())
     if kind == "turn.failed":
         error = text(mapping(message.get("error")).get("message"))
@@ -30,14 +45,46 @@ def read(message: Data) -> Items | None:
     return _item(mapping(message.get("item")), is_whole=kind == "item.completed")
 
 
+def _notified(message: Data) -> Items:
+    """Return what Codex tells the command in its setting `notify`."""
+    said = text(message.get("last-assistant-message"))
+    return (
+        Session(text(message.get("thread-id"))),
+        *(Prompted(one) for one in texts(message.get("input-messages"))),
+        AgentEnded(said or None),
+    )
+
+
 def _item(item: Data, *, is_whole: bool) -> Items:
     kind = text(item.get("type"))
     if kind == "agent_message" and is_whole and text(item.get("text")):
         return (Said(text(item.get("text"))),)
-    return (Called(),) if kind and kind not in _NO_TOOLS else ()
+    if not kind or kind in _NO_TOOLS:
+        return ()
+    key = text(item.get("id")) or None
+    tool = text(item.get("tool")) or kind
+    called = Called(key, tool, command_of(item))
+    if not is_whole:
+        return (called,)
+    exit_code = item.get("exit_code")
+    items: list[Item] = [called]
+    items.append(
+        Returned(
+            key,
+            ok=item.get("status") == "completed" if text(item.get("status")) else None,
+            exit_code=exit_code if type(exit_code) is int else None,
+        )
+    )
+    items += [
+        FileChanged(key, text(change.get("path")), kind_of(change.get("kind")))
+        for change in objects(item.get("changes"))
+        if text(change.get("path"))
+    ]
+    return tuple(items)
 
 
-def _usage(usage: Data) -> Usage:
+def usage_of(usage: Data) -> Usage:
+    """Return what Codex says of its tokens; those from a cache are within the others."""
     cached = count(usage.get("cached_input_tokens"))
     return Usage(
         input_tokens=less(count(usage.get("input_tokens")), cached),

@@ -1,13 +1,26 @@
 """GitHub Copilot CLI: `--output-format json` prints a line for each event.
 
 Its last line has neither words nor tokens: the words are in its messages, and the tokens
-are not printed.
+are in what it keeps on disk, `events.jsonl`, which has the same events and no result.
 """
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import AgentEnded, Called, FigureSpan, Items, Said, Session, Used
-from .values import count, mapping, objects, text
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    FileChanged,
+    Item,
+    Items,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import command_of, kind_of, lines_of_diff
+from .values import count, less, mapping, objects, text, together
 
 
 def read(message: Data) -> Items | None:
@@ -17,16 +30,78 @@ def read(message: Data) -> Items | None:
         return _result(message)
     if "." not in kind or not isinstance(message.get("data"), dict):
         return None
-    data = mapping(message.get("data"))
-    if message.get("ephemeral") is True or data.get("parentToolCallId") is not None:
-        # Of the moment, or of an agent that it called.
+    data, at = mapping(message.get("data")), text(message.get("timestamp")) or None
+    if message.get("ephemeral") is True:
         return ()
+    by = text(data.get("parentToolCallId")) or None
     if kind == "assistant.message":
-        said, calls = text(data.get("content")), objects(data.get("toolRequests"))
-        return (*((Said(said),) if said else ()), *((Called(),) if calls else ()))
-    if kind == "session.error":
+        return _message(data, by, at)
+    if kind in ("tool.execution_start", "tool.execution_complete"):
+        return _tool(data, by, at, is_over=kind == "tool.execution_complete")
+    if kind == "session.error" and by is None:
         return (AgentEnded(failed=True, error=text(data.get("message")) or None),)
-    return (Called(),) if kind == "tool.execution_start" else ()
+    if kind == "user.message" and by is None and text(data.get("content")):
+        return (Prompted(text(data.get("content")), at),)
+    return _session(kind, data, key=text(message.get("id")) or None)
+
+
+def _session(kind: str, data: Data, *, key: str | None) -> Items:
+    if kind == "session.start":
+        version = text(data.get("copilotVersion")) or None
+        model = text(data.get("selectedModel")) or None
+        return (Session(text(data.get("sessionId")), version, model),)
+    if kind == "session.usage_record":
+        usage = mapping(data.get("usage"))
+        model = text(usage.get("model")) or None
+        return (Used(_usage(usage), FigureSpan.CALL, key, model=model),)
+    if kind != "session.shutdown":
+        return ()
+    models = objects(list(mapping(data.get("modelMetrics")).values()))
+    used = together(_usage(mapping(model.get("usage"))) for model in models)
+    ended = AgentEnded(failed=data.get("shutdownType") == "error")
+    return (Used(used, FigureSpan.SESSION), ended)
+
+
+def _message(data: Data, by: str | None, at: str | None) -> Items:
+    said = text(data.get("content"))
+    items: list[Item] = [Said(said)] if said and by is None else []
+    for call in objects(data.get("toolRequests")):
+        key, given = text(call.get("toolCallId")) or None, mapping(call.get("arguments"))
+        items.append(Called(key, text(call.get("name")), command_of(given), by, at))
+    return tuple(items)
+
+
+def _tool(data: Data, by: str | None, at: str | None, *, is_over: bool) -> Items:
+    key = text(data.get("toolCallId")) or None
+    if not is_over:
+        command = command_of(mapping(data.get("arguments")))
+        return (Called(key, text(data.get("toolName")), command, by, at),)
+    code = mapping(data.get("shellExecution")).get("exitCode")
+    exit_code = code if type(code) is int else None
+    # A command that fails is called a success.
+    ok = data.get("success") is True and exit_code in (None, 0)
+    edits = [one for one in objects(data.get("fileEdits")) if text(one.get("path"))]
+    diff = text(mapping(data.get("result")).get("detailedContent"))
+    counts = lines_of_diff(diff.split("\n")) if len(edits) == 1 and diff else (None, None)
+    return (
+        Returned(key, ok, exit_code, at=at),
+        *(
+            FileChanged(key, text(x.get("path")), kind_of(x.get("kind")), *counts)
+            for x in edits
+        ),
+    )
+
+
+def _usage(usage: Data) -> Usage:
+    """Return what Copilot says of its tokens: those given hold those of the cache."""
+    cached = count(usage.get("cacheReadTokens"))
+    kept = count(usage.get("cacheWriteTokens"))
+    return Usage(
+        input_tokens=less(less(count(usage.get("inputTokens")), cached), kept),
+        output_tokens=count(usage.get("outputTokens")),
+        cache_read_tokens=cached,
+        cache_creation_tokens=kept,
+    )
 
 
 def _result(message: Data) -> Items:

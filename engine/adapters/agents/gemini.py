@@ -2,7 +2,18 @@
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import AgentEnded, Called, FigureSpan, Items, Said, Session, Used
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    Items,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import command_of, exit_code_in
 from .values import added, count, less, mapping, objects, text, together
 
 
@@ -12,17 +23,22 @@ def read(message: Data) -> Items | None:
     if kind is None:
         return _whole(message)
     if kind == "init" and text(message.get("session_id")):
-        return (Session(text(message.get("session_id"))),)
+        model = text(message.get("model")) or None
+        return (Session(text(message.get("session_id")), model=model),)
     if kind == "message" and "role" in message:
         said = text(message.get("content"))
         if message.get("role") != "assistant" or not said:
-            # The prompt is printed, too.
-            return ()
+            return (Prompted(said),) if said else ()
         return (Said(said, goes_on=message.get("delta") is True),)
     if kind == "tool_use" and "tool_id" in message:
-        return (Called(),)
+        command = command_of(mapping(message.get("parameters")))
+        key, at = (
+            text(message.get("tool_id")) or None,
+            text(message.get("timestamp")) or None,
+        )
+        return (Called(key, text(message.get("tool_name")), command, at=at),)
     if kind == "tool_result" and "tool_id" in message:
-        return ()
+        return _returned(message)
     if kind == "error" and "severity" in message:
         error = text(message.get("message"))
         is_fatal = message.get("severity") == "error"
@@ -30,6 +46,13 @@ def read(message: Data) -> Items | None:
     if kind == "result" and {"stats", "error", "timestamp"} & message.keys():
         return _result(message) if text(message.get("status")) else None
     return None
+
+
+def _returned(message: Data) -> Items:
+    key, at = text(message.get("tool_id")) or None, text(message.get("timestamp")) or None
+    # A command that fails is called a success; its exit code stands in the words alone.
+    code = exit_code_in(text(message.get("output")))
+    return (Returned(key, message.get("status") == "success" and not code, code, at=at),)
 
 
 def _whole(message: Data) -> Items | None:
@@ -40,11 +63,14 @@ def _whole(message: Data) -> Items | None:
         return (AgentEnded(failed=True, error=text(error.get("message")) or None),)
     if "response" not in message:
         return None
-    models = objects(list(mapping(mapping(message.get("stats")).get("models")).values()))
+    by_model = mapping(mapping(message.get("stats")).get("models"))
+    models, named = objects(list(by_model.values())), [text(name) for name in by_model]
     used = together(_of_model(mapping(model.get("tokens"))) for model in models)
     session = text(message.get("session_id"))
     return (
+        *((Session(session),) if session else ()),
         Used(used, FigureSpan.SESSION, session),
+        *(Used(Usage(), FigureSpan.CALL, model=name) for name in named),
         AgentEnded(text(message.get("response"))),
     )
 

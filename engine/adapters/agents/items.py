@@ -22,6 +22,16 @@ class Session(msgspec.Struct, frozen=True):
     """From here on the output is of this session."""
 
     id: str
+    version: str | None = None
+    """That of the agent's program, where it says so."""
+    model: str | None = None
+
+
+class Prompted(msgspec.Struct, frozen=True):
+    """Somebody told the agent what to do."""
+
+    text: str
+    at: str | None = None
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -35,6 +45,39 @@ class Said(msgspec.Struct, frozen=True):
 class Called(msgspec.Struct, frozen=True):
     """The agent called a tool: the words before it are not its last."""
 
+    key: str | None = None
+    """Names the call: the same again is the same call."""
+    tool: str = ""
+    """The tool, by the agent's own name."""
+    command: str | None = None
+    """What was run, for a tool that runs commands."""
+    by: str | None = None
+    """The subagent that called it; none for the agent itself."""
+    at: str | None = None
+
+
+class Returned(msgspec.Struct, frozen=True):
+    """What is known of a call after it; what is not said is absent."""
+
+    key: str | None
+    ok: bool | None = None
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    at: str | None = None
+
+
+class FileChanged(msgspec.Struct, frozen=True):
+    """A call changed a file."""
+
+    key: str | None
+    path: str
+    kind: str | None = None
+    """`created`, `changed` or `deleted`."""
+    added: int | None = None
+    """How many lines came in."""
+    removed: int | None = None
+    """How many lines went out."""
+
 
 class Used(msgspec.Struct, frozen=True):
     """What something cost, as far as the agent says."""
@@ -45,6 +88,7 @@ class Used(msgspec.Struct, frozen=True):
     """Names what it is of: the same again is counted once. For a session its id."""
     part: int | None = None
     """Which turn of the session it is, from 0: they are added up when none is missing."""
+    model: str | None = None
 
 
 class AgentEnded(msgspec.Struct, frozen=True):
@@ -55,7 +99,9 @@ class AgentEnded(msgspec.Struct, frozen=True):
     failed: bool = False
     error: str | None = None
     """Why it failed; without it, what it named before."""
+    status: int | None = None
+    """The status code of HTTP with which the model's server refused, where it says so."""
 
 
-Item = Session | Said | Called | Used | AgentEnded
+Item = Session | Prompted | Said | Called | Returned | FileChanged | Used | AgentEnded
 Items = tuple[Item, ...]

@@ -1,32 +1,107 @@
-"""opencode: `opencode run --format json` prints a line for each part of a message."""
+"""opencode: `opencode run --format json` prints a line for each part of a message.
+
+Its plugins are told the same parts within events of a bus; a plugin that writes them
+down gives `{"k": "event", "o": …}`.
+"""
 
 from ...iterations.events import Usage
 from ...sprint.state.tree import Data
-from .items import AgentEnded, Called, FigureSpan, Items, Said, Used
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    FileChanged,
+    Item,
+    Items,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import command_of, path_of
 from .values import added, amount, count, mapping, text
 
 _GOES_ON = "tool-calls"
 """Why a step ends after which there is another one."""
+_EDITS = {"edit", "multiedit", "patch", "write"}
 
 
 def read(message: Data) -> Items | None:
     """Return what a line says; None when it is none of opencode."""
+    if text(message.get("k")) and "o" in message:
+        # Before and after a tool its part is told, too.
+        return _event(mapping(message["o"])) if message["k"] == "event" else ()
     kind = text(message.get("type"))
+    if isinstance(message.get("properties"), dict) and "." in kind:
+        return _event(message)
     if not kind or not text(message.get("sessionID")):
         return None
-    part = mapping(message.get("part"))
+    session = Session(text(message.get("sessionID")))
+    if kind == "error":
+        return (session, _failed(mapping(message.get("error"))))
+    return (session, *_part(mapping(message.get("part")), kind))
+
+
+def _event(event: Data) -> Items:
+    """Return what an event of the bus says."""
+    kind, of = text(event.get("type")), mapping(event.get("properties"))
+    info = mapping(of.get("info"))
+    if kind in ("session.created", "session.updated") and text(info.get("id")):
+        model = text(mapping(info.get("model")).get("id")) or None
+        return (Session(text(info["id"]), text(info.get("version")) or None, model),)
+    if kind == "session.error":
+        return (_failed(mapping(of.get("error"))),)
+    if kind == "message.updated" and info.get("role") == "assistant":
+        model = text(info.get("modelID")) or None
+        return (Used(Usage(), FigureSpan.TURN, text(info.get("id")) or None, model=model),)
+    if kind != "message.part.updated":
+        return ()
+    part = mapping(of.get("part"))
+    # A text grows until it has an end; one without any time is the prompt.
+    if part.get("type") == "text" and "end" not in mapping(part.get("time")):
+        return ()
+    return _part(part, text(part.get("type")).replace("-", "_"))
+
+
+def _part(part: Data, kind: str) -> Items:
     if kind == "text":
         return (Said(text(part.get("text"))),) if text(part.get("text")) else ()
-    if kind == "tool_use":
-        return (Called(),)
-    if kind == "error":
-        error = mapping(message.get("error"))
-        said = text(mapping(error.get("data")).get("message")) or text(error.get("name"))
-        return (AgentEnded(failed=True, error=said or None),)
+    if kind in ("tool", "tool_use"):
+        return _tool(part)
     if kind != "step_finish":
         return ()
     used = Used(_usage(part), FigureSpan.CALL, text(part.get("id")) or None)
     return (used,) if part.get("reason") == _GOES_ON else (used, AgentEnded())
+
+
+def _tool(part: Data) -> Items:
+    state, key = mapping(part.get("state")), text(part.get("callID")) or None
+    given, tool = mapping(state.get("input")), text(part.get("tool"))
+    items: list[Item] = [Called(key, tool, command_of(given))]
+    if state.get("status") not in ("completed", "error"):
+        return tuple(items)
+    about, time = mapping(state.get("metadata")), mapping(state.get("time"))
+    code = about.get("exit")
+    exit_code = code if type(code) is int else None
+    began, ended = count(time.get("start")), count(time.get("end"))
+    took = ended - began if began is not None and ended is not None else None
+    ok = state.get("status") == "completed" and exit_code in (None, 0)
+    items.append(Returned(key, ok, exit_code, took))
+    path = text(about.get("filepath")) or path_of(given)
+    if ok and path and tool in _EDITS:
+        diff = mapping(about.get("filediff"))
+        counts = count(diff.get("additions")), count(diff.get("deletions"))
+        kind = "created" if about.get("exists") is False else "changed"
+        items.append(FileChanged(key, path, kind, *counts))
+    return tuple(items)
+
+
+def _failed(error: Data) -> AgentEnded:
+    about = mapping(error.get("data"))
+    said = text(about.get("message")) or text(error.get("name"))
+    return AgentEnded(
+        failed=True, error=said or None, status=count(about.get("statusCode"))
+    )
 
 
 def _usage(part: Data) -> Usage:

@@ -7,12 +7,21 @@ understood are counted and passed over.
 """
 
 import re
-from itertools import chain
+from collections import Counter
 
 from ...sprint.agent.answers import Answer, repeats
-from . import claude, codex, copilot, gemini, opencode
+from . import (
+    claude,
+    codex,
+    codex_rollout,
+    copilot,
+    cursor,
+    gemini,
+    gemini_session,
+    opencode,
+)
+from .activity import Activity, Watching
 from .answer import Gathering
-from .items import Items
 from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
@@ -20,11 +29,54 @@ ANSWER_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 16 * 1024 * 1024
 """A longer line is passed over."""
 
-_READERS = (opencode.read, copilot.read, gemini.read, codex.read, claude.read)
+_READERS = (
+    ("opencode", opencode.read),
+    ("copilot", copilot.read),
+    ("gemini", gemini_session.read),
+    ("gemini", gemini.read),
+    ("codex", codex_rollout.read),
+    ("codex", codex.read),
+    ("cursor", cursor.read),
+    ("claude", claude.read),
+)
 """Those with the clearest marks first: what is in a message tells whose it is."""
 _JSON_LINE = re.compile(rb'^[ \t]*[{\[][^\n"]*"[^\n]*[}\]][ \t\r]*$', re.MULTILINE)
 _OPENS = re.compile(rb"^[{\[][ \t\r]*$", re.MULTILINE)
 _CLOSES = re.compile(rb"^[}\]][ \t\r]*$", re.MULTILINE)
+
+
+class _Reading:
+    """What the messages come to that were understood."""
+
+    def __init__(self) -> None:
+        self.gathering = Gathering()
+        self.watching = Watching()
+        self._of: Counter[str] = Counter()
+        """How many messages were of which agent."""
+
+    def take(self, found: object) -> tuple[int, int]:
+        """Take a message, or a list of them; return how many, and how many are known."""
+        listed = found if isinstance(found, list) else [found]
+        known = 0
+        for one in listed:
+            # A command that is told something as an argument has it as a text.
+            message = mapping(parse(one.encode()) if isinstance(one, str) else one)
+            for agent, read in _READERS:
+                if (items := read(message)) is not None:
+                    known += 1
+                    self._of[agent] += 1
+                    for item in items:
+                        self.gathering.take(item)
+                        self.watching.take(item)
+                    break
+        return len(listed), known
+
+    @property
+    def agent(self) -> str | None:
+        """Return whose messages these are; Cursor's are mostly those of Claude Code."""
+        if not self._of:
+            return None
+        return "cursor" if self._of["cursor"] else self._of.most_common(1)[0][0]
 
 
 class Hearing:
@@ -36,7 +88,7 @@ class Hearing:
             line.strip().encode("utf-8", "replace") for line in told.split("\n")
         } - {b""}
         """A line that only repeats one of them is nobody's message."""
-        self._gathering = Gathering()
+        self._reading = _Reading()
         self._end = bytearray()
         self._bytes = 0
         self._rest = bytearray()
@@ -61,17 +113,28 @@ class Hearing:
 
     def answer(self) -> Answer:
         """Return what the agent says; to be called once, after the last bytes."""
+        return self.heard()[0]
+
+    def heard(self) -> tuple[Answer, Activity]:
+        """Return what the agent says and what it did; to be called once, at the end."""
         half = bytes(self._rest)
         ended_known = self._ends_known
         self._take(half)
         # The last line of an output that was cut is not held against it.
         is_known = self._ends_known or (ended_known and is_cut(half))
-        answer = self._gathering.answer(unknown=self._lines - self._known)
+        answer = self._reading.gathering.answer(unknown=self._lines - self._known)
         is_known = is_known or 2 * self._known >= self._lines or answer.usage is not None
         if self._known and is_known:
-            return answer
+            return answer, self._activity(self._reading, answer.unknown)
         content = bytes(self._end[-ANSWER_BYTES_MAX:])
-        return self._whole(content) or _plain(content)
+        if (whole := self._whole(content)) is not None:
+            return whole
+        return _plain(content), Activity(lines=self._lines, unknown=0)
+
+    def _activity(self, reading: _Reading, unknown: int) -> Activity:
+        return reading.watching.activity(
+            agent=reading.agent, lines=self._lines, unknown=unknown
+        )
 
     def _take(self, block: bytes) -> None:
         """Take whole lines."""
@@ -83,15 +146,13 @@ class Hearing:
         for line in _JSON_LINE.finditer(block):
             if len(line[0]) > LINE_BYTES_MAX or line[0].strip() in self._told_lines:
                 continue
-            known = [items for items in _messages(parse(line[0])) if items is not None]
+            _, known = self._reading.take(parse(line[0]))
             if known:
                 self._known += 1
                 last = line.end()
-            for item in chain.from_iterable(known):
-                self._gathering.take(item)
         self._ends_known = last > 0 and not block[last:].strip()
 
-    def _whole(self, content: bytes) -> Answer | None:
+    def _whole(self, content: bytes) -> tuple[Answer, Activity] | None:
         """Return what one object or list says that is all of the output, or amid words."""
         if self._bytes > ANSWER_BYTES_MAX:
             return None
@@ -102,13 +163,12 @@ class Hearing:
         for piece in pieces:
             if repeats(piece.decode("utf-8", "replace"), self._told):
                 continue
-            messages = _messages(parse(piece) if piece[:1] in (b"{", b"[") else None)
-            known = [items for items in messages if items is not None]
-            if known and 2 * len(known) >= len(messages):
-                gathering = Gathering()
-                for item in chain.from_iterable(known):
-                    gathering.take(item)
-                return gathering.answer(unknown=len(messages) - len(known))
+            reading = _Reading()
+            count, known = reading.take(parse(piece) if piece[:1] in (b"{", b"[") else None)
+            if known and 2 * known >= count:
+                answer = reading.gathering.answer(unknown=count - known)
+                self._lines = count
+                return answer, self._activity(reading, answer.unknown)
         return None
 
 
@@ -120,15 +180,6 @@ def hear(content: bytes, *, told: str = "") -> Answer:
     hearing = Hearing(told=told)
     hearing.feed(content)
     return hearing.answer()
-
-
-def _messages(found: object) -> list[Items | None]:
-    """Return what an object, or each one of a list, says; None for an unknown one."""
-    listed = found if isinstance(found, list) else [found]
-    return [
-        next((x for read in _READERS if (x := read(mapping(one))) is not None), None)
-        for one in listed
-    ]
 
 
 def _plain(content: bytes) -> Answer:

@@ -1,0 +1,165 @@
+"""What an agent did: its calls of tools, the files it changed, the models it asked.
+
+Every call is one, however often it is spoken of: in a request, at its beginning, at its
+end. A figure that nobody states is absent, never 0.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from .items import (
+    Called,
+    FigureSpan,
+    FileChanged,
+    Item,
+    Prompted,
+    Returned,
+    Session,
+    Used,
+)
+
+CALLS_MAX = 10_000
+"""So many calls are told one by one; all are counted."""
+CHANGES_MAX = 1_000
+"""So many changed files are told of one call."""
+NAMES_MAX = 100
+"""So many sessions, models, versions and subagents are named."""
+
+
+class ToolCall(msgspec.Struct, omit_defaults=True):
+    """One call of a tool."""
+
+    key: str | None
+    tool: str
+    command: str | None = None
+    by: str | None = None
+    """The subagent that called it."""
+    ok: bool | None = None
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    began_at: str | None = None
+    ended_at: str | None = None
+    changes: list[FileChanged] = []
+
+
+class Activity(msgspec.Struct, omit_defaults=True):
+    """What an agent's output says that it did."""
+
+    agent: str | None = None
+    """Whose output it is; None for plain words."""
+    versions: list[str] = []
+    sessions: list[str] = []
+    models: list[str] = []
+    prompts: int = 0
+    model_calls: int = 0
+    """How many answers of a model state what they cost."""
+    tool_calls: int = 0
+    calls: list[ToolCall] = []
+    """The latest of the calls, in their order."""
+    lines: int = 0
+    unknown: int = 0
+    """How many of the lines were not understood."""
+
+
+class Watching:
+    """Takes items as they come, and keeps what was done."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, ToolCall] = {}
+        self._tool_calls = 0
+        self._prompts: dict[tuple[str, str | None], None] = {}
+        self._told = 0
+        self._answers: set[str] = set()
+        self._names: dict[str, dict[str, None]] = {
+            "sessions": {},
+            "models": {},
+            "versions": {},
+        }
+
+    def take(self, item: Item) -> None:
+        """Take the next item."""
+        match item:
+            case Session():
+                self._name(sessions=item.id, versions=item.version, models=item.model)
+            case Used():
+                self._name(models=item.model)
+                is_answer = item.span is FigureSpan.CALL and item.key is not None
+                if is_answer and len(self._answers) < CALLS_MAX:
+                    self._answers.add(str(item.key))
+            case Prompted():
+                if len(self._prompts) < NAMES_MAX:
+                    self._prompts[item.text[:NAMES_MAX], item.at] = None
+            case Called():
+                self._called(item)
+            case Returned():
+                self._returned(item)
+            case FileChanged():
+                self._changed(item)
+            case _:
+                pass
+
+    def activity(self, *, agent: str | None, lines: int, unknown: int) -> Activity:
+        """Return what all of it comes to."""
+        for call in self._calls.values():
+            call.duration_ms = _duration(call)
+        return Activity(
+            agent=agent,
+            versions=[*self._names["versions"]],
+            sessions=[*self._names["sessions"]],
+            models=[*self._names["models"]],
+            prompts=len(self._prompts),
+            model_calls=len(self._answers),
+            tool_calls=self._tool_calls,
+            calls=[*self._calls.values()],
+            lines=lines,
+            unknown=unknown,
+        )
+
+    def _name(self, **named: str | None) -> None:
+        for kind, name in named.items():
+            if name and len(self._names[kind]) < NAMES_MAX:
+                self._names[kind][name] = None
+
+    def _called(self, item: Called) -> None:
+        key = item.key if item.key is not None else f"#{self._tool_calls}"
+        call = self._calls.get(key)
+        if call is None:
+            self._tool_calls += 1
+            if len(self._calls) >= CALLS_MAX:
+                del self._calls[next(iter(self._calls))]
+            self._calls[key] = ToolCall(
+                item.key, item.tool, item.command, item.by, began_at=item.at
+            )
+            return
+        call.tool = call.tool or item.tool
+        call.command = call.command or item.command
+        call.by = call.by or item.by
+
+    def _returned(self, item: Returned) -> None:
+        call = self._calls.get(item.key) if item.key is not None else None
+        if call is None:
+            return
+        for name in ("ok", "exit_code", "duration_ms"):
+            if (value := getattr(item, name)) is not None:
+                setattr(call, name, value)
+        call.ended_at = call.ended_at or item.at
+
+    def _changed(self, item: FileChanged) -> None:
+        call = self._calls.get(item.key) if item.key is not None else None
+        if call is None:
+            return
+        # Said again, it is said better.
+        others = [one for one in call.changes if one.path != item.path]
+        call.changes = [*others, item][:CHANGES_MAX]
+
+
+def _duration(call: ToolCall) -> int | None:
+    """Return how long a call took, as it is stated or by when it began and ended."""
+    if call.duration_ms is not None or not call.began_at or not call.ended_at:
+        return call.duration_ms
+    try:
+        took = datetime.fromisoformat(call.ended_at) - datetime.fromisoformat(call.began_at)
+    except (ValueError, TypeError):
+        return None
+    return max(0, round(took.total_seconds() * 1000))

@@ -1,0 +1,128 @@
+"""The transcript that Codex keeps of a thread: `rollout-….jsonl`."""
+
+import re
+
+from ...iterations.events import Usage
+from ...sprint.state.tree import Data
+from .codex import usage_of
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    FileChanged,
+    Item,
+    Items,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import changed_by_diff, command_of, exit_code_in, kind_of, line_count
+from .values import count, mapping, objects, parse, text
+
+_LINES = {
+    "compacted",
+    "event_msg",
+    "response_item",
+    "session_meta",
+    "token_usage_record",
+    "turn_context",
+    "world_state",
+}
+_CALLS = {"custom_tool_call", "function_call", "local_shell_call"}
+_ANSWERS = {"custom_tool_call_output", "function_call_output"}
+_ITSELF = re.compile(r"^<\w+>")
+"""What Codex tells the model of the surroundings stands within a mark."""
+
+
+def read(message: Data) -> Items | None:
+    """Return what a line says; None when it is none of a rollout."""
+    kind = text(message.get("type"))
+    if kind not in _LINES or not isinstance(message.get("payload"), dict):
+        return None
+    payload, at = mapping(message.get("payload")), text(message.get("timestamp")) or None
+    if kind == "session_meta":
+        version = text(payload.get("cli_version")) or None
+        return (Session(text(payload.get("id")), version),)
+    if kind == "turn_context":
+        model = text(payload.get("model")) or None
+        return (Used(Usage(), FigureSpan.TURN, text(payload.get("turn_id")), model=model),)
+    if kind == "token_usage_record":
+        used = usage_of(mapping(payload.get("usage")))
+        return (Used(used, FigureSpan.CALL, text(payload.get("response_id")) or None),)
+    if kind == "response_item":
+        return _response(payload, at)
+    return _event(payload, at) if kind == "event_msg" else ()
+
+
+def _response(payload: Data, at: str | None) -> Items:
+    kind, key = text(payload.get("type")), text(payload.get("call_id")) or None
+    if kind in _CALLS:
+        given = mapping(parse(text(payload.get("arguments")).encode()))
+        given = given or mapping(payload.get("action"))
+        return (Called(key, text(payload.get("name")) or kind, command_of(given), at=at),)
+    if kind in _ANSWERS:
+        output = text(payload.get("output"))
+        code = exit_code_in(output)
+        # It says in words only that a tool is not known.
+        ok = False if output.startswith("unsupported ") else None
+        return (Returned(key, ok if code is None else code == 0, code, at=at),)
+    if kind != "message":
+        return ()
+    said = "".join(text(one.get("text")) for one in objects(payload.get("content")))
+    if payload.get("role") == "assistant" and said:
+        return (Said(said),)
+    is_prompt = payload.get("role") == "user" and said and not _ITSELF.match(said)
+    return (Prompted(said, at),) if is_prompt else ()
+
+
+def _event(payload: Data, at: str | None) -> Items:
+    kind = text(payload.get("type"))
+    if kind == "item_completed":
+        return _item(mapping(payload.get("item")), payload, at)
+    if kind == "token_count":
+        total = mapping(mapping(payload.get("info")).get("total_token_usage"))
+        return (Used(usage_of(total), FigureSpan.SESSION),) if total else ()
+    if kind == "task_complete":
+        took = Usage(duration_ms=count(payload.get("duration_ms")))
+        turn = text(payload.get("turn_id")) or None
+        said = payload.get("last_agent_message")
+        ended = AgentEnded(text(said) if isinstance(said, str) else None)
+        return (Used(took, FigureSpan.TURN, turn), ended)
+    if kind == "turn_aborted":
+        return (AgentEnded(failed=True, error=text(payload.get("reason")) or None),)
+    if kind == "error":
+        return (AgentEnded(failed=True, error=text(payload.get("message")) or None),)
+    return ()
+
+
+def _item(item: Data, payload: Data, at: str | None) -> Items:
+    kind, key = text(item.get("type")), text(item.get("id")) or None
+    if kind == "CommandExecution":
+        code = item.get("exit_code")
+        lasted = mapping(item.get("duration"))
+        seconds, nanos = count(lasted.get("secs")), count(lasted.get("nanos"))
+        took = seconds * 1000 + (nanos or 0) // 1_000_000 if seconds is not None else None
+        exit_code = code if type(code) is int else None
+        ok = item.get("status") == "completed" if text(item.get("status")) else None
+        return (Returned(key, ok, exit_code, took, at),)
+    if kind != "FileChange":
+        return ()
+    began, ended = (
+        count(payload.get("started_at_ms")),
+        count(payload.get("completed_at_ms")),
+    )
+    took = ended - began if began is not None and ended is not None else None
+    items: list[Item] = [Returned(key, item.get("status") == "completed", None, took, at)]
+    for path, one in mapping(item.get("changes")).items():
+        change = mapping(one)
+        what = kind_of(change.get("type"))
+        if isinstance(change.get("unified_diff"), str):
+            items.append(changed_by_diff(key, text(path), what, change["unified_diff"]))
+        else:
+            lines = line_count(text(change.get("content")))
+            is_gone = what == "deleted"
+            counts = (0, lines) if is_gone else (lines, 0)
+            items.append(FileChanged(key, text(path), what, *counts))
+    return tuple(items)

@@ -1,0 +1,80 @@
+"""The transcript that Gemini CLI keeps of a session: a header, messages and patches.
+
+A message is written again under the same id when it grows: the last one counts.
+"""
+
+from ...iterations.events import Usage
+from ...sprint.state.tree import Data
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    Item,
+    Items,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import changed_by_diff, command_of, exit_code_in
+from .values import added, count, less, mapping, objects, text
+
+
+def read(message: Data) -> Items | None:
+    """Return what a line says; None when it is none of a session."""
+    if {"sessionId", "projectHash"} <= message.keys():
+        return (Session(text(message.get("sessionId"))),)
+    if isinstance(message.get("$set"), dict):
+        return ()
+    kind = message.get("type")
+    if (
+        not text(message.get("id"))
+        or "timestamp" not in message
+        or "content" not in message
+    ):
+        return None
+    if kind == "gemini":
+        return _answer(message)
+    if kind != "user":
+        return () if kind in ("error", "info", "warning") else None
+    said = "".join(text(part.get("text")) for part in objects(message.get("content")))
+    return (Prompted(said, text(message.get("timestamp")) or None),) if said else ()
+
+
+def _answer(message: Data) -> Items:
+    tokens = mapping(message.get("tokens"))
+    cached = count(tokens.get("cached"))
+    usage = Usage(
+        input_tokens=less(count(tokens.get("input")), cached),
+        output_tokens=added(count(tokens.get(name)) for name in ("output", "thoughts")),
+        cache_read_tokens=cached,
+    )
+    model = text(message.get("model")) or None
+    items: list[Item] = [Used(usage, FigureSpan.CALL, text(message["id"]), model=model)]
+    if text(message.get("content")):
+        items += [Said(text(message.get("content"))), AgentEnded()]
+    for call in objects(message.get("toolCalls")):
+        items += _call(call)
+    return tuple(items)
+
+
+def _call(call: Data) -> list[Item]:
+    key, given = text(call.get("id")) or None, mapping(call.get("args"))
+    at = text(call.get("timestamp")) or None
+    output = "".join(
+        text(mapping(mapping(one.get("functionResponse")).get("response")).get("output"))
+        for one in objects(call.get("result"))
+    )
+    code = exit_code_in(output) if command_of(given) else None
+    # A command that fails is called a success; its exit code stands in the words alone.
+    ok = call.get("status") == "success" and code in (None, 0)
+    items: list[Item] = [Called(key, text(call.get("name")), command_of(given))]
+    items.append(Returned(key, ok, code, at=at))
+    shown = mapping(call.get("resultDisplay"))
+    path = text(shown.get("filePath")) or text(shown.get("fileName"))
+    if path and isinstance(shown.get("fileDiff"), str):
+        is_new = shown.get("isNewFile") is True
+        kind = "created" if is_new else "changed"
+        items.append(changed_by_diff(key, path, kind, shown["fileDiff"]))
+    return items
