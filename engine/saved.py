@@ -15,9 +15,10 @@ def sealed(state: bytes) -> bytes:
     return crc32(state).to_bytes(_SUM_BYTES) + state
 
 
-def unsealed(saved: bytes) -> bytes:
+def unsealed(saved: bytes | memoryview) -> memoryview:
     """Return what was sealed; raise `msgspec.DecodeError` for anything else."""
-    state = saved[_SUM_BYTES:]
+    # A state of megabytes is looked at where it is: new memory costs more than the sum.
+    state = memoryview(saved)[_SUM_BYTES:]
     if saved[:_SUM_BYTES] != crc32(state).to_bytes(_SUM_BYTES):
         raise msgspec.DecodeError("is not as it was written")
     return state

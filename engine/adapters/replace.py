@@ -24,6 +24,8 @@ WRITERS_SECONDS_MAX = 2.0
 """How long an editor that still has a displaced file open is waited for."""
 FILE_BYTES_MAX = 128 * 1024 * 1024
 """No state file of ours is longer; one of somebody else's is not read into the memory."""
+PIECE = 64 * 1024
+"""So many bytes of a file are compared at once."""
 MODE = 0o666
 """The mode of a new file, before the umask."""
 
@@ -49,13 +51,19 @@ class NotPlainError(OSError):
     """Something that is no plain file has a file's name."""
 
 
-def read_file(spot: FilePlace, *, at_most: int | None = None) -> bytes:
+def read_file(
+    spot: FilePlace, *, at_most: int | None = None, like: bytes = b""
+) -> bytes:
     """Return a plain file's bytes, or the first of them where no more is wanted.
 
-    Raise `NotPlainError` for a link, a pipe, a folder.
+    A file that holds just what `like` does is read and compared, and not kept in the
+    memory once more. Raise `NotPlainError` for a link, a pipe, a folder.
     """
     with _reading(spot) as descriptor:
-        return _whole(descriptor, at_most=at_most)
+        if at_most is None:
+            return _whole(descriptor, like)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(at_most)
 
 
 def mode_of(spot: FilePlace) -> int | None:
@@ -87,13 +95,13 @@ def replace_in(spot: FilePlace, content: bytes, *, mode: int | None = None) -> N
     os.fsync(spot.folder)
 
 
-def swap_file(spot: FilePlace, content: bytes) -> bytes | None:
+def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | None:
     """Put a file in place and return the bytes that stood there until then.
 
     The two are exchanged in one step, so what somebody else put there a moment before
-    is returned and not lost; None when there was nothing. It stays aside until
-    `forget_left_behind`. Whoever calls this must hold the lock, and take over what
-    `left_behind` a killed process.
+    is returned and not lost; None when there was nothing. `like` is what probably stood
+    there, as for `read_file`. It stays aside until `forget_left_behind`. Whoever calls
+    this must hold the lock, and take over what `left_behind` a killed process.
     """
     aside = _aside(spot)
     _rename(_write_beside(spot, content, mode=mode_of(spot)), aside)
@@ -108,7 +116,7 @@ def swap_file(spot: FilePlace, content: bytes) -> bytes | None:
         )
     except FileExistsError:
         _exchange(aside, spot)
-        before = _read_when_closed(aside)
+        before = _read_when_closed(aside, like)
     os.fsync(spot.folder)
     return before
 
@@ -166,12 +174,30 @@ def _reading(spot: FilePlace) -> Iterator[int]:
         raise
 
 
-def _whole(descriptor: int, *, at_most: int | None = None) -> bytes:
+def _whole(descriptor: int, like: bytes = b"") -> bytes:
+    """Return all bytes of a file; memory is asked for no more than it has of them."""
+    size = os.fstat(descriptor).st_size
+    if size == len(like) and _is_like(descriptor, like):
+        return like
+    os.lseek(descriptor, 0, os.SEEK_SET)
     with open(descriptor, "rb", closefd=False) as file:
-        content = file.read(FILE_BYTES_MAX + 1 if at_most is None else at_most)
+        content = file.read(min(size, FILE_BYTES_MAX) + 1)
+        if len(content) > size:
+            # It grew while it was read.
+            content += file.read(FILE_BYTES_MAX)
     if len(content) > FILE_BYTES_MAX:
         raise OSError(errno.EFBIG, f"it is longer than {FILE_BYTES_MAX // 2**20} MiB")
     return content
+
+
+def _is_like(descriptor: int, content: bytes) -> bool:
+    """Tell whether a file holds just these bytes: each of them is read and compared."""
+    place = 0
+    while piece := os.read(descriptor, PIECE):
+        if not content.startswith(piece, place):
+            return False
+        place += len(piece)
+    return place == len(content)
 
 
 def _write_beside(spot: FilePlace, content: bytes, *, mode: int | None) -> FilePlace:
@@ -206,7 +232,7 @@ def _exchange(one: FilePlace, other: FilePlace) -> None:
     _rename(one, other)
 
 
-def _read_when_closed(displaced: FilePlace) -> bytes | None:
+def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
     """Return a displaced file's bytes, once nobody has it open for writing any more.
 
     An editor that opened it under its old name still saves into it. The wait is bounded;
@@ -217,7 +243,7 @@ def _read_when_closed(displaced: FilePlace) -> bytes | None:
             until = time.monotonic() + WRITERS_SECONDS_MAX
             while is_being_written(descriptor) and time.monotonic() < until:
                 time.sleep(0.005)
-            return _whole(descriptor)
+            return _whole(descriptor, like)
     except (FileNotFoundError, NotPlainError):
         return None
 

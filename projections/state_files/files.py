@@ -74,6 +74,8 @@ class WrittenFiles:
         self._locks = locks
         self._hashed: dict[str, list[tuple[bytes, bytes]]] = {}
         """Contents of each path and their digests, the newest last."""
+        self._stood: dict[str, bytes] = {}
+        """What stood at each path when it was looked at or written last."""
 
     @cached_property
     def blocks(self) -> "KeptBlocks":
@@ -122,9 +124,10 @@ class WrittenFiles:
         with naming(path, "cannot be read"):
             try:
                 with self._spot(path) as spot:
-                    content = read_file(spot)
+                    content = read_file(spot, like=self._stood.get(path, b""))
             except FileNotFoundError:
                 return Seen(None, b"", None)
+        self._stood[path] = content
         return self._seen(path, content)
 
     def digest(self, path: str, content: bytes) -> bytes:
@@ -171,14 +174,14 @@ class WrittenFiles:
         with naming(path, "cannot be written"), self._spot(path, make=True) as spot:
             digest = self.digest(path, content)
             self.digests.know(path, digest, version=version)
-            displaced = swap_file(spot, content)
+            displaced = swap_file(spot, content, like=self._stood.get(path, b""))
             seen = None if displaced is None else self._seen(path, displaced)
             if seen is None or not seen.is_foreign:
                 seen = None
                 forget_left_behind(spot)
             _write_checksum(spot, digest)
         # What it was before is not looked at again.
-        self._hashed[path] = [(content, digest)]
+        self._hashed[path], self._stood[path] = [(content, digest)], content
         return seen
 
     def recover(self, path: str) -> Seen | None:

@@ -37,6 +37,38 @@ def test_returns_what_stood_there(spot: FilePlace, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+@pytest.mark.parametrize("size", [0, 1, replace.PIECE, 3 * replace.PIECE + 7])
+def test_file_that_is_known_is_read_in_pieces(
+    spot: FilePlace, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it is compared, and it does not stand in the memory twice."""
+    known = os.urandom(size)
+    (tmp_path / "file").write_bytes(known)
+    pieces: list[int] = []
+
+    def reading(descriptor: int, at_most: int) -> bytes:
+        pieces.append(len(piece := read(descriptor, at_most)))
+        return piece
+
+    read = os.read
+    monkeypatch.setattr(os, "read", reading)
+    assert read_file(spot, like=known) is known
+    assert (sum(pieces), max(pieces) <= replace.PIECE) == (size, True)
+
+
+@pytest.mark.parametrize("place", [0, replace.PIECE - 1, replace.PIECE, -1])
+def test_no_byte_of_a_file_is_believed(spot: FilePlace, tmp_path: Path, place: int) -> None:
+    """One that is another anywhere, or shorter or longer, is returned as it is."""
+    known = os.urandom(2 * replace.PIECE)
+    edited = bytearray(known)
+    edited[place] ^= 1
+    for content in (bytes(edited), known[:-1], known + b"x", b""):
+        (tmp_path / "file").write_bytes(content)
+        assert read_file(spot, like=known) == content
+        assert swap_file(spot, b"ours", like=known) == content
+        forget_left_behind(spot)
+
+
 def test_works_where_files_cannot_be_exchanged(
     spot: FilePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,13 +50,13 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give how many blocks each text had that were made anew."""
-    found: list[int] = []
+def texts(monkeypatch: pytest.MonkeyPatch) -> list[blocks.Text]:
+    """Give each text that was made, with how much of it was made anew."""
+    found: list[blocks.Text] = []
 
-    def counting(*arguments: Any) -> blocks.Text:
-        text = dump_after(*arguments)
-        found.append(text.made)
+    def counting(*arguments: Any, **options: Any) -> blocks.Text:
+        text = dump_after(*arguments, **options)
+        found.append(text)
         return text
 
     dump_after = blocks.dump_after
@@ -111,25 +111,45 @@ def test_a_checksum_costs_no_hash(workspace: Workspace, hashed: list[bytes]) -> 
     assert side.read_text() == sha256(content_of(workspace)).hexdigest()
 
 
-def test_one_change_makes_one_block(workspace: Workspace, made: list[int]) -> None:
+def test_one_change_makes_one_block(workspace: Workspace, texts: list[blocks.Text]) -> None:
     """The blocks of the other phases are taken over, also by a process that comes new."""
     start(workspace, "p1")
     start(reopened(workspace), "p100")
     start(reopened(workspace), "p399")
-    assert made == [1, 1, 1]
+    assert [text.made for text in texts] == [1, 1, 1]
 
 
-def test_an_edit_is_never_taken_over(workspace: Workspace, made: list[int]) -> None:
+def test_process_that_stays_hashes_one_block(
+    workspace: Workspace, texts: list[blocks.Text]
+) -> None:
+    """What it packed for the text before is compared: only what is new is hashed."""
+    for phase in ("p1", "p100", "p399"):
+        start(workspace, phase)
+    of_all = -(-PHASES // blocks.ITEMS_OF_BLOCK)
+    assert [text.hashed for text in texts] == [of_all, 1, 1]
+
+
+def test_process_that_ends_keeps_no_packed_blocks(
+    workspace: Workspace, texts: list[blocks.Text]
+) -> None:
+    """Only from its second text on a process keeps what it compares: it takes memory."""
+    next_one = reopened(workspace)
+    for phase in ("p1", "p2"):
+        start(next_one, phase)
+    assert [bool(text.blocks) for text in texts] == [False, True]
+
+
+def test_an_edit_is_never_taken_over(workspace: Workspace, texts: list[blocks.Text]) -> None:
     """Of a file that somebody edited no block is believed."""
     path = workspace.location.root / "PROGRESS.yaml"
     path.write_bytes(content_of(workspace).replace(b"p7\n", b"q7\n"))
     start(workspace, "p1")
-    assert made[0] > 1
+    assert texts[0].made > 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 40, None])
 def test_damaged_cache_is_not_believed(
-    workspace: Workspace, made: list[int], damage: bytes | None
+    workspace: Workspace, texts: list[blocks.Text], damage: bytes | None
 ) -> None:
     """What is torn, changed or gone of the cache costs time and nothing else."""
     kept = kept_of(workspace)
@@ -139,8 +159,8 @@ def test_damaged_cache_is_not_believed(
         kept.write_bytes(damage)
     start(reopened(workspace), "p1")
     start(reopened(workspace), "p2")
-    assert made[0] > 1
-    assert made[1] == 1
+    assert texts[0].made > 1
+    assert texts[1].made == 1
 
 
 def test_flipped_bits_of_the_cache_are_noticed(workspace: Workspace) -> None:
@@ -155,16 +175,16 @@ def test_flipped_bits_of_the_cache_are_noticed(workspace: Workspace) -> None:
 
 
 def test_cache_of_another_layout_is_not_believed(
-    workspace: Workspace, made: list[int], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, texts: list[blocks.Text], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A writer that writes otherwise takes over nothing of the text before."""
     monkeypatch.setattr(kept_blocks, "LAYOUT", blocks.LAYOUT + 1)
     start(reopened(workspace), "p1")
-    assert made[0] > 1
+    assert texts[0].made > 1
 
 
-def test_rebuild_makes_the_whole_text(workspace: Workspace, made: list[int]) -> None:
+def test_rebuild_makes_the_whole_text(workspace: Workspace, texts: list[blocks.Text]) -> None:
     """Who asks for a file anew gets one of which nothing was taken over."""
     start(workspace, "p1")
     SprintFile(workspace).rebuild("s")
-    assert made[1] > 1
+    assert texts[1].made > 1

@@ -71,7 +71,7 @@ def folders_unsynced() -> None:
 def plain_state_files() -> None:
     """Write state files in place instead of beside it and renaming."""
 
-    def write(spot: FilePlace, content: bytes) -> bytes | None:
+    def write(spot: FilePlace, content: bytes, *, like: bytes) -> bytes | None:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
         with open(os.open(spot.name, flags, dir_fd=spot.folder), "wb") as file:
             file.write(content)

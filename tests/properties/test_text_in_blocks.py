@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.state_files.yaml import blocks, writer
-from sprintlog.projections.state_files.yaml.blocks import Text, dump_after
+from sprintlog.projections.state_files.yaml.blocks import NOTHING, Text, dump_after
 from sprintlog.projections.state_files.yaml.writer import dump
 
 from .random_sprints import Life
@@ -18,7 +18,6 @@ from .test_yaml_round_trip import texts, values
 
 lists = st.lists(values, max_size=9)
 documents = st.dictionaries(texts, values | lists, max_size=4)
-NOTHING = Text(b"", {})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,58 +29,58 @@ def small_blocks() -> Iterator[None]:
         yield
 
 
-@given(st.lists(documents, min_size=1, max_size=4))
-def test_any_document_after_any_other(ones: list[dict[str, Any]]) -> None:
+@given(st.lists(documents, min_size=1, max_size=4), st.booleans())
+def test_any_document_after_any_other(ones: list[dict[str, Any]], is_kept: bool) -> None:
     """Whatever the document before said, the text is the whole writer's."""
     text = NOTHING
     for document in ones:
-        text = dump_after(document, text.content, text.spans)
+        text = dump_after(document, text, is_kept=is_kept)
         assert text.content == dump(document).encode()
 
 
 @given(lists, st.data())
 def test_changed_items_are_made_anew(items: list[Any], data: st.DataObject) -> None:
     """A list that changes a little has the text of what it says now."""
-    text = dump_after({"phases": items}, b"", {})
+    text = dump_after({"phases": items}, NOTHING)
     for _ in range(3):
         is_new = data.draw(st.integers(0, 1)) or not items
         if not is_new:
             items[data.draw(st.integers(0, len(items) - 1))] = data.draw(values)
         else:
             items.insert(data.draw(st.integers(0, len(items))), data.draw(values))
-        text = dump_after({"phases": items}, text.content, text.spans)
+        text = dump_after({"phases": items}, text, is_kept=True)
         assert text.content == dump({"phases": items}).encode()
 
 
-@given(st.integers(0, 2**32))
-def test_each_step_of_a_sprint(seed: int) -> None:
+@given(st.integers(0, 2**32), st.booleans())
+def test_each_step_of_a_sprint(seed: int, is_kept: bool) -> None:
     """In any life of a sprint the file is what the whole writer makes of it."""
     life = Life(Random(seed))
     text = NOTHING
     for _ in range(12):
         life.meddle()
         document = life.sprint.document
-        text = dump_after(document, text.content, text.spans)
+        text = dump_after(document, text, is_kept=is_kept)
         assert text.content == dump(document).encode()
 
 
 def test_only_what_changed_is_made_anew() -> None:
     """One changed item costs one block; one at the end of the list the last one."""
     items: list[Any] = [{"id": f"p{number}"} for number in range(100)]
-    text = dump_after({"id": "s", "phases": items, "z": 1}, b"", {})
+    text = dump_after({"id": "s", "phases": items, "z": 1}, NOTHING)
     assert text.made == 50
     items[31] = {"id": "p31", "status": "completed"}
-    text = dump_after({"id": "t", "phases": items, "z": 2}, text.content, text.spans)
+    text = dump_after({"id": "t", "phases": items, "z": 2}, text)
     assert text.made == 1
     items.append({"id": "p100"})
-    assert dump_after({"phases": items}, text.content, text.spans).made == 1
+    assert dump_after({"phases": items}, text).made == 1
 
 
 @pytest.mark.parametrize("value", [float("nan"), 2**63, 2**64, "half \ud83d", (1,), {1: 2}])
 def test_what_cannot_be_written_is_refused_by_its_path(value: object) -> None:
     """What YAML cannot hold is refused with the field that the whole writer names."""
     items: list[Any] = [{}, {}, {}]
-    text = dump_after({"phases": items}, b"", {})
+    text = dump_after({"phases": items}, NOTHING)
     items[2] = {"prompt": value}
     with pytest.raises(InvalidInputError, match=r"^phases\[2\]\.prompt"):
-        dump_after({"phases": items}, text.content, text.spans)
+        dump_after({"phases": items}, text)

@@ -34,7 +34,7 @@ class SavedStates(Generic[State]):
         saved = self._kept.load(stream, version, format_=self._reading.format)
         try:
             if saved is not None and saved[:_HASH_BYTES] == self._hash(stream, version):
-                state = self._reading.unpack(saved[_HASH_BYTES:])
+                state = self._reading.unpack(memoryview(saved)[_HASH_BYTES:])
                 if state.version == version:
                     return state
         except (msgspec.MsgspecError, ValueError, TypeError):

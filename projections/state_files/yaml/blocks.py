@@ -4,7 +4,7 @@ A long list at the top, such as the phases, is written in blocks of its items. A
 known by the digest of its items, packed, so its text is right wherever it stood.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -21,8 +21,18 @@ ITEMS_OF_BLOCK = 32
 Spans = dict[bytes, tuple[int, int]]
 """Where the blocks of a text begin and end, by the digests of their items."""
 
-_encode = msgspec.msgpack.Encoder().encode
+_BYTES_OF_BLOCK = 32 * 1024
+"""What most blocks fit in, packed: one piece of memory serves for all."""
+
+_pack = msgspec.msgpack.Encoder().encode_into
 _UNPACKABLE = (InvalidInputError, TypeError, ValueError, OverflowError, RecursionError)
+
+
+class Block(NamedTuple):
+    """The items of a block, packed, and the digest of that."""
+
+    items: bytes
+    digest: bytes
 
 
 class Text(NamedTuple):
@@ -30,26 +40,37 @@ class Text(NamedTuple):
 
     content: bytes
     spans: Spans
+    blocks: Sequence[Block] = ()
+    """In order; a process that makes many texts compares them and hashes what is new."""
     made: int = 0
     """How many blocks were made anew."""
+    hashed: int = 0
+    """How many were not those that stood there before."""
 
 
-def dump_after(document: Mapping[str, Any], before: bytes, spans: Spans) -> Text:
+NOTHING = Text(b"", {})
+
+
+def dump_after(document: Mapping[str, Any], before: Text, *, is_kept: bool = False) -> Text:
     """Return the text of a document, which is its `dump`, made with the text before.
 
-    `spans` are those of the text before. Raise `InvalidInputError` as `dump` does.
+    Its packed blocks go along where it `is_kept`. Raise `InvalidInputError` as `dump` does.
     """
     try:
-        return _made(document, memoryview(before), spans)
+        return _made(document, before, is_kept=is_kept)
     except _UNPACKABLE:
         # The whole writer says which field it is, or is right where a block has no digest.
         return Text(dump(document).encode(), {})
 
 
-def _made(document: Mapping[str, Any], before: memoryview, known: Spans) -> Text:
+def _made(document: Mapping[str, Any], before: Text, *, is_kept: bool) -> Text:
+    content, known = memoryview(before.content), before.spans
+    stood = iter(before.blocks)
     parts: list[bytes | memoryview] = []
     spans: Spans = {}
-    size = made = 0
+    blocks: list[Block] = []
+    packed = bytearray(_BYTES_OF_BLOCK)
+    size = made = hashed = 0
     short: dict[str, Any] = {}
     for key, value in document.items():
         if not (is_long(value) and dump_entry(key, None) == f"{key}: null\n"):
@@ -60,17 +81,22 @@ def _made(document: Mapping[str, Any], before: memoryview, known: Spans) -> Text
         short = {}
         for first in range(0, len(value), ITEMS_OF_BLOCK):
             items = value[first : first + ITEMS_OF_BLOCK]
-            digest = sha256(_encode(items)).digest()
+            _pack(items, packed)
+            block = next(stood, None)
+            if block is None or packed != block.items:
+                block = Block(bytes(packed), sha256(packed).digest())
+                hashed += 1
+            if is_kept:
+                blocks.append(block)
             text: bytes | memoryview
-            if digest in known:
-                begin, end = known[digest]
-                text = before[begin:end]
+            if (span := known.get(block.digest)) is not None:
+                text = content[span[0] : span[1]]
             else:
                 text = dump_items(items).encode()
                 made += 1
-            spans[digest] = (size, size + len(text))
+            spans[block.digest] = (size, size + len(text))
             size += len(text)
             parts.append(text)
     if short or not parts:
         parts.append(dump(short).encode())
-    return Text(b"".join(parts), spans, made)
+    return Text(b"".join(parts), spans, blocks, made, hashed)
