@@ -51,9 +51,7 @@ class NotPlainError(OSError):
     """Something that is no plain file has a file's name."""
 
 
-def read_file(
-    spot: FilePlace, *, at_most: int | None = None, like: bytes = b""
-) -> bytes:
+def read_file(spot: FilePlace, *, at_most: int | None = None, like: bytes = b"") -> bytes:
     """Return a plain file's bytes, or the first of them where no more is wanted.
 
     A file that holds just what `like` does is read and compared, and not kept in the

@@ -139,7 +139,9 @@ def test_process_that_ends_keeps_no_packed_blocks(
     assert [bool(text.blocks) for text in texts] == [False, True]
 
 
-def test_an_edit_is_never_taken_over(workspace: Workspace, texts: list[blocks.Text]) -> None:
+def test_an_edit_is_never_taken_over(
+    workspace: Workspace, texts: list[blocks.Text]
+) -> None:
     """Of a file that somebody edited no block is believed."""
     path = workspace.location.root / "PROGRESS.yaml"
     path.write_bytes(content_of(workspace).replace(b"p7\n", b"q7\n"))
@@ -183,7 +185,9 @@ def test_cache_of_another_layout_is_not_believed(
     assert texts[0].made > 1
 
 
-def test_rebuild_makes_the_whole_text(workspace: Workspace, texts: list[blocks.Text]) -> None:
+def test_rebuild_makes_the_whole_text(
+    workspace: Workspace, texts: list[blocks.Text]
+) -> None:
     """Who asks for a file anew gets one of which nothing was taken over."""
     start(workspace, "p1")
     SprintFile(workspace).rebuild("s")

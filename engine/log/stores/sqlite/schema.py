@@ -78,7 +78,20 @@ CACHES = (
 ) WITHOUT ROWID""",
 )
 
-MIGRATIONS = (("events", EVENTS), ("caches", CACHES))
+# Without rowids a row is found by comparing keys, and SQLite reads all of a row for its
+# key: a state of megabytes three times in a command.
+CHECKPOINTS = (
+    "DROP TABLE checkpoints",
+    """CREATE TABLE checkpoints (
+  stream TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  format INTEGER NOT NULL,
+  state BLOB NOT NULL,
+  PRIMARY KEY (stream, version)
+)""",
+)
+
+MIGRATIONS = (("events", EVENTS), ("caches", CACHES), ("checkpoints", CHECKPOINTS))
 """Name and statements of every step, in order; a published step is never edited."""
 
 # sqlite-utils keeps its list of applied steps here. We create the table, so that its
@@ -130,7 +143,11 @@ def check_schema(connection: sqlite3.Connection) -> bool:
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     made = _made(connection)
-    if made == _OURS and (application_id, version) != (APPLICATION_ID, len(MIGRATIONS)):
+    header = application_id, version
+    if made == _OURS and header == (APPLICATION_ID, len(MIGRATIONS)):
+        return False
+    texts = [_made_by(steps) for steps in range(len(MIGRATIONS) + 1)]
+    if made in texts[1:] and header != (APPLICATION_ID, texts.index(made)):
         raise UnreadableError("the header of the log's database is damaged", hint=RESCUE)
     if not made:
         raise UnreadableError("the database is empty: no log is in it", hint=RESCUE)
@@ -144,15 +161,14 @@ def check_schema(connection: sqlite3.Connection) -> bool:
             f"the log has schema {version}, this sprintlog knows up to {len(MIGRATIONS)}",
             hint="the log was written by a newer sprintlog: upgrade this one",
         )
-    expected = {*_APPLIED, *(text for _, texts in MIGRATIONS[:version] for text in texts)}
-    if problem := _difference(made, expected):
+    if problem := _difference(made, texts[version]):
         raise UnreadableError(
             f"the log's tables and triggers are not those of this sprintlog: {problem}",
             hint="where another version of sprintlog made the log, `sprintlog export` "
             "there and `sprintlog import log FILE` here carry it over; your own tables "
             f"belong into another database; where it is damaged, {RESCUE}",
         )
-    return bool(version < len(MIGRATIONS))
+    return version != len(MIGRATIONS)
 
 
 def tables_of_litestream(connection: sqlite3.Connection) -> list[str]:
@@ -167,9 +183,8 @@ def _is_litestreams(kind: str, name: str, sql: str | None) -> bool:
     return is_plain and name in _OF_LITESTREAM
 
 
-def _difference(made: dict[str, str], expected: set[str]) -> str:
-    """Return in words in what a schema is not the one that is expected."""
-    names = {_name_in(text): text for text in expected}
+def _difference(made: dict[str, str], names: dict[str, str]) -> str:
+    """Return in words in what a schema is not the one that is expected, by names."""
     said = [f"{name} is missing" for name in sorted(names.keys() - made.keys())]
     said += [f"{name} is not ours" for name in sorted(made.keys() - names.keys())]
     said += [f"{n} is another" for n in sorted(names) if made.get(n, names[n]) != names[n]]
@@ -193,7 +208,16 @@ def _made(connection: sqlite3.Connection) -> dict[str, str]:
     }
 
 
-_OURS = {
-    _name_in(text): text for text in (*_APPLIED, *(t for _, ts in MIGRATIONS for t in ts))
-}
+def _made_by(steps: int) -> dict[str, str]:
+    """Return every text of a log that so many steps made, by name."""
+    made = {_name_in(text): text for text in _APPLIED}
+    for _, texts in MIGRATIONS[:steps]:
+        for text in texts:
+            made[_name_in(text)] = text
+            if text.startswith("DROP "):
+                del made[_name_in(text)]
+    return made
+
+
+_OURS = _made_by(len(MIGRATIONS))
 """Every text of a log of today, by name."""

@@ -1,0 +1,78 @@
+"""What it takes of the disk to find a saved state, which may have megabytes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.stores.sqlite.schema import CACHES, MIGRATIONS
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+
+Reopen = Callable[..., SqliteLog]
+STATE = bytes(2**20)
+IO = Path("/proc/self/io")
+
+
+def bytes_read_by(work: Callable[[], object]) -> int:
+    """Return how many bytes this process has read meanwhile; skip where nobody counts."""
+    if not IO.exists():
+        pytest.skip("this system does not count what a process reads")
+
+    def so_far() -> int:
+        (count,) = re.findall(r"rchar: (\d+)", IO.read_text())
+        return int(count)
+
+    before = so_far()
+    work()
+    return so_far() - before
+
+
+@pytest.fixture
+def saved(log: SqliteLog, reopen: Reopen) -> SqliteLog:
+    """Return a log with three states, of which nothing was read yet."""
+    for version in (1, 2, 3):
+        log.checkpoints.save("a", version, STATE, format_=1)
+    log.close()
+    return reopen()
+
+
+def test_no_state_is_read_to_know_which_there_are(saved: SqliteLog) -> None:
+    """The versions are told by their keys, and so is a format."""
+    found: list[list[int]] = []
+    took = bytes_read_by(
+        lambda: found.extend(saved.checkpoints.versions("a", format_=n) for n in (1, 2))
+    )
+    assert (found, took < len(STATE) / 4) == ([[3, 2, 1], []], True)
+
+
+def test_a_state_is_read_once(saved: SqliteLog) -> None:
+    """To find one costs nothing of the others, and nothing of itself."""
+    found: list[bytes | None] = []
+    took = bytes_read_by(lambda: found.append(saved.checkpoints.load("a", 2, format_=1)))
+    assert (found, took < len(STATE) * 1.25) == ([STATE], True)
+
+
+def test_states_of_an_older_log_go(
+    log: SqliteLog, reopen: Reopen, new_event: NewEvent
+) -> None:
+    """A log of the second version is read as it is, and written after one step more."""
+    log.append("a", [new_event], expect=0)
+    raw = log.connection.raw
+    raw.execute("DROP TABLE checkpoints")
+    raw.execute(next(text for text in CACHES if "TABLE checkpoints" in text))
+    raw.execute("INSERT INTO checkpoints VALUES ('a', 1, 1, x'00')")
+    raw.execute("DELETE FROM _sqlite_migrations WHERE name = 'checkpoints'")
+    raw.execute("PRAGMA user_version = 2")
+    log.close()
+    with_old_table = reopen(readonly=True)
+    assert with_old_table.checkpoints.load("a", 1, format_=1) == b"\0"
+    with_old_table.close()
+    again = reopen()
+    assert again.checkpoints.versions("a", format_=1) == []
+    again.checkpoints.save("a", 1, STATE, format_=1)
+    assert again.checkpoints.load("a", 1, format_=1) == STATE
+    assert len(list(again.read())) == 1
+    version = again.connection.raw.execute("PRAGMA user_version").fetchone()
+    assert version == (len(MIGRATIONS),)
