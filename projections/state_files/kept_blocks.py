@@ -13,7 +13,7 @@ import msgspec
 from sprintlog.engine.log.stores.descriptors import held_open, read_whole, write_whole
 from sprintlog.engine.saved import sealed, unsealed
 
-from .yaml.blocks import LAYOUT, NOTHING, Spans, Text
+from .yaml.blocks import LAYOUT, Spans, Text
 
 BLOCKS = "blocks"
 """The folder in that of the log."""
@@ -32,38 +32,48 @@ class KeptBlocks:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / BLOCKS
-        self._known: dict[str, tuple[bytes, Text]] = {}
-        """The text that was made last for each path, and its digest."""
+        self._known: dict[str, _Kept] = {}
+        self._texts: dict[str, Text] = {}
+        """What this process made last for each path, with more than is kept on the disk."""
 
-    def of(self, path: str, digest: bytes, content: bytes) -> Text:
-        """Return what is known of a file with this digest; nothing is no harm."""
-        known, text = self._known.get(path, (b"", NOTHING))
-        if known == digest:
-            return text
-        with suppress(OSError, msgspec.MsgspecError, ValueError):
-            packed = unsealed(read_whole(self._file(path)))
-            kept = msgspec.msgpack.decode(packed, type=_Kept)
-            if kept.digest == digest and kept.layout == LAYOUT:
-                return Text(content, kept.spans)
-        return NOTHING
+    def of(self, path: str, digest: bytes) -> Spans:
+        """Return where the blocks of a file with this digest are; nothing is no harm."""
+        kept = self._known.get(path)
+        if kept is None:
+            with suppress(OSError, msgspec.MsgspecError, ValueError):
+                content = unsealed(read_whole(self._file(path)))
+                kept = msgspec.msgpack.decode(content, type=_Kept)
+        if kept is None or kept.digest != digest or kept.layout != LAYOUT:
+            return {}
+        return kept.spans
+
+    def text_of(self, path: str, digest: bytes, content: bytes) -> Text:
+        """Return a file with this digest as a text to make the next one from."""
+        spans, text = self.of(path, digest), self._texts.get(path)
+        return text if text and text.spans is spans else Text(content, spans)
 
     def is_kept(self, path: str) -> bool:
         """Tell whether the next text is worth its memory: this process made one before."""
-        return path in self._known
+        return path in self._texts
 
-    def keep(self, path: str, digest: bytes, text: Text) -> None:
+    def keep(self, path: str, digest: bytes, spans: Spans) -> None:
         """Keep where the blocks of a file are, without waiting for the disk."""
-        self._known[path] = digest, text
-        packed = msgspec.msgpack.encode(_Kept(LAYOUT, digest, text.spans))
+        kept = self._known[path] = _Kept(LAYOUT, digest, spans)
         # Whoever reads half of it, or finds it gone, makes the whole text anew.
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             with held_open(self._file(path), _WRITE) as descriptor:
-                write_whole(descriptor, sealed(packed))
+                write_whole(descriptor, sealed(msgspec.msgpack.encode(kept)))
+
+    def keep_text(self, path: str, digest: bytes, text: Text) -> None:
+        """Keep a text, and where its blocks are."""
+        self._texts[path] = text
+        self.keep(path, digest, text.spans)
 
     def forget(self, path: str) -> None:
         """Let the next text be made as a whole."""
         self._known.pop(path, None)
+        self._texts.pop(path, None)
         with suppress(OSError):
             self._file(path).unlink()
 

@@ -47,11 +47,11 @@ class SprintFile(ProjectedFile[Sprint]):
         from .yaml.blocks import dump_after
 
         blocks = self.files.blocks
-        before = blocks.of(path, seen.digest, seen.content or b"")
+        before = blocks.text_of(path, seen.digest, seen.content or b"")
         text = dump_after(document, before, is_kept=blocks.is_kept(path))
         digest = self.files.digest(path, text.content)
         if text.spans and digest != seen.digest:
-            blocks.keep(path, digest, text)
+            blocks.keep_text(path, digest, text)
         return text.content
 
     def document(self, state: Sprint) -> dict[str, Any]:

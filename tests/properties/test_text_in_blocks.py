@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.state_files.yaml import blocks, writer
-from sprintlog.projections.state_files.yaml.blocks import NOTHING, Text, dump_after
+from sprintlog.projections.state_files.yaml.blocks import NOTHING, dump_after
 from sprintlog.projections.state_files.yaml.writer import dump
 
 from .random_sprints import Life

@@ -87,6 +87,6 @@ def pack(journal: Journal) -> bytes:
     return sealed(_encoder.encode(journal))
 
 
-def unpack(saved: bytes) -> Journal:
+def unpack(saved: bytes | memoryview) -> Journal:
     """Return the state saved by `pack`; raise `msgspec.DecodeError` for anything else."""
     return _decoder.decode(unsealed(saved))

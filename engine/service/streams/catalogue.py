@@ -70,7 +70,7 @@ class StreamKind(msgspec.Struct, Generic[State], frozen=True):
     with_plan: Callable[[State, State], State]
     """Gives the first what a rollback takes back of the second."""
     pack: Callable[[State], bytes]
-    unpack: Callable[[bytes], State]
+    unpack: Callable[[bytes | memoryview], State]
     format: int
     """Saved states of another format are not read again; `NEVER_SAVED` has none."""
 

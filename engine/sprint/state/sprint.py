@@ -279,7 +279,7 @@ def pack(sprint: Sprint) -> bytes:
     return sealed(_encoder.encode(state))
 
 
-def unpack(saved: bytes) -> Sprint:
+def unpack(saved: bytes | memoryview) -> Sprint:
     """Return the state saved by `pack`; raise `msgspec.DecodeError` for anything else."""
     state = _decoder.decode(unsealed(saved))
     sprint = Sprint(state.id)

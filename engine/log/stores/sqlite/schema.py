@@ -168,7 +168,7 @@ def check_schema(connection: sqlite3.Connection) -> bool:
             "there and `sprintlog import log FILE` here carry it over; your own tables "
             f"belong into another database; where it is damaged, {RESCUE}",
         )
-    return version != len(MIGRATIONS)
+    return bool(version < len(MIGRATIONS))
 
 
 def tables_of_litestream(connection: sqlite3.Connection) -> list[str]:
