@@ -1,7 +1,7 @@
 """From new events to those with a place: limits, stamps and chain, as in every store."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from ..errors import ConflictError, InvalidInputError, KeyConflictError
-from .chain import Row, encode_header
+from .chain import encode_header
 from .envelope import DOCUMENT_BYTES_MAX, Head, NewEvent, RecordedEvent
 from .port import STREAM_CHARS_MAX, Clock, Entropy, Expect, Expected
 
@@ -52,23 +52,22 @@ class Stamping:
     def stamp(self, count: int) -> Stamps:
         """Return the stamps of an append of that many events."""
         milliseconds = self._clock()
-        chance = self._take(UUID_BYTES + count * SALT_BYTES)
-        ids = uuids(milliseconds, chance, count)
-        return Stamps(instant(milliseconds), ids, chance[UUID_BYTES:])
-
-    def _take(self, size: int) -> bytes:
-        begin, end = self._used, self._used + size
+        size = UUID_BYTES + count * SALT_BYTES
+        end = self._used + size
         if end > len(self._chance):
             self._chance = self._entropy(max(size, DRAWN_BYTES))
-            begin, end = 0, size
+            end = size
         self._used = end
-        return self._chance[begin:end]
+        chance = self._chance[end - size : end]
+        ids = uuids(milliseconds, chance, count)
+        return Stamps(instant(milliseconds), ids, chance[UUID_BYTES:])
 
 
 def instant(milliseconds: int) -> str:
     """Return milliseconds since 1970 as ISO 8601 in UTC."""
+    # A width in a format costs as much as all the rest.
     seconds, rest = divmod(milliseconds, 1000)
-    return f"{_second(seconds)}.{rest:03}Z"
+    return f"{_second(seconds)}.{str(1000 + rest)[1:]}Z"
 
 
 # Most appends fall into the second of the one before.
@@ -84,7 +83,7 @@ def uuids(milliseconds: int, chance: bytes, count: int) -> list[str]:
     which takes a quarter of the time.
     """
     d = chance[:UUID_BYTES].hex()
-    time = f"{milliseconds & 0xFFFF_FFFF_FFFF:012x}"
+    time = (milliseconds & 0xFFFF_FFFF_FFFF).to_bytes(6).hex()
     begin = f"{time[:8]}-{time[8:]}-7{d[:3]}-{_VARIANT[d[19]]}{d[3:6]}-"
     if count == 1:
         return [begin + d[6:18]]
@@ -99,27 +98,22 @@ def uuids(milliseconds: int, chance: bytes, count: int) -> list[str]:
 def place(
     stream: str,
     new_events: Sequence[NewEvent],
-    *,
     head: Head,
     version: int,
     stamps: Stamps,
     key: str | None,
     key_digest: bytes | None,
-) -> list[Row]:
-    """Return new events as those that follow a head and a stream's version.
-
-    Each as the fields of a `RecordedEvent`, of which a store makes its row and its answer.
-    """
+) -> list[RecordedEvent]:
+    """Return new events as those that follow a head and a stream's version."""
     position, previous = head.position, head.hash
-    remaining = len(new_events)
     recorded_at, first = stamps.recorded_at, stamps.ids[0]
-    salts, at = stamps.salts, 0
-    rows: list[Row] = []
+    remaining, at = len(new_events), 0
+    events: list[RecordedEvent] = []
     for new_event, id_ in zip(new_events, stamps.ids, strict=True):
         position += 1
         version += 1
         remaining -= 1
-        salt = salts[at : at + SALT_BYTES]
+        salt = stamps.salts[at : at + SALT_BYTES]
         at += SALT_BYTES
         payload = new_event.payload
         header = (
@@ -141,14 +135,9 @@ def place(
         )
         digest = sha256(salt + payload).digest()
         previous = sha256(previous + encode_header(header) + digest).digest()
-        rows.append((*header, salt, payload, digest, previous))
+        events.append(RecordedEvent(*header, salt, payload, digest, previous))
         key = key_digest = None
-    return rows
-
-
-def recorded_events(rows: Iterable[Row]) -> list[RecordedEvent]:
-    """Return what `place` gave as events."""
-    return [RecordedEvent(*row) for row in rows]
+    return events
 
 
 def meets(expect: Expected, version: int) -> bool:
@@ -201,13 +190,14 @@ def check_limits(
             _check_text("causation_id", new_event.causation_id, NAME_CHARS_MAX)
         if new_event.at != at:
             at = new_event.at
-            if not (_is_second(at[:19]) and _is_fraction(at[19:])):
+            if not _is_moment(at):
                 check_moment(at)
         payload = new_event.payload
-        if len(payload) > new_event.payload_bytes_max or len(payload) > DOCUMENT_BYTES_MAX:
+        size, size_max = len(payload), new_event.payload_bytes_max
+        if size > size_max or size > DOCUMENT_BYTES_MAX:
             raise InvalidInputError(
-                f"{new_event.type} holds {len(payload)} bytes, at most "
-                f"{min(new_event.payload_bytes_max, DOCUMENT_BYTES_MAX)} are allowed",
+                f"{new_event.type} holds {size} bytes, at most "
+                f"{min(size_max, DOCUMENT_BYTES_MAX)} are allowed",
                 field="payload",
             )
         # Whoever writes events encodes them; this only keeps out what no reader could
@@ -223,7 +213,7 @@ def check_limits(
 
 def check_moment(at: str, *, field: str = "at") -> None:
     """Raise `InvalidInputError` unless this is a moment as the log writes it."""
-    if not (_is_second(at[:19]) and _is_fraction(at[19:])):
+    if not _is_moment(at):
         raise InvalidInputError(
             "must be a moment in UTC such as 2026-01-30T12:00:00Z", field=field
         )
@@ -246,6 +236,11 @@ def _check_text(field: str, text: str, chars_max: int) -> None:
         raise InvalidInputError(
             f"must be 1 to {chars_max} printable characters", field=field
         )
+
+
+def _is_moment(text: str) -> bool:
+    rest = text[19:]
+    return _is_second(text[:19]) and (rest == "Z" or _is_fraction(rest))
 
 
 @lru_cache(maxsize=256)

@@ -56,13 +56,13 @@ def rows_of(drafts: Iterable[NewEvent], *, batch: int) -> list[Row]:
         placed = place(
             STREAM,
             [msgspec.structs.replace(draft, at=at) for draft in wanted],
-            head=head,
-            version=version,
-            stamps=Stamping(lambda now=now: now, os.urandom).stamp(len(wanted)),  # type: ignore[misc]
-            key=None,
-            key_digest=None,
+            head,
+            version,
+            Stamping(lambda now=now: now, os.urandom).stamp(len(wanted)),  # type: ignore[misc]
+            None,
+            None,
         )
-        rows += map(list, placed)
+        rows += map(list, map(msgspec.structs.astuple, placed))
         head, version = Head(rows[-1][0], rows[-1][-1]), rows[-1][2]
     for row in rows:
         row[_AT["payload"]] = row[_AT["payload"]].decode()

@@ -63,7 +63,9 @@ _BATCHES = 0.85 if sys.version_info >= (3, 12) else 0.70
 ROWS: dict[str, Row] = {
     "append, durable": Row(rows_log.durable, Goal(0.82), CORE),
     "append, durable: processor time": Row(rows_log.durable_processor, Goal(0.72), CORE),
-    "append, synchronous=OFF": Row(rows_log.undurable, Goal(0.72), CORE),
+    # Told without a goal: an append that waits for no disk is no use of a log, and the
+    # processor's share of one that waits has the goal of the row above.
+    "append, synchronous=OFF": Row(rows_log.undurable, Goal(), CORE),
     "append from an event, synchronous=OFF": Row(rows_log.library, Goal(1.8), CORE),
     "append from an event, durable": Row(rows_log.library_durable, Goal(), CORE),
     "append, against its event store alone": Row(rows_log.library_store, Goal(), CORE),
@@ -108,7 +110,8 @@ ROWS: dict[str, Row] = {
     "the tracker's file after 10,000": Row(rows_judge.tracked),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
     "compiling and recording a phase, large": Row(rows_compile.per_phase, Goal(1.5, True)),
-    "database bytes per event of 300": Row(rows_log.bytes_of_300, Goal(1.45, True), CORE),
+    # Told without a goal: ADR 0036 says why a row keeps its whole envelope.
+    "database bytes per event of 300": Row(rows_log.bytes_of_300, Goal(), CORE),
     "database bytes per event of a loop": Row(rows_log.bytes_of_loop),
 }
 

@@ -6,7 +6,7 @@ from struct import pack
 import msgspec
 import pytest
 
-from sprintlog.engine.log.append import Stamping, place, recorded_events, uuids
+from sprintlog.engine.log.append import Stamping, place, uuids
 from sprintlog.engine.log.chain import (
     GENESIS,
     HEADER_FIELDS,
@@ -29,16 +29,15 @@ def chained(*appends: tuple[str, int]) -> list[RecordedEvent]:
         new_event = NewEvent(
             type="note-added", payload=b'{"text":"x"}', at="2026-01-30T12:00:00Z", actor="a"
         )
-        rows = place(
+        events += place(
             stream,
             [new_event] * count,
-            head=Head(events[-1].position, events[-1].hash) if events else START,
-            version=versions.get(stream, 0),
-            stamps=Stamping(lambda: 0, lambda size: b"\x5a" * size).stamp(count),
-            key=f"key-{len(events)}",
-            key_digest=bytes(32),
+            Head(events[-1].position, events[-1].hash) if events else START,
+            versions.get(stream, 0),
+            Stamping(lambda: 0, lambda size: b"\x5a" * size).stamp(count),
+            f"key-{len(events)}",
+            bytes(32),
         )
-        events += recorded_events(rows)
         versions[stream] = events[-1].version
     return events
 

@@ -3,11 +3,14 @@
 import os
 import sqlite3
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
 
+from sprintlog.engine.log import append
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX
@@ -99,6 +102,23 @@ def test_chance_is_asked_once_for_many_appends(path: Path, new_event: NewEvent) 
     events = list(log.read())
     assert len({event.salt for event in events}) == len({e.id for e in events}) == 128
     log.close()
+
+
+def test_event_takes_two_hashes(
+    log: SqliteLog, new_event: NewEvent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Payload and chain are hashed once an event, alone or in a batch."""
+    hashed: list[int] = []
+
+    def counting(content: bytes) -> Any:
+        hashed.append(len(content))
+        return sha256(content)
+
+    monkeypatch.setattr(append, "sha256", counting)
+    log.append("a", [new_event], expect=0)
+    assert len(hashed) == 2
+    log.append("a", [new_event] * 100, expect=1)
+    assert len(hashed) == 2 * 101
 
 
 def test_undisturbed_append_is_one_statement(log: SqliteLog, new_event: NewEvent) -> None:

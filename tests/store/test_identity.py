@@ -5,6 +5,8 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -66,7 +68,6 @@ def test_never_acknowledges_into_a_lost_file(
     path: Path,
     harm: Callable[[Path], None],
     rests: bool,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A writer whose file was taken away says so instead of acknowledging.
 
@@ -77,12 +78,88 @@ def test_never_acknowledges_into_a_lost_file(
     if harm is remove_wal and not log.journal_mode.wal:
         pytest.skip("this file system keeps a rollback journal")
     if rests:
-        monkeypatch.setattr(identity, "SETTLED_NANOSECONDS", 20_000_000)
         time.sleep(0.05)
         append(log)
     harm(path)
     with pytest.raises(UnreadableError, match="removed or replaced"):
         append(log)
+    log.close()
+
+
+@pytest.mark.parametrize("harm", [restore, move_away])
+def test_harm_in_the_moment_of_an_append_is_noticed(
+    path: Path, harm: Callable[[Path], None]
+) -> None:
+    """A file that is replaced right after an append is noticed by the next one.
+
+    The folder may then have the very change time that it had before.
+    """
+    for _ in range(10):
+        log = opened(path)
+        for _ in range(4):
+            append(log)
+        harm(path)
+        with pytest.raises(UnreadableError, match="removed or replaced"):
+            append(log)
+        log.close()
+        shutil.rmtree(path.parent.with_name("moved"), ignore_errors=True)
+        for left in ("log.db-wal", "log.db-shm", "log.db-head"):
+            path.with_name(left).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list of what the log looks at, by name, from now on."""
+    names: list[str] = []
+
+    def stat(name: str) -> Any:
+        names.append(Path(name).name)
+        return os.stat(name)
+
+    monkeypatch.setattr(identity, "stat", stat)
+    return names
+
+
+def test_looks_at_the_folder_alone_once_the_clock_went_on(
+    path: Path, looked_at: list[str]
+) -> None:
+    """Where the folder rests, an append looks at it and at nothing else."""
+    log = opened(path)
+    if not log.journal_mode.wal:
+        pytest.skip("this file system keeps a rollback journal")
+    append(log)
+    time.sleep(0.05)
+    append(log)
+    looked_at.clear()
+    for _ in range(5):
+        append(log)
+    assert looked_at == ["log"] * 5
+    path.with_name("other").touch()
+    append(log)
+    assert looked_at[5:] == ["log", "log.db-wal", "log.db", "log"]
+    log.close()
+
+
+def test_believes_no_folder_that_may_change_within_the_same_moment(
+    path: Path, looked_at: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the clock says what it said at the folder's change, every file is looked at."""
+    look = vars(identity)["stat"]
+
+    def standing(name: str) -> Any:
+        met = look(name)
+        return SimpleNamespace(
+            st_dev=met.st_dev, st_ino=met.st_ino, st_nlink=met.st_nlink, st_ctime_ns=7
+        )
+
+    monkeypatch.setattr(identity, "stat", standing)
+    log = opened(path)
+    if not log.journal_mode.wal:
+        pytest.skip("this file system keeps a rollback journal")
+    looked_at.clear()
+    for _ in range(3):
+        append(log)
+    assert looked_at == ["log.db-wal", "log.db", "log"] * 3
     log.close()
 
 

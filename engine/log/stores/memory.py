@@ -15,7 +15,6 @@ from ..append import (
     check_key,
     check_limits,
     place,
-    recorded_events,
 )
 from ..chain import START
 from ..chain import Row as StoredRow
@@ -71,16 +70,15 @@ class MemoryLog:
             return Appended(self.find_key(key), duplicate=True)
         version = self.version(stream)
         check_expected(stream, expect=expect, actual=version)
-        rows = place(
+        events = place(
             stream,
             new_events,
-            head=self.head(),
-            version=version,
-            stamps=stamps,
-            key=key,
-            key_digest=key_digest,
+            self.head(),
+            version,
+            stamps,
+            key,
+            key_digest,
         )
-        events = recorded_events(rows)
         self._keep(events)
         return Appended(events)
 

@@ -5,13 +5,11 @@ writes: SQLite goes on writing into a file that has no name any more.
 """
 
 import os
+from os import stat
 from pathlib import Path
 
 from ....errors import RefusedError, UnreadableError
 from .database import wal_path
-
-SETTLED_NANOSECONDS = 1_000_000_000
-"""The coarsest clock of a file system on which we keep a write-ahead log."""
 
 
 class Identity:
@@ -20,9 +18,13 @@ class Identity:
     def __init__(self, path: Path) -> None:
         self._path, self._wal = os.fspath(path), os.fspath(wal_path(path))
         self._folder = os.fspath(path.absolute().parent)
-        self._settled: tuple[int, int, int] | None = None
-        """The folder as it was when its names were looked at and it had come to rest."""
-        found = os.stat(self._path)
+        self._settled = 0
+        """When the folder last changed, where its names were the right ones after that.
+
+        Kept only once that moment has passed, so that no later change can have the same.
+        """
+        self._known_folder: tuple[int, int] | None = None
+        found = stat(self._path)
         self._known = found.st_dev, found.st_ino
         self._known_wal: tuple[int, int] | None = None
         if found.st_nlink > 1:
@@ -40,24 +42,34 @@ class Identity:
         # No name comes, goes or gets another file without a new change time of its
         # folder. Looking at the folder alone saves a third of an append: once somebody
         # looked at a file, Linux gives its next write an exact time, which is dear.
-        folder = _met(self._folder) if wal else None
-        if (
-            folder is not None
-            and (folder.st_dev, folder.st_ino, folder.st_ctime_ns) == self._settled
-        ):
-            return
+        if wal and self._settled:
+            try:
+                met = stat(self._folder)
+            except FileNotFoundError:
+                pass
+            else:
+                if met.st_ctime_ns == self._settled and _file(met) == self._known_folder:
+                    return
+        self._look(wal=wal)
+
+    def _look(self, *, wal: bool) -> None:
+        """Look at each file, and at the folder last."""
+        self._settled = 0
+        # First: what is written from here on gets the time of our last write, or a later.
+        met = _met(self._wal) if wal else None
         if _file(_met(self._path)) != self._known:
             raise self._lost(self._path)
         if not wal:
             return
-        met = _met(self._wal)
         if self._known_wal is None:
             self._known_wal = _file(met)
         elif _file(met) != self._known_wal:
             raise self._lost(self._wal)
-        # What changes later than now must not get the same time.
-        if met and folder and met.st_mtime_ns - folder.st_ctime_ns > SETTLED_NANOSECONDS:
-            self._settled = folder.st_dev, folder.st_ino, folder.st_ctime_ns
+        # Last: a folder that changed before that write has not changed since, so the
+        # names above were its names, and its next change cannot have the same time.
+        folder = _met(self._folder)
+        if met and folder and folder.st_ctime_ns < met.st_ctime_ns:
+            self._settled, self._known_folder = folder.st_ctime_ns, _file(folder)
 
     def _lost(self, name: str) -> UnreadableError:
         return UnreadableError(
@@ -69,7 +81,7 @@ class Identity:
 
 def _met(name: str) -> os.stat_result | None:
     try:
-        return os.stat(name)
+        return stat(name)
     except FileNotFoundError:
         return None
 

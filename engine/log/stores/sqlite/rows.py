@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ....errors import RESCUE, UnreadableError
-from ...chain import FIELD_KINDS, Row, misfit
+from ...chain import FIELD_KINDS, misfit
 from ...envelope import RecordedEvent
 
 ROWS_PER_INSERT = 64
@@ -28,7 +28,6 @@ READ: Final = ", ".join(
 """The columns of which `events_of` makes events."""
 
 _fields = msgspec.structs.astuple
-_KEY: Final = RecordedEvent.__struct_fields__.index("key")
 _OBSERVED: Final = RecordedEvent.__struct_fields__.index("observed")
 _SOUND: Final = {
     (*kinds, observed) for kinds in product(*FIELD_KINDS.values()) for observed in (0, 1)
@@ -36,21 +35,46 @@ _SOUND: Final = {
 """The types that the columns of a row may have, and what `observed` may be."""
 
 
-def insert(rows: Sequence[Row]) -> tuple[str, list[Any]]:
-    """Return the statement that inserts what `place` gave, and its values."""
-    values: list[Any] = []
-    # Python's sqlite3 takes int, str and bytearray as they are. Everything else, also
-    # bytes, True and None, first goes through its adapters: 0.5 to 1 µs for each value.
-    for a, b, c, d, e, f, g, h, i, j, k, _, _, n, o, salt, payload, digest, hash_ in rows:
-        salt, digest, hash_ = bytearray(salt), bytearray(digest), bytearray(hash_)
-        payload = payload.decode()
-        values += [a, b, c, d, e, f, g, h, i, j, k, n, int(o), salt, payload, digest, hash_]
-    key, key_digest = rows[0][_KEY : _KEY + 2]
-    if key is not None:
+def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
+    """Return the statement that inserts the events of one append, and its values."""
+    first = events[0]
+    values = _values(first)
+    if first.key is not None:
         # Only the first of an append has a key.
-        at = len(_WRITTEN) - len(_OPTIONAL)
-        values[at:at] = [key, key_digest]
-    return _insert_sql(len(rows), is_keyed=key is not None), values
+        values += (first.key, first.key_digest)
+    for event in events[1:]:
+        values += _values(event)
+    return _insert_sql(len(events), is_keyed=first.key is not None), values
+
+
+def _values(event: RecordedEvent) -> list[Any]:
+    """Return what is bound for an event, but its key.
+
+    Python's sqlite3 takes int, str and bytearray as they are. Everything else, also bytes,
+    True and None, first goes through its adapters: 0.5 to 1 µs for each value.
+    """
+    salt, payload = event.salt, event.payload
+    assert salt is not None
+    assert payload is not None
+    return [
+        event.position,
+        event.stream,
+        event.version,
+        event.id,
+        event.type,
+        event.schema_version,
+        event.at,
+        event.recorded_at,
+        event.actor,
+        event.correlation_id,
+        event.causation_id,
+        event.remaining,
+        int(event.observed),
+        bytearray(salt),
+        payload.decode(),
+        bytearray(event.payload_digest),
+        bytearray(event.hash),
+    ]
 
 
 def insert_each(events: Iterable[RecordedEvent]) -> tuple[str, Iterable[tuple[Any, ...]]]:

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from msgspec import structs
-
 from ....errors import RefusedError, SprintlogError
 from ...append import (
     Stamping,
@@ -17,9 +15,8 @@ from ...append import (
     check_limits,
     meets,
     place,
-    recorded_events,
 )
-from ...chain import START, Row
+from ...chain import START
 from ...envelope import Appended, Head, NewEvent, RecordedEvent
 from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
 from ..head_file import HeadFile, check_head
@@ -37,7 +34,6 @@ from .schema import tables_of_litestream
 
 LOOKS_FIRST = 4
 """How many appends look first after one that found events of others."""
-_PAYLOAD = RecordedEvent.__struct_fields__.index("payload")
 
 
 class SqliteLog:
@@ -128,17 +124,17 @@ class SqliteLog:
             and (expect == version or meets(expect, version))
             and len(new_events) <= ROWS_PER_INSERT
         ):
-            rows = place(
+            events = place(
                 stream,
                 new_events,
-                head=head,
-                version=version,
-                stamps=stamps,
-                key=key,
-                key_digest=key_digest,
+                head,
+                version,
+                stamps,
+                key,
+                key_digest,
             )
-            if self._insert_at_once(rows):
-                return self._recorded(rows)
+            if self._insert_at_once(events):
+                return self._recorded(events)
         return self._append_locked(
             stream, new_events, expect=expect, stamps=stamps, key=key, key_digest=key_digest
         )
@@ -146,7 +142,7 @@ class SqliteLog:
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
         """Give what takes the events that come next, of another log, all or none."""
-        last: list[Row] = []
+        last: list[RecordedEvent] = []
 
         def take(events: list[RecordedEvent]) -> None:
             try:
@@ -156,17 +152,17 @@ class SqliteLog:
                 raise RefusedError(
                     f"nothing recorded: among positions {first} to {end}: {error}"
                 ) from error
-            last[:] = map(structs.astuple, events)
+            last[:] = events
 
         with self.connection.transaction():
             yield take
         if last:
             self._recorded(last)
 
-    def _insert_at_once(self, rows: list[Row]) -> bool:
+    def _insert_at_once(self, events: list[RecordedEvent]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""
         try:
-            self._insert(rows)
+            self._insert(events)
         except sqlite3.IntegrityError:
             return False
         except sqlite3.Error as error:
@@ -197,43 +193,42 @@ class SqliteLog:
                 check_key(before[0], key_digest)
                 return Appended(before, duplicate=True)
             check_expected(stream, expect=expect, actual=end.version)
-            rows = place(
+            events = place(
                 stream,
                 new_events,
-                head=end.head,
-                version=end.version,
-                stamps=stamps,
-                key=key,
-                key_digest=key_digest,
+                end.head,
+                end.version,
+                stamps,
+                key,
+                key_digest,
             )
-            self._insert_all(rows)
+            self._insert_all(events)
         # Where others come in between, an INSERT behind what is remembered is in vain.
         is_disturbed = acknowledged not in (None, end.head)
         self._looks_first = LOOKS_FIRST if is_disturbed else max(self._looks_first - 1, 0)
-        return self._recorded(rows)
+        return self._recorded(events)
 
-    def _insert_all(self, rows: list[Row]) -> None:
+    def _insert_all(self, events: list[RecordedEvent]) -> None:
         """Insert behind the end that this transaction has seen."""
-        if len(rows) <= ROWS_PER_INSERT:
-            self._insert(rows)
+        if len(events) <= ROWS_PER_INSERT:
+            self._insert(events)
             return
         # The trigger says once more what is known here, at a third of the whole price.
         with self.connection.triggers_off():
-            for start in range(0, len(rows), ROWS_PER_INSERT):
-                self._insert(rows[start : start + ROWS_PER_INSERT])
+            for start in range(0, len(events), ROWS_PER_INSERT):
+                self._insert(events[start : start + ROWS_PER_INSERT])
 
-    def _insert(self, rows: list[Row]) -> None:
-        self.connection.raw.execute(*insert(rows))
+    def _insert(self, events: list[RecordedEvent]) -> None:
+        self.connection.raw.execute(*insert(events))
 
-    def _recorded(self, rows: list[Row]) -> Appended:
+    def _recorded(self, events: list[RecordedEvent]) -> Appended:
         """Remember the new end and answer; the events are durable already."""
-        events = recorded_events(rows)
         last = events[-1]
         self._head = Head(last.position, last.hash)
         self._versions[last.stream] = last.version
         self._identity.check(wal=self.journal_mode.wal)
         self._head_file.write(self._head)
-        size = sum([len(row[_PAYLOAD] or b"") for row in rows])
+        size = sum([len(event.payload or b"") for event in events])
         if self._growth.is_due(events[0].position, last.position, size):
             self._growth.carried_over(is_all=checkpoint(self.connection.raw))
         return Appended(events)
