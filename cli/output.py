@@ -46,7 +46,7 @@ def print_error(error: SprintlogError, *, as_json: bool) -> int:
     else:
         differences = error.fields.get("differences", ())[:PROBLEMS_SHOWN_MAX]
         lines = [("error", error.message), *(("difference", one) for one in differences)]
-        _tell([*lines, ("hint", error.hint)])
+        _tell([*lines, ("hint", _hint_of(error))])
     return exit_code(error)
 
 
@@ -75,7 +75,18 @@ def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
 def error_answer(error: SprintlogError) -> dict[str, Any]:
     """Return an error as scripts get it: its kind, message, hint and fields."""
     known = {name: value for name, value in error.fields.items() if value is not None}
-    return {"error": error.kind, "message": error.message, "hint": error.hint, **known}
+    told = {"error": error.kind, "message": error.message, "hint": _hint_of(error)}
+    return {**told, **known}
+
+
+def _hint_of(error: SprintlogError) -> str | None:
+    """Return an error's hint; of a word that is unknown it begins with what is meant."""
+    if error.unknown is None:
+        return error.hint
+    # Imported here: hardly any command meets such a word.
+    from .suggest import did_you_mean
+
+    return " ".join(filter(None, (did_you_mean(*error.unknown), error.hint))) or None
 
 
 def warn(text: str) -> None:

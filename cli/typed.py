@@ -4,7 +4,7 @@ Click cleans every help text up when an option is made, and translates its own. 
 take a recording command longer than reading the log, so help waits until it is asked for.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -38,6 +38,34 @@ HELP = TypedOption(
 """The option that every command has."""
 
 
+class UnknownWordError(click.UsageError):
+    """A word that names nothing, beside those that name something."""
+
+    def __init__(
+        self,
+        message: str,
+        word: str,
+        known: Iterable[str],
+        context: click.Context | None = None,
+    ) -> None:
+        super().__init__(message, context)
+        self.unknown = word, known
+
+
+class Choice(click.Choice[str]):
+    """One of several words; the error of another one says which it is like."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the word; raise `UnknownWordError` for another one."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            said, known = error.format_message(), map(str, self.choices)
+            raise UnknownWordError(said, str(value), known, ctx) from error
+
+
 class TypedCommand(click.Command):
     """A command with our option for its help."""
 
@@ -54,6 +82,18 @@ class TypedGroup(click.Group):
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """Return the same option for every command."""
         return HELP
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names; raise `UnknownWordError`."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchOption:
+            raise
+        except click.UsageError as error:
+            said, known = f"there is no command {args[0]!r}", self.list_commands(ctx)
+            raise UnknownWordError(said, args[0], known, ctx) from error
 
 
 def option(*names: str, **given: Any) -> Callable[[Function], Function]:

@@ -1,5 +1,6 @@
 """What can go wrong: a rule said no, somebody was first, or stored bytes are unreadable."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 RESCUE = "`sprintlog doctor --salvage FOLDER` saves what is sound, or restore a backup"
@@ -7,14 +8,26 @@ RESCUE = "`sprintlog doctor --salvage FOLDER` saves what is sound, or restore a 
 
 
 class SprintlogError(Exception):
-    """The root of every error this package raises; `fields` is what `--json` prints."""
+    """The root of every error this package raises; `fields` is what `--json` prints.
+
+    `unknown` is a word that names nothing, with the words that do: whoever prints the
+    error can say which of them is meant.
+    """
 
     kind: ClassVar[str] = "error"
 
-    def __init__(self, message: str, *, hint: str | None = None, **fields: Any) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        unknown: tuple[str, Iterable[str]] | None = None,
+        **fields: Any,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.unknown = unknown
         self.fields = fields
 
 
@@ -43,6 +56,7 @@ class InvalidInputError(RefusedError):
         line: int | None = None,
         field: str | None = None,
         hint: str | None = None,
+        unknown: tuple[str, Iterable[str]] | None = None,
     ) -> None:
         place = file or ""
         if line is not None:
@@ -51,6 +65,7 @@ class InvalidInputError(RefusedError):
         super().__init__(
             ": ".join([*parts, problem]),
             hint=hint,
+            unknown=unknown,
             file=file,
             line=line,
             field=field,

@@ -53,7 +53,7 @@ def command() -> None:
     type=click.IntRange(0),
     help="How many iterations the loop allows, 0 for no limit. [towards a goal 100]",
 )
-@typed.option("--mode", type=click.Choice(MODES), help="ralph works towards a goal.")
+@typed.option("--mode", type=typed.Choice(MODES), help="ralph works towards a goal.")
 @typed.option("--goal", metavar="TEXT", help="What is to be reached, in Ralph mode.")
 @typed.option(
     "--idle-threshold",

@@ -31,7 +31,7 @@ COLUMNS = (
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice(list(KINDS)),
+    type=typed.Choice(list(KINDS)),
     metavar="KIND",
     help=f"Only of this kind: {', '.join(KINDS)}.",
 )

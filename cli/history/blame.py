@@ -30,7 +30,7 @@ from ..output import print_answer, print_json, print_text, table
 @typed.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
 @typed.option(
     "--file",
-    type=click.Choice(list(STATE_FILES)),
+    type=typed.Choice(list(STATE_FILES)),
     default="progress",
     help="Which state file. [progress]",
 )

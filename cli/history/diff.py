@@ -22,7 +22,7 @@ from ..output import print_json, print_text
 @typed.option("--unified", is_flag=True, help="As a unified diff of the file's text.")
 @typed.option(
     "--file",
-    type=click.Choice(list(STATE_FILES)),
+    type=typed.Choice(list(STATE_FILES)),
     default="progress",
     help="Which state file. [progress]",
 )

@@ -22,8 +22,20 @@ from .pager import STDOUT, paged
 
 TEXT_CHARS_MAX = 100
 EVENTS_A_STEP = 512
+PATTERN = {*"*?["}
 
 Print = Callable[[Iterable[RecordedEvent]], None]
+
+
+def _known(
+    context: click.Context, parameter: click.Parameter, types: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return types of events; raise `typed.UnknownWordError` for one that there is not."""
+    for one in types:
+        if not PATTERN & {*one} and one not in CODEC.events:
+            said = f"there is no event type {one[:60]!r}"
+            raise typed.UnknownWordError(said, one, CODEC.events, context)
+    return types
 
 
 @typed.command(
@@ -36,6 +48,7 @@ Print = Callable[[Iterable[RecordedEvent]], None]
     "types",
     multiple=True,
     metavar="TYPE",
+    callback=_known,
     help="Only these types; * stands for anything.",
 )
 @typed.option("--phase", metavar="ADDRESS", help="Only about this or what is below it.")

@@ -115,7 +115,7 @@ def end(
 @typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
 @typed.option(
     "--category",
-    type=click.Choice(FAILURE_CATEGORIES),
+    type=typed.Choice(FAILURE_CATEGORIES),
     default="logic",
     help="What kind of failure; the policy retries some. [logic]",
 )

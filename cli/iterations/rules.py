@@ -46,7 +46,7 @@ def command() -> None:
 )
 @typed.option(
     "--progress-edits",
-    type=click.Choice(("observe", "adopt", "refuse")),
+    type=typed.Choice(("observe", "adopt", "refuse")),
     help="What becomes of an edit of PROGRESS.yaml: kept and replaced, made events as far "
     "as it can be, or nothing is recorded until it is gone.",
 )

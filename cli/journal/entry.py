@@ -32,7 +32,7 @@ def command() -> None:
 )
 @click.argument("prd_id", metavar="PRD")
 @typed.option(
-    "--status", required=True, type=click.Choice(words.STATUSES), help="How it ended."
+    "--status", required=True, type=typed.Choice(words.STATUSES), help="How it ended."
 )
 @typed.option("--summary", default="", metavar="TEXT", help="What happened, in one line.")
 @typed.option(
@@ -56,7 +56,7 @@ def command() -> None:
 @typed.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
 @typed.option(
     "--recovery-action",
-    type=click.Choice(words.RECOVERY_ACTIONS),
+    type=typed.Choice(words.RECOVERY_ACTIONS),
     help="What was done to get here.",
 )
 @typed.option("--guidance", metavar="TEXT", help="What was advised for this iteration.")
@@ -105,7 +105,7 @@ def record(
 @command.command("list", epilog="Example: sprintlog entry list --prd auth-login --last 5")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD.")
 @typed.option(
-    "--status", type=click.Choice(words.STATUSES), help="Only those that ended so."
+    "--status", type=typed.Choice(words.STATUSES), help="Only those that ended so."
 )
 @typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
 @with_point
@@ -153,7 +153,7 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 @typed.option("--last", type=int, metavar="N", help="Only of the last N entries.")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
 @typed.option(
-    "--type", "type_", type=click.Choice(words.OBSERVATION_TYPES), help="Only of this type."
+    "--type", "type_", type=typed.Choice(words.OBSERVATION_TYPES), help="Only of this type."
 )
 @with_point
 @with_json

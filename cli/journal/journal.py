@@ -96,7 +96,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 
 @command.command(epilog="Example: sprintlog journal search callback slash --kind learning")
 @click.argument("words", nargs=-1, required=True)
-@typed.option("--kind", type=click.Choice(KINDS), help="Only of this kind.")
+@typed.option("--kind", type=typed.Choice(KINDS), help="Only of this kind.")
 @typed.option(
     "--limit", type=click.IntRange(1), default=20, metavar="N", help="At most N. [20]"
 )

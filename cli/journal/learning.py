@@ -33,7 +33,7 @@ def command() -> None:
     "--type",
     "type_",
     required=True,
-    type=click.Choice(words.LEARNING_TYPES),
+    type=typed.Choice(words.LEARNING_TYPES),
     help="Its kind.",
 )
 @typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
@@ -77,7 +77,7 @@ def add(
 
 @command.command("list", epilog="Example: sprintlog learning list --type error-workaround")
 @typed.option(
-    "--type", "type_", type=click.Choice(words.LEARNING_TYPES), help="Only of this type."
+    "--type", "type_", type=typed.Choice(words.LEARNING_TYPES), help="Only of this type."
 )
 @typed.option(
     "--all", "with_retired", is_flag=True, help="Those that were retired as well."

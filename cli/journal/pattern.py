@@ -29,7 +29,7 @@ def command() -> None:
     "--type",
     "type_",
     required=True,
-    type=click.Choice(words.PATTERN_TYPES),
+    type=typed.Choice(words.PATTERN_TYPES),
     help="Its kind.",
 )
 @typed.option(
@@ -40,7 +40,7 @@ def command() -> None:
 )
 @typed.option("--prd", default="", metavar="PRD", help="Where it was discovered.")
 @typed.option(
-    "--confidence", type=click.Choice(words.CONFIDENCES), help="How sure that is."
+    "--confidence", type=typed.Choice(words.CONFIDENCES), help="How sure that is."
 )
 @with_envelope
 def add(
@@ -66,7 +66,7 @@ def add(
 
 @command.command("list", epilog="Example: sprintlog pattern list --type error-handling")
 @typed.option(
-    "--type", "type_", type=click.Choice(words.PATTERN_TYPES), help="Only of this type."
+    "--type", "type_", type=typed.Choice(words.PATTERN_TYPES), help="Only of this type."
 )
 @with_point
 @with_json

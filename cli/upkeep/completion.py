@@ -8,7 +8,7 @@ from ..output import print_bytes
 
 
 @typed.command("completion", epilog='Example: eval "$(sprintlog completion bash)"')
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=typed.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script of a shell."""
     from ..main import cli

@@ -13,7 +13,7 @@ from ..output import print_json
 @typed.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
 @click.argument(
     "what",
-    type=click.Choice(
+    type=typed.Choice(
         [
             *("progress", "plan", "sprint", "workflow", "metrics", "journal"),
             *("events", "commands", "answers"),

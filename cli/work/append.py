@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
+from sprintlog.engine.errors import (
+    InvalidInputError,
+    NotFoundError,
+    RefusedError,
+    SprintlogError,
+)
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.from_events import BY_TAG, command_for, to_event
@@ -132,6 +137,13 @@ def _append(
     # Asked of all events only for one that is not a sprint's: the journal's are imported.
     if line["type"] not in BY_TAG and line["type"] in CODEC.events:
         return _append_to_journal(workspace, line, options)
+    if line["type"] not in CODEC.events:
+        raise NotFoundError(
+            f"there is no event type {line['type'][:60]!r}",
+            hint="`sprintlog schema events` describes all",
+            unknown=(line["type"], CODEC.events),
+            field="type",
+        )
     event = to_event(line["type"], line.get("data", {}))
     if isinstance(event, f.SprintCompiled | f.SprintImported):
         _check_document(event)
@@ -147,7 +159,14 @@ def _append(
     command = command_for(event, is_observed=observed)
     arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": sprint_id}
     run = Recording("append", chosen, workspace)
-    outcome = run.handle_with(command, arguments, sprint_id=sprint_id, observed=observed)
+    try:
+        outcome = run.handle_with(
+            command, arguments, sprint_id=sprint_id, observed=observed
+        )
+    except NotFoundError as error:
+        if error.fields.get("sprint") == sprint_id and not error.unknown:
+            error.unknown = sprint_id, workspace.sprints()
+        raise
     phase = getattr(event, "phase", None)
     # An empty one stands for the sprint itself, which is there.
     if phase and outcome.sprint.plan.tree.find(phase) is None:
@@ -201,6 +220,7 @@ def _sprint_id(workspace: Workspace, stream: object, event: Event, options: Opti
     if not sprint_id:
         raise RefusedError(
             f"stream {str(stream)[:60]!r} is not one of this log; give sprint/ID",
+            unknown=(str(stream), [*map(sprint_stream, workspace.sprints()), JOURNAL]),
             field="stream",
         )
     return sprint_id

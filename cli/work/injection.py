@@ -78,7 +78,7 @@ def with_injection(*more: Decorator) -> Decorator:
             "--prompt-file", metavar="FILE", help="A file with the prompt, - for stdin."
         ),
         typed.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
-        typed.option("--model", type=click.Choice(MODELS), help="The model to execute it."),
+        typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it."),
         typed.option(
             "--file",
             type=click.Path(path_type=Path),

@@ -51,7 +51,7 @@ def command() -> None:
 
 @command.command(epilog="Example: sprintlog phase start build/step-0/implement")
 @with_phase
-@typed.option("--model", type=click.Choice(MODELS), help="The model that executes it.")
+@typed.option("--model", type=typed.Choice(MODELS), help="The model that executes it.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
     """Begin to execute a leaf."""
     record("phase start", given, leaves.StartPhase(phase, model))
@@ -82,7 +82,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
 @typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
 @typed.option(
     "--category",
-    type=click.Choice(FAILURE_CATEGORIES),
+    type=typed.Choice(FAILURE_CATEGORIES),
     default="logic",
     help="Decides whether it is tried again. [logic]",
 )

@@ -67,8 +67,8 @@ def command() -> None:
 )
 @click.argument("title", required=False, metavar="[TITLE]")
 @typed.option("--description", metavar="TEXT", help="All that is known. [the title]")
-@typed.option("--priority", type=click.Choice(PRIORITIES), help="How urgent it is.")
-@typed.option("--type", type=click.Choice(REQUEST_TYPES), help="What it is.")
+@typed.option("--priority", type=typed.Choice(PRIORITIES), help="How urgent it is.")
+@typed.option("--type", type=typed.Choice(REQUEST_TYPES), help="What it is.")
 @typed.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")
 @typed.option(
     "--discovered-in",
@@ -98,12 +98,12 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
 
 @command.command("list", epilog="Example: sprintlog queue list --status pending --json")
 @typed.option(
-    "--status", multiple=True, type=click.Choice(REQUEST_STATUSES), help="Only these."
+    "--status", multiple=True, type=typed.Choice(REQUEST_STATUSES), help="Only these."
 )
 @typed.option(
-    "--priority", multiple=True, type=click.Choice(PRIORITIES), help="Only these."
+    "--priority", multiple=True, type=typed.Choice(PRIORITIES), help="Only these."
 )
-@typed.option("--type", multiple=True, type=click.Choice(REQUEST_TYPES), help="Only these.")
+@typed.option("--type", multiple=True, type=typed.Choice(REQUEST_TYPES), help="Only these.")
 @with_reading
 def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
     """List the requests in the order in which they were recorded."""
@@ -143,7 +143,7 @@ def show(request: str, reading: ReadOptions) -> None:
     "--prompt", metavar="TEXT", help="What is to be done. [title and description]"
 )
 @typed.option("--id-prefix", metavar="TEXT", help="Make ids from it. [fix-ID]")
-@typed.option("--model", type=click.Choice(MODELS), help="The model to execute it.")
+@typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it.")
 @with_workflow
 @with_position
 @with_recording
@@ -209,7 +209,7 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
 @typed.option(
     "--until",
     required=True,
-    type=click.Choice(DEFERRALS),
+    type=typed.Choice(DEFERRALS),
     help="When it comes back by itself.",
 )
 @with_recording

@@ -52,7 +52,7 @@ REST_SECONDS = 1
 @typed.option(
     "--stop-on-request",
     "stops_on_request",
-    type=click.Choice(PRIORITIES),
+    type=typed.Choice(PRIORITIES),
     help="Stop at once, not at the end, for an undecided request of this priority or a "
     "higher one.",
 )

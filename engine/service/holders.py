@@ -62,6 +62,7 @@ def choose(
             raise NotFoundError(
                 f"there is no sprint {sprint_id}",
                 hint="`sprintlog sprint list` lists them",
+                unknown=(sprint_id, service.sprints()),
                 sprint=sprint_id,
             )
         return sprint_id

@@ -30,6 +30,7 @@ def to_event(tag: str, data: object) -> Event:
         raise NotFoundError(
             f"there is no event type {tag!r}",
             hint=f"known: {', '.join(BY_TAG)}",
+            unknown=(tag, BY_TAG),
             field="type",
         )
     kind = BY_TAG[tag]

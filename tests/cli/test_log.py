@@ -46,7 +46,7 @@ def versions(done: Any, *options: str) -> list[int]:
         ([], list(range(1, 12))),
         (["--type", "note-added"], [8, 11]),
         (["--type", "note-*", "--type", "*-injected"], [8, 9, 11]),
-        (["--type", "nothing"], []),
+        (["--type", "nothing?"], []),
         (["--actor", "agent:*"], [4, 7]),
         (["--actor", "operator:ana", "--actor", "operator:b?b"], [8, 11]),
         (["--phase", "build"], [7, 9]),

@@ -90,7 +90,7 @@ def test_names_an_unknown_phase(sprint: Path, run: Any) -> None:
     """An address that is not in the plan ends with 3 and suggests one that is."""
     result = run("phase", "start", "implement")
     assert result.code == 3
-    assert "did you mean build/login/implement?" in result.err
+    assert "did you mean `build/login/implement`?" in result.err
 
 
 def test_refuses_a_parents_address(sprint: Path, run: Any) -> None:

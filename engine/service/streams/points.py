@@ -47,7 +47,8 @@ def parse_point(text: str, *, now: int) -> Point:
         parse(text)
     except InvalidInputError as error:
         raise InvalidInputError(
-            f"{text[:60]!r} is not a point in the log; give {FORMS}"
+            f"{text[:60]!r} is not a point in the log; give {FORMS}",
+            unknown=(text, ("best", "start")),
         ) from error
     return Point("time", time=text)
 
@@ -68,11 +69,12 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
     else:
         version = last_version(log, stream, position=point.number, moment=point.time)
     if version < 1:
-        fields = {"sprint": head.id} if isinstance(head, Sprint) else {}
-        whose = f"sprint {head.id}" if fields else "the journal"
+        sprint_id = head.id if isinstance(head, Sprint) else None
+        whose = f"sprint {sprint_id}" if sprint_id else "the journal"
         said = point.time or f"{point.form} {point.number}"
         raise NotFoundError(
-            f"{whose} has nothing at {said}; it has versions 1 to {head.version}", **fields
+            f"{whose} has nothing at {said}; it has versions 1 to {head.version}",
+            sprint=sprint_id,
         )
     return version
 

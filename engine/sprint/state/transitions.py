@@ -191,17 +191,14 @@ def find_node(sprint: Sprint, address: str | None) -> Node:
     if node is None:
         raise NotFoundError(
             f"there is no phase {address} in sprint {sprint.id}",
-            hint=_nearby(sprint, address),
+            hint=_example(sprint),
+            unknown=(address, (one.address for one in tree.nodes.values())),
             phase=address,
         )
     return node
 
 
-def _nearby(sprint: Sprint, address: str) -> str | None:
-    last = address.rsplit("/", 1)[-1]
-    found = [a for leaf in sprint.plan.tree.leaves if last in (a := leaf.address)]
-    if found:
-        return f"did you mean {found[0]}?"
+def _example(sprint: Sprint) -> str | None:
     pointed = sprint.plan.pointed()
     return (
         f"an address is phase/step/sub-phase, like {pointed.address}" if pointed else None

@@ -1,0 +1,39 @@
+"""Which word is meant by one that names nothing."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+
+WORD_CHARS_MAX = 100
+KNOWN_MAX = 20_000
+"""No more is compared: whoever types a word waits for the answer."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Return the question whether the word that is most like it was meant."""
+    meant = closest(word, islice(known, KNOWN_MAX))
+    return f"did you mean `{meant}`?" if meant else None
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the word that is most like one that is not among them, if one is.
+
+    Case is no difference; the end of an address, or the beginning of a word, stands for
+    it where it does so for one alone.
+    """
+    by_lower = {one.lower(): one for one in known}
+    lower = word[:WORD_CHARS_MAX].lower()
+    if lower in by_lower or not lower:
+        return by_lower.get(lower)
+    ends = [one for one in by_lower if one.endswith(f"/{lower}")]
+    starts = [one for one in by_lower if one.startswith(lower)]
+    for alone in (ends, starts):
+        if len(alone) == 1:
+            return by_lower[alone[0]]
+    like = get_close_matches(lower, by_lower, n=1)
+    if like:
+        return by_lower[like[0]]
+    # Of an address with a mistake the last part is compared with the last parts.
+    lasts = {one.rsplit("/", 1)[-1]: one for one in by_lower}
+    like = get_close_matches(lower.rsplit("/", 1)[-1], lasts, n=1)
+    return by_lower[lasts[like[0]]] if like else None
