@@ -13,92 +13,29 @@ from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from . import typed
 from .output import USAGE, clear_counting, print_error, print_text
 
-SECTIONS = {
-    "Begin": {
-        "init": "Make a log for this work tree.",
-        "demo": "Play a small sprint in a fresh folder and show every command.",
-        "import": "Take in what other tools left behind, or an exported log.",
-        "compile": "Make a sprint from a SPRINT.yaml and its workflows.",
-        "sprint": "Create a sprint and lead it through its life.",
-        "goal": "Set a goal, and say that it is reached.",
-    },
-    "Work": {
-        "next": "Say what is to be done now.",
-        "run": "Drive a sprint with an agent's command.",
-        "status": "Show where a sprint stands.",
-        "phase": "Record what happens to a phase, step or sub-phase.",
-        "step": "Add steps to the plan, and record those towards a goal.",
-        "gate": "Run a phase's gate, or record how it went elsewhere.",
-        "queue": "Keep what was found on the way, and decide on it.",
-        "hook-task": "Record what is run beside the iterations.",
-        "note": "Leave a remark in the log.",
-        "append": "Record events by their type, one or a stream of JSON lines.",
-    },
-    "Iterations": {
-        "iteration": "Record, measure and compare the iterations of the loop.",
-        "best": "Show the best iteration so far.",
-        "decide": "Say what comes next: continue, stop, roll back, ask.",
-        "alerts": "Show what got worse.",
-        "report": "Report on one iteration, all, or the selected output.",
-        "rules": "Show or change by which rules iterations are judged.",
-        "restore": "Bring the files of an iteration back.",
-    },
-    "Journal": {
-        "entry": "Write down what an iteration of a PRD came to.",
-        "learning": "Keep what was learned, count its use, retire what is over.",
-        "pattern": "Keep patterns of the codebase.",
-        "prepare": "Say what the next iteration of a PRD should know.",
-        "recover": "Say what to do about a failure of a PRD.",
-        "journal": "Begin the journal, search it, look at its figures.",
-    },
-    "What happened": {
-        "log": "List the events.",
-        "show": "Print a state file or an event, as it is or was.",
-        "diff": "Show what is different between two points.",
-        "blame": "Say who set a field, when and why.",
-        "replay": "Play a sprint's history and show what each event changed.",
-        "audit": "Tell the decisions: who, when, on what evidence.",
-        "query": "Ask with SQL.",
-    },
-    "Go back": {
-        "rollback": "Go back to the state of an earlier point.",
-        "undo": "Take back the latest rollback, or the latest decision.",
-        "redo": "Take back the latest undo.",
-        "fork": "Begin a new sprint from any point of an old one.",
-        "adopt": "Make events of an edit that was observed.",
-    },
-    "Keep it sound": {
-        "rebuild": "Write the state files anew from the log.",
-        "verify": "Check the log, its payloads and the state files.",
-        "doctor": "Look at the log and around it; save what is sound.",
-        "backup": "Copy the log into one file, checked.",
-        "export": "Write the whole log as JSON Lines.",
-        "schema": "Print the JSON Schema of a file or of the events.",
-        "completion": "Print the completion script of a shell.",
-    },
-}
-"""Every command with its one line, in the sections of the help."""
-
-COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
-"""Every command with its one line; the module of the same name holds it."""
-
 FOLDERS = {
-    "Begin": "begin",
-    "Work": "work",
-    "Iterations": "iterations",
-    "Journal": "journal",
-    "What happened": "history",
-    "Go back": "back",
-    "Keep it sound": "upkeep",
+    "begin": ("init", "demo", "import", "compile", "sprint", "goal"),
+    "work": (
+        *("next", "run", "status", "phase", "step", "gate", "queue", "hook-task"),
+        *("note", "append"),
+    ),
+    "iterations": ("iteration", "best", "decide", "alerts", "report", "rules", "restore"),
+    "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
+    "history": ("log", "show", "diff", "blame", "replay", "audit", "query"),
+    "back": ("rollback", "undo", "redo", "fork", "adopt"),
+    "upkeep": ("rebuild", "verify", "doctor", "backup", "export", "schema", "completion"),
+    "help": ("help",),
 }
-"""Where the modules of a section's commands are."""
+"""The commands by the folder that holds their modules; what is said of them is in help."""
+
+COMMANDS = {name: folder for folder, names in FOLDERS.items() for name in names}
+"""Every command with the folder of its module, which has the same name."""
 
 
 def module_of(command: str) -> str:
     """Return the module that holds a command, as a name below `sprintlog.cli`."""
-    title = next(title for title, section in SECTIONS.items() if command in section)
     name = "import_" if command == "import" else command.replace("-", "_")
-    return f"{FOLDERS[title]}.{name}"
+    return f"{COMMANDS[command]}.{name}"
 
 
 class LazyGroup(typed.TypedGroup):
@@ -118,13 +55,11 @@ class LazyGroup(typed.TypedGroup):
         command.no_args_is_help = False
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the tables without importing a single command."""
-        width = max(map(len, COMMANDS))
-        for title, section in SECTIONS.items():
-            with formatter.section(title):
-                rows = [(name.ljust(width), line) for name, line in section.items()]
-                formatter.write_dl(rows)
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first screen without importing a single command."""
+        from .help.screens import write_first
+
+        write_first(ctx, formatter)
 
 
 def _show_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -139,8 +74,9 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
 @typed.group(
     cls=LazyGroup,
     no_args_is_help=False,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
-    epilog="Try `sprintlog demo`; every command has -h with an example.",
+    epilog="`sprintlog help COMMAND` explains one, `sprintlog help --all` lists all.",
 )
 @typed.option(
     "-v",
@@ -159,6 +95,11 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
 )
 def cli(verbose: bool) -> None:
     """Record what happens in a sprint once; compute its files from that."""
+    if click.get_current_context().invoked_subcommand is None:
+        # Imported here: it is shown only when nothing is asked for.
+        from .help.where import where_lines
+
+        print_text(*where_lines())
 
 
 def main() -> None:
@@ -201,17 +142,28 @@ def main() -> None:
 
 
 def _print_usage(error: click.ClickException) -> int:
-    hint = None
+    hint, unknown = None, getattr(error, "unknown", None)
     context: Any = getattr(error, "ctx", None)
     if context is not None:
         if _is_alone(context, error):
             print_text(*context.get_help().splitlines())
-            return USAGE if context.parent else 0
+            return USAGE
         hint = f"`{context.command_path} -h` shows how"
+    said = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        # By itself it would say what it is like in other words than we do.
+        said, unknown = error.message, (error.option_name, _options_of(context))
     # Its choices are listed on lines of their own.
-    wrapped = SprintlogError(" ".join(error.format_message().split()), hint=hint)
+    wrapped = SprintlogError(" ".join(said.split()), hint=hint, unknown=unknown)
     print_error(wrapped, as_json="--json" in sys.argv)
     return USAGE
+
+
+def _options_of(context: click.Context | None) -> list[str]:
+    if context is None:
+        return []
+    known = context.command.get_params(context)
+    return [name for option in known for name in (*option.opts, *option.secondary_opts)]
 
 
 def _is_alone(context: click.Context, error: click.ClickException) -> bool:

@@ -31,6 +31,7 @@ OTHERS = {
     "diff",
     "doctor",
     "export",
+    "help",
     "import",
     "init",
     "log",

@@ -6,12 +6,12 @@ from .tree import ROOT
 
 
 def test_no_terminal_command_is_forgotten() -> None:
-    """A module of a section that makes a command is named in the help's sections."""
+    """A module that makes a command is named in the table of commands."""
     made = {
         f"{path.parent.name}.{path.stem}"
-        for folder in FOLDERS.values()
+        for folder in FOLDERS
         for path in (ROOT / "cli" / folder).glob("*.py")
         if "\ndef command(" in path.read_text(encoding="utf-8")
     }
     named = {module_of(name) for name in COMMANDS} | {"work.phase_inject"}
-    assert made - named == set(), "give each its line in SECTIONS, `cli/main.py`"
+    assert made - named == set(), "name each in FOLDERS, `cli/main.py`"

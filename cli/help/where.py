@@ -1,0 +1,140 @@
+"""`sprintlog` alone: where one is, and what to type next."""
+
+from collections.abc import Iterator
+
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.service.place.location import find
+from sprintlog.engine.sprint.agent import actions
+from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.projections.workspace import Workspace
+
+from ..context import environment, here, log_folder, open_workspace
+from ..output import counted
+
+NO_LOG = """\
+sprintlog records what happens in the loops of coding agents, and computes
+their state files from it. There is no log here yet. Three ways to begin:
+
+  record my loop      sprintlog init
+                      sprintlog sprint create ID --goal TEXT
+                      sprintlog run -- AGENT        (AGENT: like `claude -p`)
+  take over my files  sprintlog init
+                      sprintlog import progress PROGRESS.yaml
+  start a plan        sprintlog init
+                      sprintlog sprint create ID --plan FILE
+
+`sprintlog init` looks around and offers what fits. `sprintlog demo` shows it
+at work, `sprintlog help beginning` explains it, `sprintlog -h` lists the rest."""
+
+SPRINTS_SHOWN_MAX = 4
+
+TYPED = {
+    actions.START: "`sprintlog sprint start`",
+    actions.WORK: "`sprintlog run -- AGENT`",
+    actions.ITERATE: "`sprintlog run -- AGENT`",
+    actions.HOOKS: "`sprintlog run -- AGENT`",
+    actions.GATE: "`sprintlog gate run`",
+    actions.END: "`sprintlog phase complete`",
+    actions.RETRY: "`sprintlog phase retry`",
+    actions.RESUME: "`sprintlog sprint resume`",
+    actions.COMPLETE: "`sprintlog sprint complete`",
+    actions.DONE: "`sprintlog log`",
+}
+"""What a person types next, by what is to be done."""
+
+OR_TYPED = {
+    actions.WORK: "`sprintlog phase start`",
+    actions.ITERATE: "`sprintlog iteration start`",
+    actions.DONE: "`sprintlog sprint create ID --plan FILE`",
+}
+"""What else can be typed: the same without an agent's command, or something new."""
+
+WAS_BEGUN = {
+    actions.WORK: "`sprintlog phase complete`",
+    actions.ITERATE: "`sprintlog iteration end`",
+}
+"""The same for what was begun before."""
+
+
+def where_lines() -> list[str]:
+    """Return where one is in at most five lines, and what to type next."""
+    try:
+        find(here(), folder=log_folder())
+    except NotFoundError:
+        return NO_LOG.split("\n")
+    with open_workspace() as workspace:
+        return [*_log(workspace), *_sprint(workspace)]
+
+
+def _log(workspace: Workspace) -> Iterator[str]:
+    events = counted(workspace.log.head().position, "event")
+    yield f"log     {workspace.location.folder}, {events}"
+
+
+def _sprint(workspace: Workspace) -> Iterator[str]:
+    """Yield the lines of the sprint that is meant, or of those that may be."""
+    sprints = workspace.sprints()
+    if not sprints:
+        yield "sprint  none yet"
+        yield _next(
+            "`sprintlog sprint create ID --plan FILE`", "the same with `--goal TEXT`"
+        )
+        return
+    named = environment().get("SPRINTLOG_SPRINT") or None
+    try:
+        chosen = workspace.choose(named)
+    except RefusedError:
+        if named:
+            raise
+        yield from _several(workspace, sprints)
+        return
+    sprint = workspace.sprint(chosen)
+    action = next_action(sprint, now=workspace.moment(sprint, None))
+    yield f"sprint  {sprint.id}, {_state(sprint)}"
+    pointed = sprint.plan.pointed()
+    if pointed is not None and sprint.plan.status != COMPLETED:
+        yield f"at      {pointed.address}"
+    yield from _after(action)
+
+
+def _state(sprint: Sprint) -> str:
+    """Return status and figures, as far as the document has them."""
+    stats = sprint.document.get("stats") or {}
+    done, total = stats.get("completed-phases"), stats.get("total-phases")
+    words = [str(sprint.plan.status)]
+    if total:
+        words.append(f"{done} of {counted(total, 'phase')} completed")
+    if (iteration := stats.get("current-iteration")) is not None:
+        words.append(f"iteration {iteration}")
+    return ", ".join(words)
+
+
+def _after(action: Action) -> Iterator[str]:
+    """Yield what comes next, and why nothing does."""
+    if action.why:
+        yield f"why     {action.why}"
+    if action.do == actions.WAIT:
+        yield f"next    wait until {action.until}"
+    elif action.do == actions.STOP:
+        yield f"next    {action.hint}" if action.hint else _next("`sprintlog status`")
+    else:
+        by_hand = WAS_BEGUN if action.resumed else OR_TYPED
+        yield _next(*filter(None, (TYPED[action.do], by_hand.get(action.do))))
+
+
+def _several(workspace: Workspace, sprints: dict[str, int]) -> Iterator[str]:
+    """Yield the sprints among which nothing chooses, those that go on first."""
+    found = [(workspace.status_of(*one), one[0]) for one in sprints.items()]
+    found.sort(key=lambda row: row[0] == COMPLETED)
+    shown = [f"{name} ({status})" for status, name in found[:SPRINTS_SHOWN_MAX]]
+    more = len(found) - len(shown)
+    yield f"sprint  one of {len(found)}: {', '.join(shown)}" + (" …" if more > 0 else "")
+    yield _next("`sprintlog status --sprint ID`", "`sprintlog sprint list`")
+
+
+def _next(*commands: str) -> str:
+    """Return the line of what to type."""
+    return f"next    {', or '.join(commands)}"

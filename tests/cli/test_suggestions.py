@@ -1,0 +1,88 @@
+"""A mistyped word is answered with the one that is meant, at every level."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.cli.suggest import WORD_CHARS_MAX, closest
+from tests.architecture.test_startup import modules_imported_by
+
+
+@pytest.mark.parametrize(
+    ("line", "meant", "code"),
+    [
+        ("statsu", "status", 2),
+        ("-v stauts", "status", 2),
+        ("phase strat", "start", 2),
+        ("iteration basline", "baseline", 2),
+        ("status --jsn", "--json", 2),
+        ("--verison", "--version", 2),
+        ("phase start --atc x", "--at", 2),
+        ("phase fail --error x --category netwrok", "network", 2),
+        ("completion bsah", "bash", 2),
+        ("help going-bakc", "going-back", 2),
+        ("help statsu", "status", 2),
+        ("help phase strat", "start", 2),
+        ("append phase-complete", "phase-completed", 3),
+        ("append entry-recrded --stream journal", "entry-recorded", 3),
+        ("log --type phase-startd", "phase-started", 2),
+        ("status --sprint auht", "auth", 3),
+        ("note x --sprint AUTH", "auth", 3),
+        ("rollback --to start --sprint autj", "auth", 3),
+        ("phase start build/login/implemnet", "build/login/implement", 3),
+        ("phase start implement", "build/login/implement", 3),
+        ("phase start implemnet", "build/login/implement", 3),
+        ("gate run --phase biuld", "build", 3),
+        ("append activity-seen --stream sprint/auht", "auth", 3),
+        ("append activity-seen --stream sprnt/auth", "sprint/auth", 1),
+        ("status --at strat", "start", 1),
+        ("rollback --to bset", "best", 1),
+    ],
+)
+def test_says_which_word_is_meant(
+    sprint: Path, run: Any, line: str, meant: str, code: int
+) -> None:
+    """Command, option, choice, topic, event type, sprint, address, stream, point."""
+    result = run(*line.split())
+    assert (result.code, result.out) == (code, "")
+    error, hint = result.err.splitlines()
+    assert error.startswith("error: ")
+    assert hint.startswith(f"hint: did you mean `{meant}`?")
+
+
+def test_scripts_are_told_as_well(sprint: Path, run: Any) -> None:
+    """With --json the hint of the error has it."""
+    error = json.loads(run("status", "--sprint", "auht", "--json").err)
+    assert error["hint"].startswith("did you mean `auth`? ")
+    assert "unknown" not in error
+
+
+@pytest.mark.parametrize("line", ["xyzzy", "status --xyzzy", "status --sprint xyzzy"])
+def test_says_nothing_of_a_word_that_is_like_none(
+    sprint: Path, run: Any, line: str
+) -> None:
+    """A word that is like none of those that there are is not guessed at."""
+    assert "did you mean" not in run(*line.split()).err
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("Status", ["status"], "status"),
+        ("comp", ["compile", "log"], "compile"),
+        ("b", ["a/b", "c/d"], "a/b"),
+        ("", ["a"], None),
+        ("x" * 10_000, ["x" * WORD_CHARS_MAX], "x" * WORD_CHARS_MAX),
+        ("same", [], None),
+    ],
+)
+def test_knows_what_is_like_a_word(word: str, known: list[str], meant: str | None) -> None:
+    """Case is no difference; an end of an address, or a beginning, stands for the whole."""
+    assert closest(word, known) == meant
+
+
+def test_compares_words_only_where_one_is_unknown() -> None:
+    """The comparison is not imported by a command that knows all of its words."""
+    assert "difflib" not in modules_imported_by("sprintlog.cli.work.phase")
