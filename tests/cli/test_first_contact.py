@@ -67,7 +67,7 @@ def test_in_a_sprint_it_says_where_one_is(sprint: Path, run: Run) -> None:
     """The log, the sprint, its state and its pointer, and what to type."""
     result = run()
     assert (result.code, result.err) == (0, "")
-    assert result.out.replace(str(sprint), "/home/ana/work") == screen("in-a-sprint")
+    assert result.out.replace(str(sprint), "/srv/tree") == screen("in-a-sprint")
 
 
 def test_it_leads_through_a_sprint(folder: Path, done: Run) -> None:
