@@ -107,7 +107,7 @@ def main() -> None:
     try:
         _hold_standard_files()
         try:
-            cli.main(standalone_mode=False)
+            cli.main(prog_name="sprintlog", standalone_mode=False)
         finally:
             clear_counting()
     except SprintlogError as error:
