@@ -3,7 +3,10 @@
 Most commands are about one phase, and a process ends after one command.
 """
 
+from collections import Counter
 from collections.abc import Mapping
+from itertools import repeat
+from operator import contains, itemgetter
 from typing import Any, NamedTuple
 
 from .words import PHASE_STATUSES
@@ -28,13 +31,17 @@ def flat_phases(document: Mapping[str, Any]) -> FlatPhases | None:
     phases = document.get("phases")
     if type(phases) is not list or len(phases) < LONG:
         return None
-    if any(type(phase) is not dict or "steps" in phase for phase in phases):
+    if {*map(type, phases)} != {dict} or any(map(contains, phases, repeat("steps"))):
         return None
-    ids, words = ([phase.get(key) for phase in phases] for key in ("id", "status"))
+    try:
+        ids, words = ([*map(itemgetter(key), phases)] for key in ("id", "status"))
+    except KeyError:
+        return None
     if {*map(type, ids), *map(type, words)} != {str}:
         return None
     places = dict(zip(ids, range(len(ids)), strict=True))
-    tally = {word: words.count(word) for word in PHASE_STATUSES}
+    counted = Counter(words)
+    tally = {word: counted[word] for word in PHASE_STATUSES}
     text = "\n".join(ids)
     is_plain = (
         len(places) == sum(tally.values()) == len(ids)

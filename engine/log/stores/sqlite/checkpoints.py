@@ -29,10 +29,13 @@ class SqliteCheckpoints:
 
     def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
         """Return a saved state, or None when there is none in this format."""
-        rows = self._connection.rows(
-            "SELECT state FROM checkpoints WHERE stream = ? AND version = ? AND format = ?",
-            (stream, version, format_),
-        )
+        # Of a state of megabytes each page is come by once.
+        with self._connection.walking():
+            rows = self._connection.rows(
+                "SELECT state FROM checkpoints"
+                " WHERE stream = ? AND version = ? AND format = ?",
+                (stream, version, format_),
+            )
         state = rows[0][0] if rows else None
         return state if isinstance(state, bytes) else None
 
