@@ -2,10 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-import click
 import msgspec
 
 from sprintlog.engine.errors import (
@@ -15,6 +14,9 @@ from sprintlog.engine.errors import (
     UnreadableError,
 )
 from sprintlog.projections.markdown import visible as visible
+
+if TYPE_CHECKING:
+    from .screen.terminal import Terminal
 
 STDOUT, STDERR = 1, 2
 PROBLEMS_SHOWN_MAX = 100
@@ -94,6 +96,11 @@ def warn(text: str) -> None:
     _tell([("warning", text)])
 
 
+def note(text: str) -> None:
+    """Tell how an answer is to be read, or how to see more of it."""
+    _tell([("note", text)])
+
+
 def hint(text: str | None) -> None:
     """Tell what can be done about what was told before."""
     _tell([("hint", text)])
@@ -105,14 +112,14 @@ def progress(text: str) -> None:
 
 
 def counting(what: str) -> Callable[[int], None]:
-    """Return what keeps one line on a terminal's stderr up to date: `1000 WHAT`.
+    """Return what keeps one line on a terminal's stderr up to date: `1,000 WHAT`.
 
     Whatever is written after it clears it.
     """
 
     def tell(count: int) -> None:
-        if sys.stderr.isatty():
-            _write(STDERR, f"{count} {what}".encode())
+        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            _write(STDERR, f"{count:,} {what}".encode())
             _counting.append(what)
 
     return tell
@@ -164,7 +171,9 @@ def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 def print_text(*lines: str) -> None:
     """Print lines for people; control characters and line breaks in them become visible."""
-    _write(STDOUT, "".join(f"{visible(line)}\n" for line in lines).encode())
+    # One of a kind of its own is visible already, and may be coloured.
+    ready = (visible(line) if type(line) is str else line for line in lines)
+    _write(STDOUT, "".join(f"{line}\n" for line in ready).encode())
 
 
 def print_styled(text: str) -> None:
@@ -177,17 +186,38 @@ def print_bytes(content: bytes) -> None:
     _write(STDOUT, content)
 
 
-def coloured(text: str, colour: str | None) -> str:
-    """Return text in a colour where stdout is a terminal that wants it.
+def terminal() -> "Terminal":
+    """Return what standard output can show."""
+    # Imported here and below, and not by what only records: it prints one plain line.
+    from .screen.terminal import terminal as found
+
+    return found()
+
+
+def coloured(text: str, tone: str | None) -> str:
+    """Return text in the colour of what it means, where stdout shows colours.
 
     The text must be visible already: the colour itself is written as it is.
     """
-    return click.style(text, fg=colour) if colour and wants_colour() else text
+    return terminal().toned(text, tone)
 
 
-def wants_colour() -> bool:
-    """Tell whether stdout is a terminal and NO_COLOR is not set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+def wrapped(text: str, *, indent: str = "") -> list[str]:
+    """Return a text in lines that fit the terminal, all but the first one indented."""
+    from .screen.terminal import Ready
+    from .screen.widths import wrapped as fold
+
+    return [*map(Ready, fold(visible(text), terminal().width, indent=indent))]
+
+
+def fitting(text: str, taken: int = 0) -> str:
+    """Return a text cut to what a line has room for, beside what is taken of it."""
+    from .screen.terminal import Ready
+    from .screen.widths import cut
+
+    width = terminal().width
+    said = visible(text)
+    return Ready(said if width is None else cut(said, max(width - taken, 1)))
 
 
 def shows_bars() -> bool:
@@ -206,26 +236,16 @@ def counted(number: int, noun: str) -> str:
 def table(
     rows: Sequence[Sequence[str]],
     *,
-    right: frozenset[int] = frozenset(),
-    widths: list[int] | None = None,
+    right: Collection[int] = (),
+    whole: Collection[int] = (),
+    spare: Sequence[int] = (),
+    least: int = 12,
 ) -> list[str]:
-    """Return rows as lines of columns; the last column is as long as it likes.
+    """Return rows as lines of columns that fit the terminal, as `FittedTable` has it."""
+    from .screen.tables import FittedTable
 
-    `widths` are those of rows before, and grow to those of these.
-    """
-    shown = [[visible(cell) for cell in row] for row in rows]
-    widths = [] if widths is None else widths
-    if shown:
-        found = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        widths[:] = map(max, found, widths or found)
-    lines = []
-    for row in shown:
-        cells = [
-            cell.rjust(width) if index in right else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
+    made = FittedTable(terminal(), right=right, whole=whole, spare=spare, least=least)
+    return [*made.lines(rows)]
 
 
 def _write(descriptor: int, content: bytes) -> None:

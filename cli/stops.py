@@ -5,6 +5,7 @@ from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.projections.views.work import STOPPED
 
 from .output import REFUSED
+from .screen import phrases
 
 EXIT_CODES = {
     actions.LIMIT: 20,
@@ -30,7 +31,7 @@ def stopped_lines(action: Action) -> list[str]:
     # What a leaf waits for stands beside it in the tree.
     if action.do not in STOPPED or (action.do == actions.WAIT and action.phase):
         return []
-    until = f"waits until {action.until}: " if action.until else ""
+    until = f"waits until {phrases.when(action.until)}: " if action.until else ""
     named = (("why", f"{until}{action.why}"), *_more(action))
     return [f"{name}: {text}" for name, text in named if text]
 

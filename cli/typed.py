@@ -66,8 +66,56 @@ class Choice(click.Choice[str]):
             raise UnknownWordError(said, str(value), known, ctx) from error
 
 
+COLOR, UTC_TIMES, NO_PAGER = "sprintlog.color", "sprintlog.utc", "sprintlog.no-pager"
+"""Where in the context's `meta` is kept what was asked for about all output."""
+
+
+def _asking(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        # What is typed before a command holds for it, too.
+        if value:
+            context.meta[key] = value
+
+    return keep
+
+
+def _anywhere(*names: str, key: str, **given: Any) -> tuple[TypedOption, TypedOption]:
+    """Return an option about all output: as the root help shows it, and hidden."""
+    given |= {"expose_value": False, "callback": _asking(key)}
+    return TypedOption(names, **given), TypedOption(names, **given, hidden=True)
+
+
+_ANYWHERE = (
+    _anywhere(
+        "--color",
+        key=COLOR,
+        type=Choice(("auto", "always", "never")),
+        help="When to use colours. [auto: on a terminal]",
+    ),
+    _anywhere(
+        "--utc",
+        key=UTC_TIMES,
+        is_flag=True,
+        help="Show times as ISO 8601 in UTC.",
+    ),
+    _anywhere(
+        "--no-pager",
+        key=NO_PAGER,
+        is_flag=True,
+        help="Print long answers at once.",
+    ),
+)
+SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
+"""The options that can stand before or behind any command."""
+
+
 class TypedCommand(click.Command):
-    """A command with our option for its help."""
+    """A command with our option for its help, and those about all output."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return what the command takes, and what every command takes."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *HIDDEN, help_option]
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """Return the same option for every command."""
@@ -78,6 +126,11 @@ class TypedGroup(click.Group):
     """A group of such commands."""
 
     command_class = TypedCommand
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return what the group takes; the help of the first one shows all of it."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *(HIDDEN if ctx.parent else SHOWN), help_option]
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """Return the same option for every command."""

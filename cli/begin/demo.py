@@ -16,6 +16,7 @@ from sprintlog.engine.errors import RefusedError
 
 from .. import typed
 from ..output import coloured, print_styled, print_text, visible
+from ..screen.terminal import ATTENTION, GOOD
 
 PLAN = """\
 phases:
@@ -116,7 +117,7 @@ class _Demo:
         after = self._digest()
         print_text(f"PROGRESS.yaml  sha256 {after}")
         self._check(before == after, "the rebuilt file is not the same")
-        print_styled(coloured("the same bytes", "green"))
+        print_styled(coloured("the same bytes", GOOD))
         self._run("log", "--last", "2")
 
     def _edit(self) -> None:
@@ -168,7 +169,7 @@ class _Demo:
         self._login.write_text(f"{text}\n")
 
     def _say(self, text: str) -> None:
-        print_styled("\n" + coloured(f"# {visible(text)}", "cyan"))
+        print_styled("\n" + coloured(f"# {visible(text)}", ATTENTION))
 
     def _run(self, *arguments: str) -> None:
         print_text(f"$ sprintlog {shlex.join(arguments)}")

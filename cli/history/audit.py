@@ -12,7 +12,9 @@ from sprintlog.projections.views.history import Audit
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import counted, print_bytes, print_json, print_text
+from ..output import counted, print_bytes, print_json, print_text, wrapped
+from ..screen import phrases
+from ..screen.pager import paged
 from .tables import csv_lines, markdown_table
 
 COLUMNS = (
@@ -68,9 +70,10 @@ def command(
         title = f"# Decisions of {code(name)}, up to version {version}"
         print_text(title, "", *markdown_table(COLUMNS, map(_row, found)))
     else:
-        for decision in found:
-            print_text(*_lines(decision))
-        print_text(f"{name}: {counted(len(found), 'decision')} up to version {version}")
+        with paged():
+            for decision in found:
+                print_text(*_lines(decision))
+            print_text(f"{name}: {counted(len(found), 'decision')} up to version {version}")
 
 
 def _row(decision: Decision) -> Sequence[Any]:
@@ -80,13 +83,17 @@ def _row(decision: Decision) -> Sequence[Any]:
     return [row[name] for name in COLUMNS]
 
 
-def _lines(decision: Decision) -> list[str]:
+BEHIND = " " * 6
+
+
+def _lines(decision: Decision) -> Sequence[str]:
     mark = " (observed)" if decision.observed else ""
     off = "" if decision.in_force else "  [no longer in force]"
-    head = f"{decision.version:>4}  {decision.at}  {decision.actor}{mark}  {decision.kind}"
+    head = f"{decision.version:>4}  {phrases.when(decision.at)}  {decision.actor}{mark}"
     about = f" {decision.about}" if decision.about else ""
     said = f": {decision.said}" if decision.said else ""
-    lines = [f"{head}  {decision.type}{about}{said}{off}"]
-    lines += [f"        on    {decision.evidence}"] if decision.evidence else []
-    lines += [f"        then  {decision.followed}"] if decision.followed else []
+    line = f"{head}  {decision.kind}  {decision.type}{about}{said}{off}"
+    lines = wrapped(line, indent=BEHIND)
+    for word, text in (("on  ", decision.evidence), ("then", decision.followed)):
+        lines += wrapped(f"{BEHIND}{word}  {text}", indent=BEHIND) if text else []
     return lines

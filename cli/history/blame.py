@@ -11,13 +11,16 @@ from sprintlog.projections.history.blame import Blame, blame
 from sprintlog.projections.history.blame_files import blame_best, blame_journal
 from sprintlog.projections.history.blame_lines import Line, blame_lines
 from sprintlog.projections.history.causes import CAUSES_MAX, reason_of
-from sprintlog.projections.history.differences import cut, shown
+from sprintlog.projections.history.differences import shown
 from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views.history import blamed, blamed_line
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import print_answer, print_json, print_text, table
+from ..output import fitting, print_answer, print_json, print_text, table, wrapped
+from ..screen import phrases
+from ..screen.pager import paged
+from ..screen.terminal import terminal
 
 
 @typed.command(
@@ -60,8 +63,9 @@ def command(fields: tuple[str, ...], every: bool, file: str, reading: ReadOption
                 for line in lines:
                     print_json(blamed_line(line))
             else:
-                rows = [_row(line) for line in lines]
-                print_text(*table(rows, right=frozenset({0})))
+                with paged():
+                    rows = [_row(line) for line in lines]
+                    print_text(*table(rows, right={0}, spare=(2, 1), least=24))
             return
         ask = blame_best if file == "best" else blame
         _print(list(ask(workspace, name, fields, at=at)), as_json=as_json)
@@ -74,15 +78,15 @@ def _print(found: Iterable[Blame], *, as_json: bool) -> None:
 
 def _lines(found: Blame) -> Iterator[str]:
     is_there = found.value is not MISSING
-    yield f"{found.field}: {cut(shown(found.value)) if is_there else '(not there)'}"
+    yield fitting(f"{found.field}: {shown(found.value) if is_there else '(not there)'}")
     yield f"  set by        {_said(found.event)}"
     if found.reason is not None:
-        yield f"  reason        {cut(found.reason)}"
+        yield from _text("reason", found.reason)
     if (origin := found.brought_back) is not None:
         is_back = found.event.type == RolledBack.type
         yield f"  {'brought back' if is_back else 'now in force'}  {_said(origin)}"
         if (why := reason_of(origin)) is not None:
-            yield f"  reason        {cut(why)}"
+            yield from _text("reason", why)
     for event in found.causes:
         yield f"  caused by     {_said(event)}"
     known = {found.event.id, *(event.id for event in found.causes)}
@@ -93,11 +97,17 @@ def _lines(found: Blame) -> Iterator[str]:
         yield f"  part of       {found.event.correlation_id}"
 
 
+def _text(name: str, text: str) -> Iterator[str]:
+    return iter(wrapped(f"  {name:12}  {text}", indent=" " * 14))
+
+
 def _said(event: RecordedEvent) -> str:
     observed = " (observed)" if event.observed else ""
+    # By the version one can go back; on a narrow screen that is enough.
+    position = "" if terminal().width else f"  position {event.position}"
     return (
-        f"{event.type}{observed}  version {event.version}  position {event.position}  "
-        f"{event.at}  {event.actor}"
+        f"{event.type}{observed}  version {event.version}{position}  "
+        f"{phrases.when(event.at)}  {event.actor}"
     )
 
 
@@ -107,4 +117,5 @@ def _row(line: Line) -> tuple[str, ...]:
     if origin is not None:
         word = "of" if kind == RolledBack.type else "voided, now"
         kind = f"{kind} ({word} {origin.version})"
-    return (str(event.version), event.at, event.actor, kind, f"│ {line.text}")
+    at = phrases.when(event.at)
+    return (str(event.version), at, event.actor, kind, f"│ {line.text}")

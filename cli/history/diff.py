@@ -2,13 +2,16 @@
 
 import click
 
-from sprintlog.projections.history.differences import difference, told
+from sprintlog.projections.history.differences import difference
 from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views import history as views
 
 from .. import typed
 from ..context import open_workspace, with_json, with_sprint
-from ..output import print_json, print_text
+from ..output import coloured, print_json, print_text, visible
+from ..screen.pager import paged
+from ..screen.terminal import BAD, GOOD, QUIET, Ready
+from .changes import changed
 
 
 @typed.command(
@@ -50,9 +53,18 @@ def command(
     if json_patch:
         print_json(found.json_patch())
     elif unified:
-        print_text(*found.unified().split("\n")[:-1])
+        with paged():
+            print_text(*map(_toned, found.unified().split("\n")[:-1]))
+
     elif as_json:
         print_json(views.difference(found))
     else:
-        lines = [told(change) for change in found.changes()]
-        print_text(*lines or ["no difference"])
+        with paged():
+            lines = [changed(change) for change in found.changes()]
+            print_text(*lines or ["no difference"])
+
+
+def _toned(line: str) -> Ready:
+    """Return a line of a unified diff in the colour of what became of it."""
+    tones = {"+": GOOD, "-": BAD, "@": QUIET}
+    return Ready(coloured(visible(line), tones.get(line[:1])))

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import click
-import msgspec
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
@@ -17,10 +16,13 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import print_json, print_text, table
-from .pager import STDOUT, paged
+from ..output import note, print_json, print_text
+from ..screen import phrases
+from ..screen.pager import paged
+from ..screen.tables import FittedTable, Toned
+from ..screen.terminal import ATTENTION, BAD, QUIET, STDOUT, terminal
+from .said import what
 
-TEXT_CHARS_MAX = 100
 EVENTS_A_STEP = 512
 PATTERN = {*"*?["}
 
@@ -68,7 +70,9 @@ def _known(
 @typed.option("--journal", "of_journal", is_flag=True, help="Of the journal.")
 @typed.option("-f", "--follow", "follows", is_flag=True, help="Wait for what comes, too.")
 @typed.option("--oneline", is_flag=True, help="Position, type and what it says.")
-@typed.option("--no-pager", is_flag=True, help="No pager, also on a terminal.")
+@typed.option(
+    "-v", "--full", "full", is_flag=True, help="Nothing cut, both numbers, whole times."
+)
 @with_reading
 def command(
     phase: str | None,
@@ -83,7 +87,7 @@ def command(
     of_journal: bool,
     follows: bool,
     oneline: bool,
-    no_pager: bool,
+    full: bool,
     reading: ReadOptions,
     types: tuple[str, ...],
     actors: tuple[str, ...],
@@ -115,16 +119,18 @@ def command(
             )
             range_ = range_._replace(last=min(range_.last or end, end))
         wanted = EventFilter(types, actors, phase, text, range_)
-        printing = print_events if reading.as_json else _Lines(oneline=oneline).print_events
+        lines = _Lines(of_log=whole, oneline=oneline, full=full)
+        printing = print_events if reading.as_json else lines.print_events
         head = workspace.log.head().position
         found = _found(workspace, stream, wanted, last=last, reverse=reverse, until=head)
-        with paged(wanted=not (no_pager or reading.as_json or follows)):
+        with paged(wanted=not (reading.as_json or follows)):
             shown = 0
             for page in _paged(islice(found, limit)):
                 printing(page)
                 shown += len(page)
             if not (shown or reading.as_json or follows):
                 print_text("no events")
+        lines.print_rest()
         if follows and (limit is None or shown < limit):
             rest = None if limit is None else limit - shown
             _follow(workspace, stream, wanted, printing, after=head, limit=rest)
@@ -187,62 +193,56 @@ def print_events(events: Iterable[RecordedEvent]) -> None:
         print_json(envelope(event))
 
 
-PARTS = ("entry", "learning", "pattern")
-"""The fields of the journal's events that hold something with an id."""
-
-
 class _Lines:
     """Events as lines of columns, which are never narrower than before."""
 
-    def __init__(self, *, oneline: bool) -> None:
-        self._row = _short_row if oneline else _row
-        self._right = frozenset({0} if oneline else {0, 1})
-        self._widths: list[int] = []
+    def __init__(self, *, of_log: bool, oneline: bool, full: bool) -> None:
+        shown = terminal()
+        is_whole = full or shown.width is None
+        if oneline or not is_whole:
+            self._row = self._one_line if oneline else self._short
+        else:
+            self._row = self._whole
+        self._of_log = of_log
+        numbers = {0, 1} if is_whole and not oneline else {0}
+        self._table = FittedTable(
+            shown._replace(width=None) if full else shown,
+            right=numbers,
+            spare=() if oneline else (2, 1),
+        )
 
     def print_events(self, events: Iterable[RecordedEvent]) -> None:
         """Print events, many in one write."""
-        if rows := [self._row(event) for event in events]:
-            print_text(*table(rows, right=self._right, widths=self._widths))
+        print_text(*self._table.lines(map(self._row, events)))
+
+    def print_rest(self) -> None:
+        """Say how to see what was cut."""
+        if self._table.is_cut:
+            note("cut to fit: `sprintlog log -v` shows all, `sprintlog show event N` one")
+
+    def _whole(self, event: RecordedEvent) -> tuple[str, ...]:
+        numbers = str(event.position), str(event.version)
+        return *numbers, _quiet(event.at), event.actor, what(event)
+
+    def _short(self, event: RecordedEvent) -> tuple[str, ...]:
+        stream = (event.stream.removeprefix("sprint/"),) if self._of_log else ()
+        at = _quiet(phrases.when(event.at))
+        return str(event.position), at, event.actor, *stream, _toned(event, what(event))
+
+    def _one_line(self, event: RecordedEvent) -> tuple[str, ...]:
+        return str(event.position), _toned(event, what(event))
 
 
-def _row(event: RecordedEvent) -> tuple[str, ...]:
-    mark = " (observed)" if event.observed else ""
-    return (
-        str(event.position),
-        str(event.version),
-        event.at,
-        event.actor,
-        event.type + mark,
-        _said(event),
-    )
+def _toned(event: RecordedEvent, text: str) -> Toned:
+    """Return what an event says in the colour of what it means."""
+    words = event.type.rpartition("-")[2]
+    tone = BAD if words in ("failed", "blocked", "interrupted") else None
+    return Toned(text, ATTENTION if event.type in _TO_LOOK_AT else tone)
 
 
-def _short_row(event: RecordedEvent) -> tuple[str, ...]:
-    return str(event.position), f"{event.type} {_said(event)}"
+def _quiet(text: str) -> Toned:
+    return Toned(text, QUIET)
 
 
-def _said(event: RecordedEvent) -> str:
-    """Return what the event says in one short line."""
-    payload = CODEC.today(event)
-    if payload is None:
-        return "(erased)"
-    data = msgspec.json.decode(payload)
-    data.pop("document", None)
-    data.pop("digest", None)
-    for part in filter(data.get, PARTS):
-        data[part] = data[part]["id"]
-    for field in ("patch", "changes"):
-        if field in data:
-            data[field] = len(data[field])
-    # A sprint's names a work tree beside the path; the journal's is the path itself.
-    if isinstance(place := data.get("place"), dict):
-        data["place"] = place["path"]
-    if "nodes" in data:
-        data["nodes"] = ",".join(str(node.get("id")) for node in data["nodes"])
-        data["position"] = ":".join(map(str, data["position"].values()))
-    if "sources" in data:
-        data["sources"] = ",".join(source["path"] for source in data["sources"])
-    text = " ".join(
-        str(value) if key == "phase" else f"{key}={value}" for key, value in data.items()
-    )
-    return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"
+_TO_LOOK_AT = {"rolled-back", "human-needed", "edit-observed", "breakpoint-reached"}
+"""Events that whoever reads a night's log looks for."""

@@ -14,7 +14,18 @@ from sprintlog.projections.views import history as views
 
 from .. import typed
 from ..context import open_workspace, with_json
-from ..output import counting, error_answer, print_bytes, print_json, print_text, table
+from ..output import (
+    counting,
+    error_answer,
+    note,
+    print_bytes,
+    print_json,
+    print_text,
+    table,
+)
+from ..screen.pager import paged
+from ..screen.tables import FittedTable
+from ..screen.terminal import terminal
 from .tables import csv_lines, text_of
 
 SECONDS_MAX = 10.0
@@ -136,17 +147,21 @@ def _print_csv(found: QueryAnswer) -> None:
 
 
 def _print_table(found: QueryAnswer) -> None:
-    widths: list[int] = []
-    before: list[Sequence[Value]] = [found.columns]
-    right: frozenset[int] | None = None
-    for rows in found.pages:
-        if right is None:
-            right = _numbers(rows)
-        shown = [[text_of(value) for value in row] for row in [*before, *rows]]
-        print_text(*table(shown, right=right, widths=widths))
-        before = []
-    if before:
-        print_text(*table([found.columns]))
+    made: FittedTable | None = None
+    # A page is asked for before the pager comes: its errors are not for the pager.
+    pages = iter(found.pages)
+    rows = next(pages, None)
+    with paged():
+        while rows is not None:
+            head: list[Sequence[Value]] = [] if made else [found.columns]
+            made = made or FittedTable(terminal(), right=_numbers(rows))
+            shown = [[text_of(value) for value in row] for row in [*head, *rows]]
+            print_text(*made.lines(shown))
+            rows = next(pages, None)
+        if made is None:
+            print_text(*table([found.columns]))
+    if made and made.is_cut:
+        note("cut to fit: --csv, --json or a pipe shows all")
 
 
 def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:

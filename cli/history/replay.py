@@ -5,15 +5,16 @@ from collections.abc import Iterator
 
 import click
 
-from sprintlog.projections.history.differences import cut, told
 from sprintlog.projections.history.timeline import ReplayStep, replay
 from sprintlog.projections.views import history as views
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import print_json, print_text, progress
+from ..output import fitting, print_json, print_text, progress
+from ..screen import phrases
+from ..screen.pager import paged
+from .changes import changed
 
-VALUE_CHARS_MAX = 60
 CHANGES_MAX = 12
 DERIVED = ("last-activity", "stats.elapsed")
 NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
@@ -59,8 +60,9 @@ def command(
         elif stepwise and sys.stdin.isatty() and sys.stdout.isatty():
             _walk(steps)
         else:
-            for step in steps:
-                print_text(*_lines(step))
+            with paged():
+                for step in steps:
+                    print_text(*_lines(step))
 
 
 def _walk(steps: Iterator[ReplayStep]) -> None:
@@ -94,13 +96,14 @@ def _asked() -> str:
 
 def _lines(step: ReplayStep) -> Iterator[str]:
     event = step.event
-    why = f"  {cut(step.reason)}" if step.reason else ""
-    yield f"{event.version:>4}  {event.at}  {event.actor}  {event.type}{why}"
+    why = f"  {step.reason}" if step.reason else ""
+    at = phrases.when(event.at)
+    yield fitting(f"{event.version:>4}  {at}  {event.actor}  {event.type}{why}")
     lines = [
-        told(change, chars_max=VALUE_CHARS_MAX)
+        changed(change, indent=" " * 8)
         for change in step.changes()
         if change.field not in DERIVED and change.what != "moved"
     ]
-    yield from (f"        {line}" for line in lines[:CHANGES_MAX])
+    yield from lines[:CHANGES_MAX]
     if len(lines) > CHANGES_MAX:
         yield f"        … and {len(lines) - CHANGES_MAX} more"

@@ -1,5 +1,7 @@
 """`sprintlog show`: a state file or an event, as it is or was."""
 
+from itertools import chain
+
 import click
 import msgspec
 
@@ -10,7 +12,9 @@ from sprintlog.projections.views.whole_events import envelope
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading
-from ..output import print_bytes, print_json, print_text, table, visible
+from ..output import print_bytes, print_json, print_text, table, wrapped
+from ..screen.pager import paged
+from ..screen.terminal import terminal
 
 
 @typed.group("show")
@@ -29,7 +33,8 @@ def progress(reading: ReadOptions) -> None:
         if reading.as_json:
             print_json(sprint.document)
         else:
-            print_bytes(render(sprint))
+            with paged():
+                print_bytes(render(sprint))
 
 
 @command.command(epilog="Example: sprintlog show journal --at '2h ago'")
@@ -42,7 +47,8 @@ def journal(at: str | None, as_json: bool) -> None:
     if as_json:
         print_json(progress_json.as_data(document))
     else:
-        print_bytes(progress_json.render(document))
+        with paged():
+            print_bytes(progress_json.render(document))
 
 
 @command.command(epilog="Example: sprintlog show best --at iter:3")
@@ -59,7 +65,8 @@ def best(reading: ReadOptions) -> None:
         if reading.as_json:
             print_json(tracker_data(judged))
         else:
-            print_bytes(tracker_yaml(judged))
+            with paged():
+                print_bytes(tracker_yaml(judged))
 
 
 @command.command(epilog="Example: sprintlog show event 7")
@@ -80,9 +87,19 @@ def event(position: int, as_json: bool) -> None:
     if whole.stored is not msgspec.UNSET:
         said["stored"] = bytes(whole.stored).decode()
     width = max(map(len, said))
-    for name, value in {**said, "data": data}.items():
-        if value not in (None, msgspec.UNSET):
-            print_text(f"{name.ljust(width)}  {visible(str(value))}")
+    with paged():
+        for name, value in {**said, "data": data}.items():
+            if value not in (None, msgspec.UNSET):
+                print_text(*_field(name.ljust(width), str(value)))
+
+
+def _field(name: str, value: str) -> list[str]:
+    """Return a field of an event; on a terminal an object has a line for each name."""
+    indent = " " * (len(name) + 2)
+    if terminal().width is None or not value.startswith("{"):
+        return wrapped(f"{name}  {value}", indent=indent)
+    first, *rest = msgspec.json.format(value, indent=2).split("\n")
+    return [f"{name}  {first}", *chain(*(wrapped(indent + line) for line in rest))]
 
 
 @command.command(epilog="Example: sprintlog show iteration 3 --files")

@@ -2,12 +2,17 @@
 
 import click
 
+from sprintlog.engine.iterations.alerts import Alert
 from sprintlog.engine.iterations.evaluation import Judgement
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_answer, table
+from ..screen.tables import Toned
+from ..screen.terminal import ATTENTION, BAD
 from .judgements import judged_at
+
+TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 
 @typed.command("alerts", epilog="Example: sprintlog alerts --all")
@@ -30,5 +35,11 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
         elif number is not None:
             found = [judged.one(number)]
     told = [alert for one in found for alert in one.alerts]
-    rows = [(a.severity, a.type, f"iteration {a.triggered_at}", a.message) for a in told]
-    print_answer(told, table(rows) or ["No alerts"], as_json=reading.as_json)
+    rows = [_row(alert) for alert in told]
+    lines = table(rows, whole={0, 2}, spare=(1,), least=60)
+    print_answer(told, lines or ["No alerts"], as_json=reading.as_json)
+
+
+def _row(alert: Alert) -> tuple[str, ...]:
+    severity = Toned(alert.severity, TONES.get(alert.severity))
+    return severity, alert.type, f"iteration {alert.triggered_at}", alert.message

@@ -11,6 +11,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_bytes, print_json
+from ..screen.pager import paged
 from .judgements import judged_at
 from .report_files import tell_written, write_files
 
@@ -87,7 +88,8 @@ def _print_iteration(
     if as_json:
         print_json(views.report(then, report))
     else:
-        print_bytes(iteration_markdown(report).encode())
+        with paged():
+            print_bytes(iteration_markdown(report).encode())
 
 
 def _print_selection(judged: Judged, *, as_json: bool) -> None:
@@ -105,7 +107,8 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
     if as_json:
         print_json(data)
     else:
-        print_bytes(selection_markdown(data).encode())
+        with paged():
+            print_bytes(selection_markdown(data).encode())
 
 
 def _print_summary(judged: Judged, *, as_json: bool) -> None:
@@ -127,7 +130,8 @@ def _print_summary(judged: Judged, *, as_json: bool) -> None:
         selection=judged.selected(),
         failures=failures,
     )
-    print_bytes(text.encode())
+    with paged():
+        print_bytes(text.encode())
 
 
 def _write(

@@ -22,10 +22,11 @@ from ..output import (
     print_answer,
     print_json,
     print_styled,
-    visible,
+    wrapped,
 )
+from ..screen.terminal import ATTENTION, BAD, GOOD
 
-COLOURS = {OK: "green", NOTE: None, WARNING: "yellow", PROBLEM: "red"}
+TONES = {OK: GOOD, NOTE: None, WARNING: ATTENTION, PROBLEM: BAD}
 STATUS_WIDTH, CHECK_WIDTH = 9, 14
 LOSS = {
     "saved": "saved",
@@ -70,12 +71,14 @@ def command(target: Path | None, as_json: bool) -> None:
 
 
 def _line(check: Check) -> str:
-    status = coloured(check.status, COLOURS[check.status])
-    gap = " " * (STATUS_WIDTH - len(check.status))
-    line = f"{status}{gap}{check.check.ljust(CHECK_WIDTH)}{visible(check.found)}"
+    status = coloured(check.status, TONES[check.status])
+    indent = " " * (STATUS_WIDTH + CHECK_WIDTH)
+    head = check.status.ljust(STATUS_WIDTH) + check.check.ljust(CHECK_WIDTH)
+    first, *rest = wrapped(f"{head}{check.found}", indent=indent)
+    lines = [status + first[len(check.status) :], *rest]
     if check.hint is not None:
-        line += f"\n{' ' * (STATUS_WIDTH + CHECK_WIDTH)}→ {visible(check.hint)}"
-    return line
+        lines += wrapped(f"{indent}→ {check.hint}", indent="  ")
+    return "\n".join(lines)
 
 
 def _rescue(location: Location, target: Path, *, as_json: bool) -> None:

@@ -27,12 +27,13 @@ from ..output import (
     print_styled,
     visible,
 )
+from ..screen.terminal import ATTENTION, BAD
 
 ENVIRONMENTS = (
     {"PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", "LC_ALL": "C"},
     {"PYTHONHASHSEED": "7", "TZ": "America/St_Johns", "LC_ALL": "C.UTF-8"},
 )
-COLOURS = {"damage": "red", "drift": "yellow", "remark": None}
+TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
 
 
 @typed.command(
@@ -87,7 +88,7 @@ def command(
 
 def _lines(report: Verification) -> list[str]:
     lines = [
-        f"{coloured(f.severity, COLOURS[f.severity])}  {visible(f'{f.where}: {f.what}')}"
+        f"{coloured(f.severity, TONES[f.severity])}  {visible(f'{f.where}: {f.what}')}"
         for f in report.findings
     ]
     verdict = "sound" if report.is_sound else "NOT sound"

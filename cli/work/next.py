@@ -7,7 +7,8 @@ from sprintlog.projections.views.work import next_answer
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
-from ..output import print_json, print_text
+from ..output import print_json, print_text, wrapped
+from ..screen import phrases
 from ..stops import reason_lines
 
 
@@ -34,12 +35,14 @@ def command(only_prompt: bool, reading: ReadOptions) -> None:
 
 def _lines(action: Action) -> list[str]:
     iteration = f"iteration {action.iteration}" if action.iteration else None
-    first = " ".join(filter(None, (action.do, action.phase, iteration, action.until)))
+    until = phrases.when(action.until) if action.until else None
+    first = " ".join(filter(None, (action.do, action.phase, iteration, until)))
     lines = [first]
     # A stop says itself what it is for.
     if action.do != STOP:
-        lines.append(f"  {ACTIONS[action.do]}")
-    lines += [f"  {line}" for line in reason_lines(action)]
+        lines += wrapped(f"  {ACTIONS[action.do]}")
+    for line in reason_lines(action):
+        lines += wrapped(f"  {line}", indent="  ")
     lines += [f"  {hook.id} → {hook.transcript}" for hook in action.hooks]
     if action.prompt:
         lines += ["", *action.prompt.split("\n")]

@@ -43,6 +43,7 @@ from ..context import ReadOptions, open_workspace, with_reading, with_recording
 from ..output import print_answer, table, warn
 from ..places import source_of
 from ..record import Options, arguments_of, record, recording
+from ..screen import phrases
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_input import name_request, read_asked
 
@@ -117,7 +118,8 @@ def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
             and all(entry.get(name) in words for name, words in wanted.items() if words)
         ]
         answer = [views.request(sprint, entry) for entry in found]
-        lines = table([row_of(entry) for entry in found]) or ["no requests"]
+        rows = [row_of(entry) for entry in found]
+        lines = table(rows, whole={0, 2, 3}, spare=(3,), least=24) or ["no requests"]
         print_answer(answer, lines, as_json=reading.as_json)
 
 
@@ -339,4 +341,6 @@ def _line(said: RequestHistory) -> str:
     elif said.type == RequestReopened.type:
         what = f"reopened: {said.reason}"
     voided = "" if said.in_force else "  (rolled back)"
-    return f"  {said.at}  version {said.version}  {said.actor}  {what}{voided}"
+    return (
+        f"  {phrases.when(said.at)}  version {said.version}  {said.actor}  {what}{voided}"
+    )

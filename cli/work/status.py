@@ -22,18 +22,21 @@ from sprintlog.projections.views import work as views
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
-from ..output import coloured, counted, print_json, print_styled, visible
+from ..output import coloured, counted, fitting, print_json, print_styled, visible, wrapped
+from ..screen import phrases
+from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import stopped_lines
 
 OPEN_SHOWN_MAX = 20
 MARKS = {
-    "completed": ("✓", "green"),
-    "in-progress": ("▶", "yellow"),
-    "failed": ("✗", "red"),
-    "blocked": ("■", "red"),
-    "skipped": ("-", None),
-    "pending": ("·", None),
+    "completed": ("✓", GOOD),
+    "in-progress": ("▶", ATTENTION),
+    "failed": ("✗", BAD),
+    "blocked": ("■", BAD),
+    "skipped": ("-", QUIET),
+    "pending": ("·", QUIET),
 }
+TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 
 
 @typed.command("status", epilog="Example: sprintlog status --json")
@@ -54,7 +57,8 @@ def command(reading: ReadOptions) -> None:
         return
     lines = _lines(sprint, found.stale, action)
     if found.loop:
-        lines.append(visible(f"run by process {found.loop.pid} since {found.loop.since}"))
+        since = phrases.when(found.loop.since, is_relative=True)
+        lines.append(visible(f"run by process {found.loop.pid} since {since}"))
     print_styled("\n".join(lines))
 
 
@@ -62,9 +66,15 @@ def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
     document, plan = sprint.document, sprint.plan
     stats = document.get("stats") or {}
     status = str(document.get("status"))
-    silent = " (stale: silent for more than 15 minutes)" if stale else ""
-    lines = [visible(f"{sprint.id}  {status}{silent}  version {sprint.version}")]
-    lines.extend(map(visible, stopped_lines(action)))
+    lines = [f"{visible(sprint.id)}  {coloured(visible(status), TONES.get(status))}"]
+    silent = "  stale: silent for more than 15 minutes" if stale else ""
+    seen = document.get("last-activity")
+    if seen and not terminal().has_utc:
+        silent = f"  {phrases.when(seen, is_relative=True)}{', stale' if stale else ''}"
+    lines[0] += coloured(visible(silent), ATTENTION if stale else None)
+    lines[0] += f"  version {sprint.version}"
+    for line in stopped_lines(action):
+        lines.extend(wrapped(line, indent="  "))
     pointed = plan.pointed()
     at = f"  at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
     lines.append(_figures(stats, max_iterations(document)) + at)
@@ -76,9 +86,10 @@ def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
     for needed in views.needs(sprint):
         if needed.phase is None:
             continue
-        lines.append(visible(f"needs a person at {needed.phase}: {needed.reason}"))
+        said = f"needs a person at {needed.phase}: {needed.reason}"
+        lines.extend(coloured(line, ATTENTION) for line in wrapped(said, indent="  "))
         if needed.details:
-            lines.append(visible(f"  {needed.details}"))
+            lines.extend(wrapped(f"  {needed.details}"))
     if found := counts(sprint.queue):
         said = ", ".join(f"{number} {word}" for word, number in found.items())
         lines.append(f"queue: {said}  (`sprintlog queue list`)")
@@ -116,22 +127,23 @@ _FIGURES = ("completed-phases", "total-phases", "completed-steps", "total-steps"
 
 
 def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
-    mark, colour = MARKS[node.status]
+    mark, tone = MARKS[node.status]
     text = node.address.rsplit("/", 1)[-1]
     stuck = ("failed", "blocked")
     # What a parent has from what is below it is told there.
     is_own = not any(child.status in stuck for child in node.children)
     if node.status in stuck and is_own and node.data.get("error"):
-        text += f": {str(node.data['error'])[:80]}"
+        text += f": {node.data['error']}"
     if node.data.get("next-retry-at"):
-        text += f" (retry due {node.data['next-retry-at']})"
+        text += f" (retry due {phrases.when(node.data['next-retry-at'])})"
     if gate_is_open(node.data) and node.status != "skipped":
         text += f" (gate {gate_status(node.data)}"
         tried = attempts_of(node)
         text += f", {tried} of {gate_of(node).attempts_max} attempts)" if tried else ")"
     finished = node.status in ("completed", "skipped")
     here = "  ◀" if node is pointed and not finished else ""
-    lines = [f"{indent}{coloured(mark, colour)} {visible(text)}{here}"]
+    text = fitting(text, len(indent) + len(f"{mark} {here}"))
+    lines = [f"{indent}{coloured(mark, tone)} {text}{here}"]
     # What is finished or not begun is one line; what is under way is shown whole.
     holds_pointer = pointed is not None and pointed.address.startswith(f"{node.address}/")
     if holds_pointer or not (finished or node.status == "pending"):
@@ -154,10 +166,10 @@ def goal_lines(sprint: Sprint) -> list[str]:
     if reflection_is_due(plan) and plan.status != COMPLETED:
         counts += ": it reflects"
     left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
-    lines = [f"goal: {goal}", counts]
+    lines = [fitting(f"goal: {goal}"), counts]
     for identity, step in left[:OPEN_SHOWN_MAX]:
-        text = str(step.get("prompt")).partition("\n")[0][:80]
-        lines.append(f"  {identity} ({step.get('status')}): {text}")
+        text = str(step.get("prompt")).partition("\n")[0]
+        lines.append(fitting(f"  {identity} ({step.get('status')}): {text}"))
     if (more := len(left) - OPEN_SHOWN_MAX) > 0:
         lines.append(f"  and {more} more")
     exit_ = plan.document.get("ralph-exit")
@@ -178,14 +190,5 @@ def spent_lines(sprint: Sprint) -> list[str]:
     spent = sprint.knowledge.spent
     if not spent.runs:
         return []
-    line = f"agents: {counted(spent.runs, 'run')}  {spent.duration_ms // 1000} s"
-    tokens = [
-        f"{count} {way}"
-        for count, way in ((spent.input_tokens, "in"), (spent.output_tokens, "out"))
-        if count is not None
-    ]
-    if tokens:
-        line += f"  tokens {', '.join(tokens)}"
-    if spent.cost_usd is not None:
-        line += f"  ${spent.cost_usd:.2f}"
-    return [line]
+    took = phrases.usage(spent, duration_ms=spent.duration_ms)
+    return [f"agents: {', '.join([counted(spent.runs, 'run'), *took])}"]

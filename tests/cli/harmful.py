@@ -115,13 +115,13 @@ def part(kind: type[msgspec.Struct], **known: Any) -> Any:
 
 
 def journal() -> Iterator[Event]:
-    """Yield a journal in which every event happens, each of them saying harm."""
+    """Yield a journal in which every event happens, each of them phrases harm."""
     for kind in JOURNAL_EVENTS:
         yield event(kind, **({"created_at": AT} if kind is JournalOpened else {}))
 
 
 def history() -> Iterator[Event]:
-    """Yield a sprint in which every event happens, each of them saying harm."""
+    """Yield a sprint in which every event happens, each of them phrases harm."""
     addresses = [leaf.address for leaf in Tree(document()).leaves]
     yield event(f.SprintImported, patch=None)
     others = [k for k in f.EVENTS if k not in (f.SprintImported, f.SprintCompiled)]

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sprintlog.engine.sprint.document.patch import apply
+from sprintlog.projections.history.differences import FieldChange, told
 from sprintlog.projections.state_files.yaml.reader import load
 
 from .conftest import PLAN, Run
@@ -114,8 +116,9 @@ def test_shows_where_long_texts_differ(history: Path, done: Run) -> None:
     done("phase", "reopen", "build/login/implement")
     done("phase", "start", "build/login/implement")
     done("phase", "complete", "build/login/implement", "--summary", "word " * 30 + "two")
-    lines = done("diff", "version:6", "version:9").out.splitlines()
-    (line,) = [line for line in lines if ".summary: " in line]
+    changes = done("diff", "version:6", "version:9", "--json").json["changes"]
+    (change,) = [one for one in changes if one["field"].endswith(".summary")]
+    line = told(msgspec.convert(change, FieldChange), chars_max=72)
     assert line.endswith(".summary: …d word word one → …d word word two")
 
 

@@ -86,7 +86,7 @@ def test_the_same_step_again_is_nothing() -> None:
 
 @pytest.mark.parametrize("status", DYNAMIC_STEP_STATUSES)
 def test_takes_every_word_once(status: str) -> None:
-    """Each of the four words may be said; saying it again changes nothing (R57)."""
+    """Each of the four words may be said; phrases it again changes nothing (R57)."""
     scenario = (
         begun().do(AddStep(prompt="x")).do(UpdateStep(step="step-0", status="blocked"))
     )

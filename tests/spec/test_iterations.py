@@ -73,7 +73,7 @@ def test_refuses_a_senseless_maximum(running: Any, limit: int) -> None:
 
 
 def test_ends_the_iteration_under_way(running: Any) -> None:
-    """An iteration ends once; saying so again is nothing, saying otherwise is refused."""
+    """An iteration ends once; phrases so again is nothing, phrases otherwise is refused."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(4))
     scenario.when(EndIteration(summary="x")).then(f.IterationEnded(4, "x"))
     assert open_iteration(scenario.sprint.plan) is None

@@ -9,22 +9,27 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-STDOUT = 1
-LESS = "FX"
-"""End at once where all fits on the screen, and leave it there."""
+from . import terminal as of_terminal
+from .terminal import STDOUT, is_dumb, wants_pager
+
+LESS = "FRX"
+"""End at once where all fits on the screen, show colours, leave it there."""
 
 
 @contextmanager
-def paged(*, wanted: bool) -> Iterator[None]:
+def paged(*, wanted: bool = True) -> Iterator[None]:
     """Send standard output through $PAGER, `less` without one, while this lasts.
 
     Only on a terminal and where it is wanted; what goes elsewhere stays as it is. To
     quit the pager is no error.
     """
-    command = _pager() if wanted and sys.stdout.isatty() else None
+    is_read = wanted and wants_pager() and sys.stdout.isatty() and not is_dumb()
+    command = _pager() if is_read else None
     if command is None:
         yield
         return
+    # Width and colours are those of the terminal, which is hidden from here on.
+    of_terminal.terminal()
     environment = {"LESS": LESS, **os.environ}
     pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
     assert pager.stdin is not None

@@ -1,0 +1,118 @@
+"""What an event says, in one line for people: its name, figures with units, its text."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.iterations.events import Metrics, Usage
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.sprint.events import GateChecked
+from sprintlog.projections.views.events import described, event_of
+
+from ..screen import phrases
+
+TEXTS = (
+    *("text", "summary", "error", "reason", "reasoning", "why", "title", "goal", "prompt"),
+    *("details", "problem"),
+)
+"""Fields that hold what somebody wrote; the first of them that is there is told."""
+NAMED = (
+    *("phase", "number", "id", "request", "nodes", "into", "entry", "learning", "pattern"),
+)
+"""Fields that its name has told, or tells better."""
+LEFT_OUT = {
+    *("description", "document", "digest", "extra", "context", "injection"),
+    *("output", "output_bytes", "output_sha256", "errors", "origins", "tree", "hash"),
+    *("pid", "run", "process_started", "boot_id", "worktree", "timeout_ms", "iteration"),
+    *("created_at", "learning_id", "because", "confidence", "metrics", "usage"),
+    *("duration_ms", "exit_code", "timed_out", "discovered_in", "previous"),
+}
+"""Fields that are told otherwise, or only by `show event`."""
+BARE = ("status", "priority", "request_type", "decision", "action", "place")
+"""Fields whose values say what they are."""
+ID_CHARS = 12
+"""As much of a snapshot's id is enough to name it."""
+COUNTED = ("files", "bytes")
+TO_SAY = {"rolled-back": "rolled-back to version"}
+"""What stands before the name where the type alone would not say what it names."""
+
+
+def what(recorded: RecordedEvent) -> str:
+    """Return an event's type, what it is about and what it says."""
+    mark = " (observed)" if recorded.observed else ""
+    event = event_of(recorded)
+    if event is None:
+        return f"{recorded.type}{mark} (erased)"
+    kind = TO_SAY.get(recorded.type, recorded.type)
+    head = described(recorded).replace(recorded.type, f"{kind}{mark}", 1)
+    data = msgspec.structs.asdict(event)
+    facts = ", ".join(_facts(event, data))
+    text = next((str(data[name]) for name in TEXTS if data.get(name)), "")
+    if isinstance(event, GateChecked) and not text:
+        text = event.output.strip().partition("\n")[0]
+    line = f"{head}  {facts}" if facts else head
+    return f"{line}: {text}" if text else line
+
+
+def measured(metrics: Metrics) -> list[str]:
+    """Return what was measured, in words; figures that are not known are left out."""
+    figures = msgspec.structs.asdict(metrics)
+    known = {name: value for name, value in figures.items() if value is not None}
+    said = []
+    count, passed = known.pop("test_count", None), known.pop("tests_passed", None)
+    if count is not None or passed is not None:
+        said.append(f"tests {'?' if passed is None else passed}/{count or '?'}")
+        known.pop("tests_failed", None)
+        known.pop("pass_rate", None)
+    if (coverage := known.pop("coverage_percentage", None)) is not None:
+        said.append(f"coverage {coverage:g}%")
+    return [*said, *(f"{_words(name)} {_plain(value)}" for name, value in known.items())]
+
+
+def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
+    names = event.subject.names
+    told = {*NAMED, *TEXTS, *LEFT_OUT, *(name.partition(".")[0] for name in names)}
+    defaults = {field.name: field.default for field in msgspec.structs.fields(event)}
+    for name, value in data.items():
+        if name in told or value in (None, (), [], {}, "") or value == defaults[name]:
+            continue
+        if name in ("patch", "changes"):
+            yield phrases.counted(len(value), "change")
+        elif name in COUNTED:
+            yield phrases.counted(value, name.removesuffix("s"))
+        elif value is True:
+            yield _words(name)
+        else:
+            yield _plain(value) if name in BARE else f"{_words(name)} {_plain(value)}"
+    if (code := data.get("exit_code")) is not None:
+        yield f"exit {code}"
+    if data.get("timed_out"):
+        yield "timed out"
+    if isinstance(metrics := data.get("metrics"), Metrics):
+        yield from measured(metrics)
+    used = data.get("usage")
+    took = data.get("duration_ms")
+    yield from phrases.usage(used if isinstance(used, Usage) else None, duration_ms=took)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").removeprefix("is ")
+
+
+def _plain(value: Any) -> str:
+    """Return a value in as few words as tell it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(_plain, value))
+    for name in ("path", "id", "sprint"):
+        if (found := getattr(value, name, None)) is not None:
+            return str(found)
+    if isinstance(value, msgspec.Struct):
+        said = msgspec.to_builtins(value)
+        return ":".join(map(str, said.values())) if said else "as before"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, str):
+        return value[:ID_CHARS] if re.fullmatch("[0-9a-f]{40,}", value) else value
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,1 @@
+"""What people see: how wide, in which colours, times and numbers."""

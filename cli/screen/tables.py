@@ -1,0 +1,114 @@
+"""Tables that fit a terminal: long texts are cut, what matters least goes first.
+
+Without a width, as in a pipe, nothing is cut.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from .terminal import Ready, Terminal, visible
+from .widths import columns_of, cut, padded
+
+GAP = "  "
+PADDING_MAX = 60
+TEXT_MIN = 12
+"""Rather than to cut every text to fewer columns a table leaves one out."""
+
+
+class Toned(str):
+    """A cell's text, and what it means: one of the palette of `terminal`."""
+
+    __slots__ = ("tone",)
+    tone: str | None
+
+    def __new__(cls, text: str, tone: str | None) -> "Toned":
+        """Return a text that means something."""
+        made = super().__new__(cls, text)
+        made.tone = tone
+        return made
+
+
+class FittedTable:
+    """Rows as lines of columns, which are never narrower than in the rows before."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        *,
+        right: Collection[int] = (),
+        whole: Collection[int] = (),
+        spare: Sequence[int] = (),
+        least: int = TEXT_MIN,
+    ) -> None:
+        """Begin a table.
+
+        Columns stand at the `right` or not, are shown `whole` or not at all, and are left
+        out in the order in which they are `spare` where a terminal is narrow: rather than
+        to cut texts to fewer columns than the `least`.
+        """
+        self._terminal = terminal
+        self._right, self._whole = frozenset(right), frozenset(right) | frozenset(whole)
+        self._spare, self._least = spare, least
+        self._widths: list[int] = []
+        self.is_cut = False
+        """Whether something was not shown whole."""
+
+    def lines(self, rows: Iterable[Sequence[str]]) -> list[Ready]:
+        """Return rows as lines that may be coloured."""
+        shown = [[_cell(cell) for cell in row] for row in rows]
+        if not shown:
+            return []
+        found = [max(map(columns_of, column)) for column in zip(*shown, strict=True)]
+        self._widths[:] = map(max, found, self._widths or found)
+        fitted = self._fitted()
+        return [self._line(row, fitted) for row in shown]
+
+    def _fitted(self) -> list[int]:
+        """Return how wide each column is shown; 0 for one that is left out."""
+        widths, most = [*self._widths], self._terminal.width
+        if most is None:
+            # One long text does not fill every other row with blanks.
+            return [min(width, PADDING_MAX) for width in widths]
+        for index in (*self._spare, None):
+            free = most - sum(len(GAP) for width in widths if width) + len(GAP)
+            texts = [i for i, w in enumerate(widths) if w and i not in self._whole]
+            fixed = sum(w for i, w in enumerate(widths) if i not in texts)
+            found = [widths[i] for i in texts]
+            bound = _bound(found, free - fixed)
+            if bound >= min(self._least, max(found, default=0)) or index is None:
+                break
+            self.is_cut = self.is_cut or bool(widths[index])
+            widths[index] = 0
+        for i in texts:
+            widths[i] = min(widths[i], max(bound, 1))
+        return widths
+
+    def _line(self, row: list[str], widths: list[int]) -> Ready:
+        last = max((i for i, width in enumerate(widths) if width and row[i]), default=-1)
+        cells = []
+        for index, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            if not width or index > last:
+                continue
+            text = cell if self._terminal.width is None else cut(cell, width)
+            self.is_cut = self.is_cut or text != cell
+            is_right = index in self._right
+            if is_right or index < last:
+                text = padded(text, width, right=is_right)
+            cells.append(self._terminal.toned(text, getattr(cell, "tone", None)))
+        return Ready(GAP.join(cells).rstrip())
+
+
+def _cell(cell: str) -> str:
+    text = visible(cell).replace("\t", "\\t")
+    return text if type(cell) is str else Toned(text, getattr(cell, "tone", None))
+
+
+def _bound(widths: Sequence[int], free: int) -> int:
+    """Return the widest that a column may be so that all fit: only the longest are cut."""
+    if sum(widths) <= free:
+        return max(widths, default=TEXT_MIN) + TEXT_MIN
+    left, rest = free, len(widths)
+    for width in sorted(widths):
+        if width * rest > left:
+            return left // rest
+        left, rest = left - width, rest - 1
+    return TEXT_MIN

@@ -1,0 +1,89 @@
+"""What standard output is: a terminal of a width, with colours or not, or no terminal."""
+
+import os
+import sys
+import time
+from typing import NamedTuple
+
+import click
+
+from sprintlog.projections.markdown import visible as visible
+
+from ..typed import COLOR, NO_PAGER, UTC_TIMES
+
+STDOUT = 1
+COLUMNS_MIN, COLUMNS = 20, 80
+AUTO, ALWAYS = "auto", "always"
+
+GOOD, BAD, ATTENTION, QUIET = "green", "red", "yellow", "bright_black"
+"""What a colour means; there are no others."""
+
+_KEY = "sprintlog.terminal"
+
+
+class Ready(str):
+    """A line that is visible already, and may be coloured."""
+
+    __slots__ = ()
+
+
+class Terminal(NamedTuple):
+    """What standard output can show, as it was before any pager."""
+
+    width: int | None = None
+    """How many columns it has; None where it is no terminal, and nothing is cut."""
+    is_coloured: bool = False
+    has_utc: bool = True
+    """Whether times are ISO 8601 in UTC: without a terminal, or where they are wanted."""
+
+    def toned(self, text: str, tone: str | None) -> str:
+        """Return a text, which must be visible already, in the colour of its meaning."""
+        return click.style(text, fg=tone) if tone and self.is_coloured else text
+
+
+def terminal() -> Terminal:
+    """Return what standard output is, as it was when a command first asked."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return _look(AUTO, wants_utc=False)
+    found = context.meta.get(_KEY)
+    if not isinstance(found, Terminal):
+        wants_utc = bool(context.meta.get(UTC_TIMES))
+        found = _look(context.meta.get(COLOR) or AUTO, wants_utc=wants_utc)
+        context.meta[_KEY] = found
+    return found
+
+
+def wants_pager() -> bool:
+    """Tell whether a long answer may go through a pager."""
+    context = click.get_current_context(silent=True)
+    return context is None or not context.meta.get(NO_PAGER)
+
+
+def is_dumb() -> bool:
+    """Tell whether a terminal says that it only prints."""
+    return os.environ.get("TERM") == "dumb"
+
+
+def clock() -> float:
+    """Return the time in seconds since 1970."""
+    return time.time()
+
+
+def _look(color: str, *, wants_utc: bool) -> Terminal:
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    by_itself = is_terminal and not os.environ.get("NO_COLOR") and not is_dumb()
+    is_coloured = color == ALWAYS or (color == AUTO and by_itself)
+    width = _width() if is_terminal else None
+    return Terminal(width, is_coloured, has_utc=wants_utc or not is_terminal)
+
+
+def _width() -> int:
+    """Return how wide the terminal is, by COLUMNS where that is set."""
+    named = os.environ.get("COLUMNS", "")
+    if named.isascii() and named.isdigit() and 0 < len(named) < 6:
+        return max(int(named), COLUMNS_MIN)
+    try:
+        return max(os.get_terminal_size(STDOUT).columns or COLUMNS, COLUMNS_MIN)
+    except OSError:
+        return COLUMNS

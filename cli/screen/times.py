@@ -1,0 +1,64 @@
+"""Times and durations for people; pure: the time now and the zone are given.
+
+A zone of None is that of the system, for which every moment knows its own offset.
+"""
+
+from datetime import UTC, datetime, timedelta, tzinfo
+
+MONTHS = (
+    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
+    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+)
+"""Of every locale: what is printed can be typed anywhere."""
+
+
+def short(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
+    """Return a time as one would say it: `09:41`, `yesterday 23:10`, `Nov 21 23:10`."""
+    local, today = moment.astimezone(zone), now.astimezone(zone).date()
+    clock, day = f"{local:%H:%M}", local.date()
+    if day == today:
+        return clock
+    if day == today - timedelta(days=1):
+        return f"yesterday {clock}"
+    if day == today + timedelta(days=1):
+        return f"tomorrow {clock}"
+    if day.year == today.year:
+        return f"{MONTHS[day.month - 1]} {day.day:>2} {clock}"
+    return f"{day.isoformat()} {clock}"
+
+
+def relative(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
+    """Return how long ago a time is, while that is less than a day; else the time."""
+    seconds = int((now - moment).total_seconds())
+    if not 0 <= seconds < 86_400:
+        return short(moment, now=now, zone=zone)
+    if seconds < 60:
+        return "just now"
+    minutes = seconds // 60
+    return f"{minutes} min ago" if minutes < 60 else f"{minutes // 60} h ago"
+
+
+def told(moment: datetime, *, zone: tzinfo | None) -> str:
+    """Return a time in full, with the offset that the zone has then."""
+    local = moment.astimezone(zone)
+    offset = local.isoformat()[-6:]
+    return f"{local:%Y-%m-%d %H:%M:%S} {'UTC' if offset == '+00:00' else offset}"
+
+
+def duration(milliseconds: float) -> str:
+    """Return a duration with its units: `450 ms`, `3.2 s`, `3m 12s`, `1h 05m`, `2d 03h`."""
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    if milliseconds < 59_950:
+        return f"{milliseconds / 1000:.1f}".removesuffix(".0") + " s"
+    minutes, seconds = divmod(round(milliseconds / 1000), 60)
+    hours, minutes = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes}m {seconds:02d}s"
+    days, hours = divmod(hours, 24)
+    return f"{days}d {hours:02d}h" if days else f"{hours}h {minutes:02d}m"
+
+
+def moment_of(milliseconds: float) -> datetime:
+    """Return the moment of a clock's milliseconds since 1970."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

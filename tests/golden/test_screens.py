@@ -1,0 +1,56 @@
+"""The screens of the commands seen most are the stored ones, letter for letter."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import rmtree
+
+import pytest
+
+from sprintlog.cli.screen.widths import columns_of
+
+from .screens import EXPECTED, FORMS, SCREENS, make_log, new_folder, page
+
+
+@pytest.fixture(scope="module")
+def looked_at() -> Iterator[Path]:
+    """Return a folder with the log that is looked at."""
+    folder = new_folder()
+    make_log(folder)
+    yield folder
+    rmtree(folder)
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_is_the_stored_one(looked_at: Path, name: str) -> None:
+    """On terminals of two widths, without colours and piped."""
+    assert page(looked_at, name) == (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_every_stored_screen_is_one() -> None:
+    """No screen is stored that nobody looks at."""
+    assert {path.stem for path in EXPECTED.iterdir()} == set(SCREENS)
+
+
+FILES = ("report", "show-progress", "log-full")
+"""What is printed as it is: files, and what `-v` asks to be whole."""
+
+
+@pytest.mark.parametrize("name", sorted(SCREENS.keys() - {*FILES}))
+def test_no_line_is_wider_than_its_terminal(name: str) -> None:
+    """On a terminal no line is wrapped by the terminal itself."""
+    text = (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
+    for part in re.split("^== ", text, flags=re.MULTILINE)[1:]:
+        form, *lines = part.split("\n")
+        if (columns := FORMS[form.partition(":")[0]].columns) is not None:
+            shown = [re.sub("␛\\[[0-9]*m|^.*␛\\[K", "", line) for line in lines]
+            assert [line for line in shown if columns_of(line) > columns] == []
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_nothing_is_coloured_where_it_is_not_wanted(name: str) -> None:
+    """NO_COLOR and a pipe get no control sequence but what clears a line that counts."""
+    text = (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
+    for part in re.split("^== ", text, flags=re.MULTILINE)[1:]:
+        if "NO_COLOR" in part.partition("\n")[0] or part.startswith("piped"):
+            assert "␛" not in part.replace("␍␛[K", "")
