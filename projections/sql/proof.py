@@ -1,42 +1,59 @@
 """Whether a copy beside the log is, byte for byte, what we wrote.
 
 It is written without waiting for the disk, any tool can open it, and bits flip: SQLite
-notices little of that and answers all the same. So a digest of the file lies beside it, and
-a copy without one, or with another one, is made anew.
+notices little of that and answers all the same. So the digests of its blocks lie beside it,
+and a copy without them, or with others, is made anew. Of one that is carried on only the
+blocks that changed get new ones.
 """
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from hashlib import file_digest
+from hashlib import sha256
 from io import BufferedReader
 from pathlib import Path
 from stat import S_ISREG
 
-from sprintlog.engine.log.stores.descriptors import held_open
+from sprintlog.engine.log.stores.descriptors import held_open, write_whole
 from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
 
 BUSY_SECONDS = 0.25
 """Whoever reads a copy for longer keeps what he has, and we make a new one."""
-_PROOF_BYTES = 64
+BLOCK_BYTES = 64 * 1024
+
+Digests = list[bytes]
+"""Of a copy's blocks, in their order."""
 
 
-def is_proven(copy: Path) -> bool:
-    """Tell whether a copy is as it was when it was proven; False where there is none."""
+def proven(copy: Path) -> Digests | None:
+    """Return the digests of a copy that is as it was proven; None for any other."""
     try:
-        with plain_file(_proof(copy)) as proof:
-            return proof.read(_PROOF_BYTES + 1) == _digest(copy)
+        with plain_file(_proof(copy)) as proof, plain_file(copy) as file:
+            size = os.fstat(file.fileno()).st_size
+            kept = proof.read(_blocks(size) * sha256().digest_size + 1)
+            found = list(map(digest_of, _read(file, range(_blocks(size)))))
+            return found if found and b"".join(found) == kept else None
     except OSError:
-        return False
+        return None
 
 
-def prove(copy: Path) -> None:
-    """Keep the digest of a copy that is complete."""
+def prove(copy: Path, known: Digests | None = None, changed: Collection[int] = ()) -> None:
+    """Keep the digests of a copy that is complete.
+
+    Those that were `known` stand for all but the blocks that `changed`, or came since.
+    """
+    with plain_file(copy) as file:
+        count = _blocks(os.fstat(file.fileno()).st_size)
+        digests = [*(known or ())[:count]]
+        again = [n for n in range(count) if n >= len(digests) or n in changed]
+        digests += [b""] * (count - len(digests))
+        for number, block in zip(again, _read(file, again), strict=True):
+            digests[number] = digest_of(block)
     flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW
     with held_open(_proof(copy), flags) as descriptor:
         # Torn by a power cut it proves nothing, which is as it should be.
-        os.write(descriptor, _digest(copy))
+        write_whole(descriptor, b"".join(digests))
 
 
 def remove(copy: Path) -> None:
@@ -64,9 +81,19 @@ def _proof(copy: Path) -> Path:
     return copy.with_name(f"{copy.name}-sha256")
 
 
-def _digest(copy: Path) -> bytes:
-    with plain_file(copy) as file:
-        return file_digest(file, "sha256").hexdigest().encode()
+def _blocks(size: int) -> int:
+    return -(-size // BLOCK_BYTES)
+
+
+def _read(file: BufferedReader, blocks: Iterable[int]) -> Iterator[bytes]:
+    for number in blocks:
+        file.seek(number * BLOCK_BYTES)
+        yield file.read(BLOCK_BYTES)
+
+
+def digest_of(block: bytes) -> bytes:
+    """Return the digest of a block."""
+    return sha256(block).digest()
 
 
 @contextmanager

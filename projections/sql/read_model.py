@@ -8,7 +8,7 @@ left it is thrown away and made anew (ADR 0016).
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
 from ..runner import Mark, catch_up
 from ..workspace import Workspace
-from .proof import BUSY_SECONDS, is_proven, prove, remove
+from .changes import noted_changes
+from .proof import BUSY_SECONDS, Digests, prove, proven, remove
 from .schema import APPLICATION_ID, STATEMENTS, inserting
 from .sprint_rows import write_sprint
 
@@ -66,14 +67,15 @@ def _up_to_date(workspace: Workspace, *, fresh: bool, progress: Progress) -> Ite
     target = workspace.location.folder / NAME
     try:
         with workspace.log.locks.hold(LOCK):
-            if fresh or not is_proven(target):
+            known = None if fresh else proven(target)
+            if known is None:
                 remove(target)
             try:
-                _refresh(workspace, target, progress)
+                _refresh(workspace, target, progress, known)
             except sqlite3.DatabaseError:
                 # Of another log, or made by other code: it is only a copy.
                 remove(target)
-                _refresh(workspace, target, progress)
+                _refresh(workspace, target, progress, None)
             yield target
     except (OSError, sqlite3.Error) as error:
         raise RefusedError(f"{target} cannot be written: {error}", file=str(target)) from (
@@ -91,7 +93,9 @@ def in_memory(
     return connection
 
 
-def _refresh(workspace: Workspace, target: Path, progress: Progress) -> None:
+def _refresh(
+    workspace: Workspace, target: Path, progress: Progress, known: Digests | None
+) -> None:
     if not target.exists():
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
         os.close(os.open(target, flags, 0o600))
@@ -104,11 +108,16 @@ def _refresh(workspace: Workspace, target: Path, progress: Progress) -> None:
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             _make(connection)
         _check(connection)
-        changed = _catch_up(workspace, connection, progress)
+        head = workspace.log.head().position
+        is_behind = connection.execute("SELECT position <> ? FROM upto", (head,))
+        noting = known is not None and is_behind.fetchone()[0]
+        notes = noted_changes(connection, target) if noting else nullcontext(set[int]())
+        with notes as blocks:
+            changed = _catch_up(workspace, connection, progress)
     finally:
         connection.close()
     if changed:
-        prove(target)
+        prove(target, known if noting else None, blocks)
 
 
 def _make(connection: sqlite3.Connection) -> None:

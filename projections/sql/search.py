@@ -23,7 +23,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.workspace import ServiceWorkspace
 
 from ..runner import Mark, catch_up
-from .proof import BUSY_SECONDS, is_proven, prove, remove
+from .proof import BUSY_SECONDS, prove, proven, remove
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -64,7 +64,7 @@ def search(
     path = workspace.location.folder / SEARCH
     try:
         with workspace.log.locks.hold(LOCK):
-            if not is_proven(path):
+            if proven(path) is None:
                 remove(path)
             try:
                 return _search(workspace, path, words, kind, limit)
