@@ -39,10 +39,9 @@ class KeptBlocks:
     def of(self, path: str, digest: bytes) -> Spans:
         """Return where the blocks of a file with this digest are; nothing is no harm."""
         kept = self._known.get(path)
-        if kept is None:
-            with suppress(OSError, msgspec.MsgspecError, ValueError):
-                content = unsealed(read_whole(self._file(path)))
-                kept = msgspec.msgpack.decode(content, type=_Kept)
+        if kept is None or kept.digest != digest:
+            # Another process may have written the file since.
+            kept = self._on_disk(path)
         if kept is None or kept.digest != digest or kept.layout != LAYOUT:
             return {}
         return kept.spans
@@ -76,6 +75,12 @@ class KeptBlocks:
         self._texts.pop(path, None)
         with suppress(OSError):
             self._file(path).unlink()
+
+    def _on_disk(self, path: str) -> _Kept | None:
+        with suppress(OSError, msgspec.MsgspecError, ValueError):
+            content = unsealed(read_whole(self._file(path)))
+            return msgspec.msgpack.decode(content, type=_Kept)
+        return None
 
     def _file(self, path: str) -> Path:
         return self._folder / sha256(path.encode()).hexdigest()[:32]

@@ -19,7 +19,13 @@ require("readline").createInterface({ input: process.stdin }).on("line", (file) 
   const data = file ? yaml.load(fs.readFileSync(file, "utf8")) : document;
   if (file) data.phases[data.phases.length - 1].status = `${Date.now()}`;
   const text = yaml.dump(data, { lineWidth: -1, noRefs: true });
-  if (file) fs.writeFileSync(file, text);
+  if (file) {
+    const draft = fs.openSync(`${file}.new`, "w");
+    fs.writeFileSync(draft, text);
+    fs.fsyncSync(draft);
+    fs.closeSync(draft);
+    fs.renameSync(`${file}.new`, file);
+  }
   process.stdout.write(Buffer.from(text).length && text.length + "\\n");
 });
 """

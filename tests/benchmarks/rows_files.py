@@ -73,7 +73,8 @@ def against_js_yaml(bench: Bench) -> Figure:
 def one_change(bench: Bench) -> Figure:
     """Measure one event and its file written, in a process that stays, against js-yaml.
 
-    That loads the file, changes one phase, and writes it; it waits for no disk.
+    That loads the file, changes one phase, and writes it as a state file is written: beside
+    it, synced, and renamed. It records no event.
     """
     folder = bench.new_folder("one-change")
     make_started(folder, bench.sizes.phases)

@@ -119,6 +119,16 @@ def test_one_change_makes_one_block(workspace: Workspace, texts: list[blocks.Tex
     assert [text.made for text in texts] == [1, 1, 1]
 
 
+def test_processes_that_take_turns_make_one_block(
+    workspace: Workspace, texts: list[blocks.Text]
+) -> None:
+    """One that stays takes over what another one wrote in between."""
+    other = reopened(workspace)
+    for number, process in enumerate([workspace, other] * 3):
+        start(process, f"p{100 * number % 399}")
+    assert [text.made for text in texts] == [1] * 6
+
+
 def test_process_that_stays_hashes_one_block(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
