@@ -9,33 +9,30 @@ from ..gates.gate import forget_gates
 from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan
 from ..state.times import elapsed
-from ..state.tree import Data, Node, drop, put, put_all
+from ..state.tree import Data, Node, drop, put
 from .budgets import renew
 
 
-def _ended(data: Data, at: str) -> Data:
-    """Return the fields that say when a leaf came to an end, and what it took."""
-    duration = elapsed(data.get("started-at"), at)
-    if duration is None:
-        return {"completed-at": at}
-    return {"completed-at": at, "elapsed": duration}
+def _end(data: Data, at: str) -> None:
+    """Say when a leaf came to an end, and what it took."""
+    data["completed-at"] = at
+    if (duration := elapsed(data.get("started-at"), at)) is not None:
+        data["elapsed"] = duration
 
 
 def _started(node: Node, event: f.PhaseStarted, plan: Plan, at: str) -> str:
     if plan.last.work:
         plan.last.work.pop(node.address, None)
-    if event.model is None:
-        put(node.data, "started-at", at)
-    else:
-        put_all(node.data, {"started-at": at, "model": event.model})
+    node.data["started-at"] = at
+    if event.model is not None:
+        node.data["model"] = event.model
     return words.IN_PROGRESS
 
 
 def _completed(node: Node, event: f.PhaseCompleted, plan: Plan, at: str) -> str:
-    fields = _ended(node.data, at)
+    _end(node.data, at)
     if event.summary is not None:
-        fields["summary"] = event.summary
-    put_all(node.data, fields)
+        node.data["summary"] = event.summary
     return words.COMPLETED
 
 
@@ -45,17 +42,18 @@ def _work_done(node: Node, event: f.WorkDone, plan: Plan, at: str) -> str:
 
 
 def _failed(node: Node, event: f.PhaseFailed, plan: Plan, at: str) -> str:
-    put_all(node.data, {**_ended(node.data, at), "error": event.error})
+    _end(node.data, at)
+    node.data["error"] = event.error
     return words.FAILED
 
 
 def _scheduled(node: Node, event: f.RetryScheduled, plan: Plan, at: str) -> str:
-    put(node.data, "next-retry-at", event.next_retry_at)
+    node.data["next-retry-at"] = event.next_retry_at
     return node.status
 
 
 def _blocked(node: Node, event: f.PhaseBlocked, plan: Plan, at: str) -> str:
-    put(node.data, "error", event.reason)
+    node.data["error"] = event.reason
     return words.BLOCKED
 
 
@@ -70,7 +68,7 @@ def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
     drop(node.data, "error", "started-at", "completed-at", "elapsed", "human-needed")
     drop(node.data, "next-retry-at")
     count = node.data.get("retry-count")
-    put(node.data, "retry-count", count + 1 if isinstance(count, int) else 1)
+    node.data["retry-count"] = count + 1 if isinstance(count, int) else 1
     for parent in node.above():
         counts = (child.data.get("retry-count") for child in parent.children)
         put(parent.data, "retry-count", sum(n for n in counts if type(n) is int))
@@ -81,24 +79,48 @@ def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
 
 
 def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
-    drop(node.data, "started-at", "completed-at", "elapsed", "summary")
-    forget_gates(node)
+    data = node.data
+    for key in _OF_WORK:
+        if key in data:
+            del data[key]
+    if node.level > 1 or "gate" in data:
+        forget_gates(node)
     return words.PENDING
+
+
+_OF_WORK = ("started-at", "completed-at", "elapsed", "summary")
 
 
 def _evolves(change: Callable[[Node, Any, Plan, str], str], *, is_command: bool) -> Evolve:
     """Return the evolve of a leaf's event: its fields first, then its status upwards."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
-        tree = plan.tree
-        node = tree.find(event.phase)
+        tree = plan.index or plan.tree
+        node = tree.made.get(event.phase) or tree.find(event.phase)
         # An observed event may name a leaf that no plan of ours has.
         if node is None:
             return
         if node.leaf < 0:
             _note_summary(node, event)
             return
-        tree.set_status(node, change(node, event, plan, at), at)
+        data, tally = node.data, node.peers
+        is_bare = "steps" not in data and "phases" not in data
+        # Most events of a long stream are about a phase with nothing above and below it,
+        # and every fold comes by here: such a one is counted without a call.
+        if is_bare and tally is tree.alone and tree.held is None:
+            old, status = data["status"], change(node, event, plan, at)
+            if old != status:
+                data["status"] = status
+                tally[old] -= 1
+                tally[status] += 1
+                if node.leaf < tree.cursor:
+                    tree.cursor = node.leaf
+        else:
+            last = next(reversed(data))
+            status = change(node, event, plan, at)
+            if last in ("steps", "phases"):
+                data[last] = data.pop(last)
+            tree.set_status(node, status, at)
         if is_command:
             plan.last.nodes[node.address] = event
 

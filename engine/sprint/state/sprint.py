@@ -30,7 +30,7 @@ class Plan:
     """Execution events on the path, as a document."""
 
     __slots__ = (
-        *("_held", "_tree", "decisions", "document", "imported_at", "last", "last_at"),
+        *("_held", "decisions", "document", "imported_at", "index", "last", "last_at"),
         *("place", "renewed", "retried", "touched", "turns"),
     )
 
@@ -51,26 +51,26 @@ class Plan:
         """How often a leaf was, by address, before a person stepped in last."""
         self.renewed: dict[str, bool] = {}
         """Gates, by address, that were not checked since a person stepped in."""
-        self._tree: Tree | None = None
+        self.index: Tree | None = None
         self._held: str | None = None
 
     @property
     def tree(self) -> Tree:
         """Return the index over the document."""
-        if self._tree is None:
-            self._tree = Tree(self.document, held=self._held)
-        return self._tree
+        if self.index is None:
+            self.index = Tree(self.document, held=self._held)
+        return self.index
 
     @property
     def held(self) -> str | None:
         """Return the address of the leaf that the pointer is held at, if it is held."""
-        if self._tree is None:
+        if self.index is None:
             return self._held
-        return self._tree.held.address if self._tree.held is not None else None
+        return self.index.held.address if self.index.held is not None else None
 
     @held.setter
     def held(self, address: str | None) -> None:
-        self._held, self._tree = address, None
+        self._held, self.index = address, None
 
     @property
     def status(self) -> str:

@@ -52,7 +52,7 @@ class Tree:
 
     def __init__(self, document: Data, *, held: str | None = None) -> None:
         self._root = _Root(document, self.make_all)
-        self._nodes: dict[str, Node] = {}
+        self.made: dict[str, Node] = {}
         """Those that are made, by address."""
         self._by_index: dict[str, Node] | None = None
         """Each by its index, which is seldom asked for."""
@@ -67,7 +67,8 @@ class Tree:
         self._levels = (self.phases, self.steps, dict.fromkeys(PHASE_STATUSES, 0))
         self.is_plain = True
         """Whether every node takes part and is addressed by its id."""
-        self._cursor = 0
+        self.cursor = 0
+        """No leaf before it is open."""
         self._flat = flat_phases(document)
         """The phases while not all of their nodes are made."""
         if self._flat is None:
@@ -77,6 +78,8 @@ class Tree:
         if self._flat or all(phase.level == 1 for phase in self._root.children):
             # Then both count the same, and every change of a phase is counted once.
             self._root.tally = self.phases
+        self.alone = self.phases if self._root.tally is self.phases else None
+        """Where nothing but a top phase itself has to be counted when it changes."""
         self.held = self.find(held) if held else None
         """The leaf that the pointer stays on although an open one came in before it."""
 
@@ -89,7 +92,7 @@ class Tree:
     def nodes(self) -> dict[str, Node]:
         """Return each node by its address."""
         self.make_all()
-        return self._nodes
+        return self.made
 
     @property
     def leaves(self) -> list[Node]:
@@ -102,7 +105,7 @@ class Tree:
         if (flat := self._flat) is None:
             return
         self._leaves = [self._plain(flat, index) for index in range(len(flat.phases))]
-        self._nodes = dict(zip(flat.places, self._leaves, strict=True))
+        self.made = dict(zip(flat.places, self._leaves, strict=True))
         self._root.children = [*self._leaves]
         self._flat = None
 
@@ -110,8 +113,8 @@ class Tree:
         """Return the node of a plain phase, made when it is first asked for."""
         data = flat.phases[index]
         address = data["id"]
-        if (node := self._nodes.get(address)) is None:
-            node = self._nodes[address] = Node(data, address, (index,), self._root)
+        if (node := self.made.get(address)) is None:
+            node = self.made[address] = Node(data, address, (index,), self._root)
             node.peers, node.leaf = self.phases, index
         return node
 
@@ -121,7 +124,7 @@ class Tree:
 
     def find(self, address: str) -> Node | None:
         """Return the node that takes part under this address, if there is one."""
-        if (node := self._nodes.get(address)) is not None:
+        if (node := self.made.get(address)) is not None:
             return node
         flat = self._flat
         if flat is not None and address in flat.places:
@@ -141,9 +144,9 @@ class Tree:
         if self.held is not None and self._stays_at(self.held.leaf):
             return self.held
         count = self.leaf_count
-        while self._cursor < count and not self._stays_at(self._cursor):
-            self._cursor += 1
-        return self._leaf(self._cursor) if self._cursor < count else None
+        while self.cursor < count and not self._stays_at(self.cursor):
+            self.cursor += 1
+        return self._leaf(self.cursor) if self.cursor < count else None
 
     @property
     def leaf_count(self) -> int:
@@ -181,7 +184,7 @@ class Tree:
             (node, before + grown if node.place > place else before)
             for node, before in empty
         ]
-        self._cursor = min(self._cursor, first)
+        self.cursor = min(self.cursor, first)
 
     def hold(self, leaf: Node) -> None:
         """Keep the pointer on a leaf, whatever came in before it.
@@ -212,8 +215,8 @@ class Tree:
         old = data["status"]
         if old != status:
             data["status"] = status
-            if -1 < node.leaf < self._cursor:
-                self._cursor = node.leaf
+            if -1 < node.leaf < self.cursor:
+                self.cursor = node.leaf
         # An imported parent may contradict its children although its own child did not
         # change, so the way up always goes to the root.
         while parent is not None:
@@ -239,7 +242,7 @@ class Tree:
         while last.children:
             last = last.children[-1]
         if gate_is_open(node.data) and last.leaf >= 0:
-            self._cursor = min(self._cursor, last.leaf)
+            self.cursor = min(self.cursor, last.leaf)
         # What a document says of parents may contradict their children.
         for parent in (*reversed([*node.walk()]), node):
             if parent.children:
@@ -301,7 +304,7 @@ class Tree:
     def _gather_one(
         self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]
     ) -> None:
-        nodes, leaves = self._nodes, self._leaves
+        nodes, leaves = self.made, self._leaves
         identity, status = data.get("id"), data.get("status")
         address = ""
         if isinstance(identity, str) and identity:
