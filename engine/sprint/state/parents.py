@@ -47,22 +47,10 @@ def needs_gate(leaf: Node) -> bool:
 
 def put(data: Data, key: str, value: Any) -> None:
     """Set a key; a new one goes before a list of children that stands last."""
-    put_all(data, {key: value})
-
-
-def put_all(data: Data, fields: Data) -> None:
-    """Set keys as `put` does, one after another."""
-    if "phases" not in data and "steps" not in data:
-        data.update(fields)
-        return
-    for key, value in fields.items():
-        last = next(reversed(data))
-        if key not in data and last in ("steps", "phases"):
-            children = data.pop(last)
-            data[key] = value
-            data[last] = children
-        else:
-            data[key] = value
+    last = next(reversed(data), None)
+    data[key] = value
+    if last in ("steps", "phases"):
+        data[last] = data.pop(last)
 
 
 def drop(data: Data, *keys: str) -> None:

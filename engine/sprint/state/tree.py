@@ -18,7 +18,6 @@ from .parents import derived_status as derived_status
 from .parents import drop as drop
 from .parents import needs_gate, note_error, note_times
 from .parents import put as put
-from .parents import put_all as put_all
 from .parents import waits_for_gate as waits_for_gate
 from .words import (
     COMPLETED,

@@ -1,0 +1,64 @@
+"""How many functions are called when an event of a long stream is taken in."""
+
+import sys
+from collections import Counter
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+AT = "2026-01-15T09:00:00Z"
+PHASES = [{"id": "a", "prompt": "do it"}, {"id": "b", "prompt": "do it"}]
+NESTED = [{"id": "a", "steps": [{"id": "s", "prompt": "do it"}]}]
+TIMES = 50
+
+
+def calls_of_each(events: list[Event], phases: list[dict[str, Any]] = PHASES) -> float:
+    """Return how many functions the fold calls for each of the events."""
+    made = create_sprint(Sprint("s"), CreateSprint(plan={"phases": phases}), AT)
+    begun = [*made, f.SprintStarted(), *events]
+    sprint = fold(Sprint("s"), [(n, AT, event) for n, event in enumerate(begun, 1)])
+    rows = [(n, AT, event) for n, event in enumerate(events * TIMES, sprint.version + 1)]
+    called: Counter[str] = Counter()
+
+    def count(frame: FrameType, what: str, _: object) -> None:
+        called[frame.f_code.co_name] += what == "call"
+
+    sys.setprofile(count)
+    try:
+        fold(sprint, rows)
+    finally:
+        sys.setprofile(None)
+    return (called.total() - called["fold"]) / len(rows)
+
+
+@pytest.mark.parametrize(
+    ("event", "most"),
+    [
+        (f.ActivitySeen(), 1),
+        (f.PhaseStarted("a", "opus"), 2),
+        (f.PhaseCompleted("a", "done"), 4),
+        (f.PhaseReopened("a", "again"), 2),
+    ],
+)
+def test_an_event_of_a_phase_takes_few_calls(event: Event, most: int) -> None:
+    """It changes its phase, and what counts the phases, without going through layers."""
+    assert calls_of_each([event]) <= most
+
+
+def test_a_phase_that_goes_round_takes_few_calls() -> None:
+    """Counting its status anew takes no call, whichever way it changes."""
+    events = [f.PhaseStarted("a"), f.PhaseCompleted("a", "done"), f.PhaseReopened("a")]
+    assert calls_of_each(events) <= 8 / 3
+
+
+def test_what_is_above_a_step_takes_more() -> None:
+    """Its phase has a status that follows from it, so the test above counts calls."""
+    events = [f.PhaseStarted("a/s"), f.PhaseReopened("a/s")]
+    assert calls_of_each(events, NESTED) > 4
