@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -19,12 +20,12 @@ NESTED = [{"id": "a", "steps": [{"id": "s", "prompt": "do it"}]}]
 TIMES = 50
 
 
-def calls_of_each(events: list[Event], phases: list[dict[str, Any]] = PHASES) -> float:
+def calls_of_each(events: Sequence[Event], phases: list[dict[str, Any]] = PHASES) -> float:
     """Return how many functions the fold calls for each of the events."""
     made = create_sprint(Sprint("s"), CreateSprint(plan={"phases": phases}), AT)
     begun = [*made, f.SprintStarted(), *events]
     sprint = fold(Sprint("s"), [(n, AT, event) for n, event in enumerate(begun, 1)])
-    rows = [(n, AT, event) for n, event in enumerate(events * TIMES, sprint.version + 1)]
+    rows = [(n, AT, event) for n, event in enumerate([*events] * TIMES, sprint.version + 1)]
     called: Counter[str] = Counter()
 
     def count(frame: FrameType, what: str, _: object) -> None:
