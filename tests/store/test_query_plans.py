@@ -106,7 +106,7 @@ def test_a_late_page_costs_what_an_early_one_does(
 ) -> None:
     """However far a reader has come, it goes straight to its next rows."""
     named = structs.replace(new_event, type=NewEvent.__name__)
-    for version in range(0, 8 * ROWS_PER_SCAN, 64):
+    for version in range(0, 4 * ROWS_PER_READ, 64):
         log.append("a", [named] * 64, expect=version)
         log.append("b", [named] * 128, expect=2 * version)
     costs: list[int] = []

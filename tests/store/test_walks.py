@@ -70,3 +70,10 @@ def test_a_walk_keeps_little_in_memory(workspace: Workspace) -> None:
     assert ask("PRAGMA cache_size").fetchone() == (-256,)
     assert list(pages)
     assert ask("PRAGMA cache_size").fetchone() == before
+
+
+def test_a_scan_holds_few_events_at_a_time(workspace: Workspace) -> None:
+    """However long a stream is: what a fold has in memory of it does not grow."""
+    sizes = [len(page) for page in workspace.log.scan(sprint_stream("s"))]
+    assert len(sizes) > EVENTS // 128
+    assert max(sizes) <= 128

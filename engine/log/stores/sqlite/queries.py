@@ -14,7 +14,8 @@ from .connection import Connection
 from .rows import READ, events_of
 
 ROWS_PER_READ = 512
-ROWS_PER_SCAN = 256
+ROWS_PER_SCAN = 128
+"""A fold holds two pages at a time; more rows in each save no time that can be measured."""
 
 _SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
