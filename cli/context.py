@@ -1,6 +1,7 @@
 """The one place where the environment is read and things are put together."""
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -89,11 +90,76 @@ def diagnose(event: str, **fields: object) -> None:
     logger.info(event, **said)
 
 
-with_json = typed.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+_OF_ENGINE = re.compile(
+    r"best|start|(position|version|iter):.*|\d{4}-.*([zZ]|[+-]\d\d:?\d\d)", re.DOTALL
+)
+"""What the engine itself reads as a point or a time, or refuses in its own words."""
+
+
+def _spoken(
+    *, is_since: bool = False, takes_days: bool = True, has_sprint: bool = False
+) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return what reads a point or a time as people say it.
+
+    A day is its end, or its beginning where something is meant since then; or it is none
+    where a time of it is needed. There may be a sprint before it, and `@`.
+    """
+
+    def read(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        sprint, at, text = (
+            value.rpartition("@") if value and has_sprint else ("", "", value)
+        )
+        if not text or context.resilient_parsing or _OF_ENGINE.fullmatch(text):
+            return value
+        # Imported here: scripts, and whatever records, give ISO 8601 or nothing.
+        from .moments import read_moment
+
+        field = parameter.opts[0] if parameter.opts else str(parameter.name)
+        moment = read_moment(text, field=field, is_since=is_since, takes_days=takes_days)
+        return f"{sprint}{at}{moment}"
+
+    return read
+
+
+AT_POINT = _spoken()
+SINCE_POINT = _spoken(is_since=True)
+HAPPENED = _spoken(takes_days=False)
+SPRINT_POINT = _spoken(has_sprint=True)
+
+
+def with_json(function: Function) -> Function:
+    """Add `--json` and `--fields`."""
+    return _as_json(_fields(function))
+
+
+def _keep_fields(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    if value is None or context.resilient_parsing:
+        return
+    # Imported here: what a command can answer is looked up only when it is asked for.
+    from .screen.fields import read
+
+    names: list[str] = []
+    at: click.Context | None = context
+    while at is not None and at.parent is not None:
+        names.insert(0, str(at.info_name))
+        at = at.parent
+    context.meta[typed.FIELDS] = read(" ".join(names), value)
+
+
+_as_json = typed.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+_fields = typed.option(
+    "--fields",
+    "answer_fields",
+    metavar="NAMES",
+    expose_value=False,
+    callback=_keep_fields,
+    help="With --json: only these fields, like a,b.c.",
+)
 with_point = typed.option(
     "--at",
     metavar="POINT",
-    help="As of position:N, version:N, iter:N, best, start, an ISO time, or '2h ago'.",
+    callback=AT_POINT,
+    help="As of position:N, version:N, iter:N, best, start, a time, yesterday, '2h ago'.",
 )
 
 
@@ -176,7 +242,12 @@ def _expected(
 
 _ENVELOPE = [
     with_actor,
-    typed.option("--at", metavar="TIME", help="When it happened, ISO 8601. [now]"),
+    typed.option(
+        "--at",
+        metavar="TIME",
+        callback=HAPPENED,
+        help="When it happened: ISO 8601, 9:00, 'yesterday 23:10'. [now]",
+    ),
     typed.option("--key", metavar="KEY", help="Idempotency key: record only once."),
     typed.option(
         "--expect",

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
 import msgspec
 
 from sprintlog.engine.errors import (
@@ -14,6 +15,8 @@ from sprintlog.engine.errors import (
     UnreadableError,
 )
 from sprintlog.projections.markdown import visible as visible
+
+from .typed import FIELDS
 
 if TYPE_CHECKING:
     from .screen.terminal import Terminal
@@ -137,7 +140,14 @@ def clear_counting() -> None:
 
 
 def print_json(answer: Any) -> None:
-    """Print one JSON document on one line, in one write."""
+    """Print one JSON document on one line, in one write: of some fields, or of all."""
+    context = click.get_current_context(silent=True)
+    fields = None if context is None else context.meta.get(FIELDS)
+    if fields is not None:
+        # Imported here: only scripts name fields, and few of them.
+        from .screen.fields import chosen
+
+        answer = chosen(msgspec.json.decode(_json(answer)), fields)
     _write(STDOUT, _json(answer))
 
 

@@ -68,6 +68,8 @@ class Choice(click.Choice[str]):
 
 COLOR, UTC_TIMES, NO_PAGER = "sprintlog.color", "sprintlog.utc", "sprintlog.no-pager"
 """Where in the context's `meta` is kept what was asked for about all output."""
+FIELDS = "sprintlog.fields"
+"""Where the fields of an answer are kept that were asked for."""
 
 
 def _asking(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -111,6 +113,12 @@ SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 
 class TypedCommand(click.Command):
     """A command with our option for its help, and those about all output."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; raise `click.UsageError` for fields of what is no JSON."""
+        if FIELDS in ctx.meta and not ctx.params.get("as_json"):
+            raise click.UsageError("--fields goes with --json", ctx)
+        return super().invoke(ctx)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return what the command takes, and what every command takes."""

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.events import Place
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import open_workspace, with_actor, with_json, with_sprint
+from ..context import AT_POINT, open_workspace, with_actor, with_json, with_sprint
 from ..places import place_in
 from ..record import answer_and_refresh, check_actor
 
@@ -26,7 +26,8 @@ from ..record import answer_and_refresh, check_actor
     "point",
     required=True,
     metavar="POINT",
-    help="version:N, position:N, iter:N (its end), start, an ISO time, or '2h ago'.",
+    callback=AT_POINT,
+    help="version:N, position:N, iter:N (its end), start, a time, or '2h ago'.",
 )
 @typed.option(
     "--sprint-dir",

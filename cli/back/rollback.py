@@ -8,7 +8,7 @@ from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import with_recording
+from ..context import AT_POINT, with_recording
 from ..output import warn
 from ..record import Options, recording
 
@@ -20,7 +20,8 @@ from ..record import Options, recording
     "--to",
     required=True,
     metavar="POINT",
-    help="version:N, position:N, iter:N (its end), best, start, an ISO time, or '2h ago'.",
+    callback=AT_POINT,
+    help="version:N, position:N, iter:N (its end), best, start, a time, or '2h ago'.",
 )
 @typed.option("--reason", metavar="TEXT", help="Why.")
 @typed.option(

@@ -7,7 +7,7 @@ from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views import history as views
 
 from .. import typed
-from ..context import open_workspace, with_json, with_sprint
+from ..context import SPRINT_POINT, open_workspace, with_json, with_sprint
 from ..output import coloured, print_json, print_text, visible
 from ..screen.pager import paged
 from ..screen.terminal import BAD, GOOD, QUIET, Ready
@@ -19,8 +19,8 @@ from .changes import changed
     epilog="Examples: sprintlog diff iter:2 iter:3\n\n"
     "sprintlog diff auth@start auth-2@ --unified",
 )
-@click.argument("old", metavar="FROM")
-@click.argument("new", metavar="[TO]", required=False)
+@click.argument("old", metavar="FROM", callback=SPRINT_POINT)
+@click.argument("new", metavar="[TO]", required=False, callback=SPRINT_POINT)
 @typed.option("--json-patch", is_flag=True, help="As JSON Patch (RFC 6902).")
 @typed.option("--unified", is_flag=True, help="As a unified diff of the file's text.")
 @typed.option(
@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Show what is different between two points; without TO, from one until now.
 
-    A point is position:N, version:N, iter:N, best, start, an ISO time or '2h ago';
+    A point is position:N, version:N, iter:N, best, start, a time or '2h ago';
     SPRINT@POINT is one of another sprint, SPRINT@ that sprint as it is now. One line for
     each field. A JSON Patch leads from one document to exactly the other.
     """

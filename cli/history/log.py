@@ -15,7 +15,7 @@ from sprintlog.projections.views.whole_events import envelope
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import ReadOptions, open_workspace, with_reading
+from ..context import AT_POINT, SINCE_POINT, ReadOptions, open_workspace, with_reading
 from ..output import note, print_json, print_text
 from ..screen import phrases
 from ..screen.pager import paged
@@ -58,8 +58,18 @@ def _known(
 @typed.option(
     "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as above."
 )
-@typed.option("--since", metavar="POINT", help="From there on; the forms of --at.")
-@typed.option("--until", metavar="POINT", help="Up to there; the forms of --at.")
+@typed.option(
+    "--since",
+    metavar="POINT",
+    callback=SINCE_POINT,
+    help="From there on; the forms of --at.",
+)
+@typed.option(
+    "--until",
+    metavar="POINT",
+    callback=AT_POINT,
+    help="Up to there; the forms of --at.",
+)
 @typed.option("--grep", "text", metavar="TEXT", help="Only where a text holds this.")
 @typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
 @typed.option(

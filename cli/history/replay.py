@@ -9,7 +9,7 @@ from sprintlog.projections.history.timeline import ReplayStep, replay
 from sprintlog.projections.views import history as views
 
 from .. import typed
-from ..context import ReadOptions, open_workspace, with_reading
+from ..context import AT_POINT, ReadOptions, open_workspace, with_reading
 from ..output import fitting, print_json, print_text, progress
 from ..screen import phrases
 from ..screen.pager import paged
@@ -30,9 +30,10 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
     "--from",
     "since",
     metavar="POINT",
+    callback=AT_POINT,
     help="Only what came after position:N, version:N, iter:N, best, start or a time.",
 )
-@typed.option("--to", "until", metavar="POINT", help="The same as --at.")
+@typed.option("--to", "until", metavar="POINT", callback=AT_POINT, help="The same as --at.")
 @typed.option(
     "--step",
     "stepwise",

@@ -53,7 +53,7 @@ def check_answers(arguments: Sequence[object], code: int, out: str) -> None:
     command = command_of(arguments)
     words = [*map(str, arguments)]
     is_asked = "--json" in words[: words.index("--") if "--" in words else None]
-    if not command or not is_asked or not out or {"-h", "--help"} & {*words}:
+    if not command or not is_asked or not out or {"-h", "--help", "--fields"} & {*words}:
         return
     lines = out.rstrip("\n").split("\n")
     for line in lines:
