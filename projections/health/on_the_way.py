@@ -4,13 +4,14 @@
 the states that it compares, so that long streams are not read a second time.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.chain import Row as StoredRow
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.event import Versioned
+from sprintlog.engine.log.port import Row
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import RolledBack
@@ -21,7 +22,12 @@ STREAMS_MAX = 8
 EVENTS_MIN = 1000
 """Shorter streams are read again in no time."""
 
-_STREAM: Final = RecordedEvent.__struct_fields__.index("stream")
+_place_of: Final = RecordedEvent.__struct_fields__.index
+_STREAM: Final = _place_of("stream")
+decoded_of = itemgetter(
+    *map(_place_of, ("version", "at", "type", "schema_version", "payload", "position"))
+)
+"""Return what of a row is decoded and folded."""
 
 
 class OnTheWay:
@@ -34,24 +40,26 @@ class OnTheWay:
             sprint_stream(name): Followed(repository, name) for name in chosen
         }
 
-    def take(self, rows: Sequence[StoredRow], events: Sequence[Versioned]) -> None:
-        """Take a page of the log, with the event of each of its rows."""
-        if not self._followed:
-            return
-        streams = [row[_STREAM] for row in rows]
-        for stream in {*streams} & self._followed.keys():
-            pairs = zip(streams, events, strict=True)
-            self._followed[stream].take([event for of, event in pairs if of == stream])
+    def take(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+        """Take a page of the log, and return those of its rows that were not decoded.
 
-    def leave(self, rows: Iterable[StoredRow]) -> None:
-        """Let be what rows are about that no events were made of."""
-        for stream in {row[_STREAM] for row in rows}:
-            self._followed.pop(stream, None)
+        A stream that cannot be followed any further is left to who reads it by itself.
+        """
+        streams = [row[_STREAM] for row in rows]
+        taken = {*streams} & self._followed.keys()
+        for stream in [*taken]:
+            own = rows
+            if streams.count(stream) < len(rows):
+                own = [row for row in rows if row[_STREAM] == stream]
+            if not self._followed[stream].take([*map(decoded_of, own)]):
+                del self._followed[stream]
+                taken.remove(stream)
+        return [row for row in rows if row[_STREAM] not in taken]
 
     def of(self, name: str, version: int) -> "Followed | None":
         """Return a sprint that was followed up to a version; it is let go with that."""
         found = self._followed.pop(sprint_stream(name), None)
-        return found if found is not None and found.is_at(version) else None
+        return found if found is not None and found.state.version == version else None
 
 
 class Followed:
@@ -64,36 +72,32 @@ class Followed:
         self._repository = repository
         self._stream = sprint_stream(name)
         self._kept = sorted(repository.checkpoints.versions(self._stream))
-        self._is_straight = True
 
-    def is_at(self, version: int) -> bool:
-        """Tell whether the state is that of a version, whose past has no rollback."""
-        return self._is_straight and self.state.version == version
+    def take(self, rows: list[Row]) -> bool:
+        """Decode and fold the rows that come next; tell whether that was all of them.
 
-    def take(self, events: list[Versioned]) -> None:
-        """Take the next events; past a rollback the state would be another one."""
+        Past a rollback the state would be another one.
+        """
         after = self.state.version
-        versions = [version for version, _, _ in events]
-        self._is_straight = (
-            self._is_straight
-            and versions == [*range(after + 1, after + 1 + len(events))]
-            and not any(type(event) is RolledBack for _, _, event in events)
-        )
-        if not self._is_straight:
-            return
+        versions = [row[0] for row in rows]
+        if versions != [*range(after + 1, after + 1 + len(rows))]:
+            return False
+        if any(row[2] == RolledBack.type for row in rows):
+            return False
         try:
             while self._kept and self._kept[0] <= versions[-1]:
                 count = self._kept[0] - self.state.version
-                self._fold(events[:count])
+                self._fold(rows[:count])
                 self._compare(self._kept.pop(0))
-                events = events[count:]
-            self._fold(events)
+                rows = rows[count:]
+            self._fold(rows)
         except SprintlogError:
-            # Who reads the stream by itself tells what is wrong with it.
-            self._is_straight = False
+            # Who reads the rows one by one tells what is wrong with them.
+            return False
+        return True
 
-    def _fold(self, events: list[Versioned]) -> None:
-        self.state = self._repository.kind.fold(self.state, events, None)
+    def _fold(self, rows: list[Row]) -> None:
+        self.state = self._repository.kind.fold_rows(self.state, [rows], None)
 
     def _compare(self, version: int) -> None:
         kind = self._repository.kind

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
-from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -27,16 +26,12 @@ from ..state_files.loop_place import loop_folder
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
-from .on_the_way import Followed, OnTheWay
+from .on_the_way import Followed, OnTheWay, decoded_of
 
 PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000
 
-_place_of: Final = RecordedEvent.__struct_fields__.index
-_PAYLOAD: Final = _place_of("payload")
-_to_decode: Final = itemgetter(
-    *map(_place_of, ("version", "at", "type", "schema_version", "payload", "position"))
-)
+_PAYLOAD: Final = RecordedEvent.__struct_fields__.index("payload")
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -202,13 +197,8 @@ class _Counted:
 
     def _take(self, page: list[Row]) -> None:
         """Read the payloads of a page, each once unless one is damaged or erased."""
-        try:
-            events = list(CODEC.events_of_rows([map(_to_decode, page)]))
-        except UnreadableError:
-            self._on_the_way.leave(page)
-            self._read([_to_decode(row) for row in page if row[_PAYLOAD] is not None])
-        else:
-            self._on_the_way.take(page, events)
+        left = self._on_the_way.take(page)
+        self._read([decoded_of(row) for row in left if row[_PAYLOAD] is not None])
 
     def _read(self, rows: list[Any]) -> None:
         """Decode a page; a second time one by one if something in it is damaged."""
