@@ -6,7 +6,8 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.projections.history.decisions import KINDS, Decision, decisions
+from sprintlog.projections.history.decisions import KINDS, Decision
+from sprintlog.projections.history.kept_decisions import decisions_at
 from sprintlog.projections.markdown import code
 from sprintlog.projections.views.history import Audit
 
@@ -55,11 +56,9 @@ def command(
         name, at = workspace.choose(reading.sprint_id), reading.at
         sprint = workspace.sprint(name)
         version = sprint.version if at is None else workspace.version_at(name, at)
-        rollbacks = [r for r in sprint.knowledge.rollbacks if r[0] <= version]
-        events = workspace.log.read_stream(f"sprint/{name}", until=version)
         found = [
             decision
-            for decision in decisions(events, rollbacks, version)
+            for decision in decisions_at(workspace, name, version)
             if not kinds or decision.kind in kinds
         ]
     if reading.as_json:

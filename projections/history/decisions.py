@@ -5,7 +5,7 @@ Each event declares whether it is one, and what it tells a later one.
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -96,6 +96,13 @@ def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> No
             decision.followed = f"no longer in force since version {by}"
 
 
+class CameFirst(NamedTuple):
+    """What came first about an address that was waited for."""
+
+    version: int
+    words: str
+
+
 class Deciding:
     """The decisions of a stream, found event by event.
 
@@ -108,7 +115,9 @@ class Deciding:
         self.found: list[Decision] = []
         self.awaited: dict[int, str] = {}
         """By the version of a decision: the address that what follows it is about."""
-        self.followers: dict[str, str] = {}
+        self.followed_at: dict[int, int] = {}
+        """By the version of a decision: that of what followed it."""
+        self.followers: dict[str, CameFirst] = {}
         """By address what came first about it, for decisions that are past."""
         self.evidence = Evidence(past)
         self._past = past
@@ -137,11 +146,13 @@ class Deciding:
 
     def _follow(self, recorded: RecordedEvent, about: str) -> None:
         # The sprint, and the address with all above it.
+        version = recorded.version
         for name in {"", *accumulate(about.split("/"), "{}/{}".format)}:
             for before in self._waiting.pop(name, ()):
                 before.followed = _named(recorded, about)
+                self.followed_at[before.version] = version
             if self._past is not None and name not in self.followers:
-                self.followers[name] = _named(recorded, about)
+                self.followers[name] = CameFirst(version, _named(recorded, about))
 
     def _decide(
         self, recorded: RecordedEvent, how: AsDecision, data: Data, about: str

@@ -10,8 +10,6 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.iterations.tracker import Tracker
-from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.sprint.iterations.stretches import (
@@ -25,6 +23,7 @@ from sprintlog.engine.sprint.state.tree import gate_status
 
 from ..history.decisions import Deciding, Decision, place
 from ..history.evidence import OpenTroubles, Past, Trouble
+from ..history.kept_decisions import past_of
 from ..workspace import Workspace
 from .schema import inserting
 
@@ -138,8 +137,8 @@ class _Carrying:
         events = log.read_stream(self._stream, after=self._after, until=self._version)
         for recorded in events:
             deciding.take(recorded)
-        for awaited, followed in deciding.followers.items():
-            self._follow(awaited, followed)
+        for awaited, follower in deciding.followers.items():
+            self._follow(awaited, follower.words)
         self._place_again(moved)
         awaited_by, found = deciding.awaited, deciding.found
         self._insert(
@@ -197,8 +196,9 @@ class _Carrying:
             )
 
     def _past(self) -> Past:
-        before = [one for one in self._rollbacks if one[0] <= self._after]
-        return Past(self._known, before, self._tracker, self._read, self._after)
+        return past_of(
+            self._workspace, self._name, self._after, self._rollbacks, self._known
+        )
 
     def _known(self, version: int) -> OpenTroubles:
         found = self._ask(
@@ -208,14 +208,6 @@ class _Carrying:
         )
         at, open_, advice = found.fetchone() or (0, "[]", "")
         return OpenTroubles(at, _troubles.decode(open_), advice)
-
-    def _tracker(self) -> Tracker:
-        repository = self._workspace.repository
-        return repository.at_version(self._name, self._after).knowledge.tracker
-
-    def _read(self, version: int) -> RecordedEvent:
-        log = self._workspace.log
-        return next(log.read_stream(self._stream, after=version - 1, until=version))
 
 
 def _sprint_row(sprint: Sprint) -> Row:

@@ -1,0 +1,78 @@
+"""The decisions of a sprint are kept: who asks again reads what is new."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.service.streams.catalogue import EVERY
+from sprintlog.engine.service.streams.readings import forget_readings
+from sprintlog.engine.sprint import events as f
+from sprintlog.projections.history.kept_decisions import decisions_at
+from sprintlog.projections.workspace import Workspace
+from tests.cli.test_cost_of_the_past import record, worked_on
+
+ROWS_MAX = 8 * EVERY
+"""What came since, and what the state at the head and at the kept version is made of."""
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Give the versions of all events that are read of streams."""
+    found: list[int] = []
+    read_stream = MemoryLog.read_stream
+
+    def counted(self: MemoryLog, stream: str, **bounds: Any) -> Any:
+        for event in read_stream(self, stream, **bounds):
+            found.append(event.version)
+            yield event
+
+    monkeypatch.setattr(MemoryLog, "read_stream", counted)
+    return found
+
+
+def asked(workspace: Workspace, read: list[int], version: int) -> tuple[int, int]:
+    """Return how many decisions there are at a version, and how many events were read."""
+    read.clear()
+    return len(decisions_at(workspace, "s", version)), len(read)
+
+
+def test_asked_again_only_what_is_new_is_read(read: list[int]) -> None:
+    """`audit` after one event reads no more of a long log, wherever it looks."""
+    for rounds in (20, 400):
+        with worked_on(2, rounds) as workspace:
+            head = workspace.sprint("s").version
+            _, first = asked(workspace, read, head)
+            assert first >= head
+            record(workspace, f.PhaseStarted("p0"), f.PhaseBlocked("p0", "x"))
+            before = asked(workspace, read, head)
+            after = asked(workspace, read, head + 2)
+            early = asked(workspace, read, 20)
+            assert after[0] == before[0] + 1 > early[0]
+            assert max(before[1], after[1], early[1]) <= ROWS_MAX
+
+
+def test_what_is_kept_can_be_thrown_away(read: list[int]) -> None:
+    """Forgotten or damaged, the decisions are found again in the events."""
+    with worked_on(2, 20) as workspace:
+        head = workspace.sprint("s").version
+        found = decisions_at(workspace, "s", head)
+        states: Any = workspace.log.checkpoints
+        (key,) = [key for key in states.states if key[0] == "decisions of sprint/s"]
+        format_, state = states.states[key]
+        for damaged in (b"", state[:-1] + bytes([state[-1] ^ 1]), state[:40]):
+            states.states[key] = format_, damaged
+            assert decisions_at(workspace, "s", head) == found
+        forget_readings(workspace.log, "sprint/s")
+        assert key not in states.states
+        assert decisions_at(workspace, "s", head) == found
+
+
+def test_a_few_events_keep_nothing() -> None:
+    """Reading a short sprint writes nothing."""
+    with Workspace.in_memory(Path()) as workspace:
+        record(workspace, f.SprintCompiled({"status": "not-started", "phases": []}))
+        assert len(decisions_at(workspace, "s", 1)) == 1
+        states: Any = workspace.log.checkpoints
+        assert [name for name, _ in states.states if name.startswith("decisions")] == []
