@@ -15,6 +15,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
     end_measured,
 )
 from sprintlog.projections.state_files.loop_files import tracker_yaml
+from sprintlog.projections.views.iterations import summary
 from sprintlog.projections.workspace import Workspace
 from tests.kept_states import keep_only
 
@@ -90,6 +91,26 @@ def tracked(bench: Bench) -> Figure:
     for workspace in sides:
         workspace.close()
     return duration(found, f"{OURS}the same after {FEW} iterations")
+
+
+def listed(bench: Bench) -> Figure:
+    """Measure the list of all iterations, by the iteration, in a long and a short loop."""
+    counts = bench.sizes.iterations, FEW
+    sides = []
+    for iterations in counts:
+        folder = bench.new_folder(f"listed-{iterations}")
+        make_measured(folder, iterations)
+        sides.append(Workspace.open(folder))
+    many, few = sides
+    found = side_by_side(
+        lambda: summary(evaluate(many.log, many.sprint(SPRINT))),
+        lambda: summary(evaluate(few.log, few.sprint(SPRINT))),
+        rounds=bench.sizes.rounds,
+        units=counts,
+    )
+    for workspace in sides:
+        workspace.close()
+    return duration(found, f"{OURS}each of {FEW} iterations")
 
 
 def make_measured(folder: Path, iterations: int) -> None:

@@ -3,14 +3,15 @@
 from itertools import cycle
 from pathlib import Path
 
+from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event
-from sprintlog.engine.sprint.events import RolledBack
+from sprintlog.engine.sprint.events import NoteAdded, RolledBack
 from sprintlog.projections.workspace import Workspace
 
 from .logs import Bench, make_loop
 from .measure import OURS, PROCESSES, Figure, Work, duration, side_by_side
 from .rows_process import Shell
-from .samples import SPRINT, START, STREAM
+from .samples import SPRINT, START, STREAM, moment
 
 SMALL = 1_000
 _PLACES = (0.5, 0.1, 0.9, 0.3, 0.7)
@@ -43,6 +44,24 @@ def at_a_position(bench: Bench) -> Figure:
     return _compared(bench, ("show", "progress", "--at", "position:{middle}"))
 
 
+def at_a_time(bench: Bench) -> Figure:
+    """Measure the same for a point that is named by a time, which was asked before."""
+    return _compared(bench, ("show", "progress", "--at", "{moment}"))
+
+
+def audited_again(bench: Bench) -> Figure:
+    """Measure the decisions after one more event, where they were asked for before."""
+    folders = _folders(bench)
+
+    def go_on() -> None:
+        for folder in folders:
+            with Workspace.open(folder) as workspace:
+                event = new_event(NoteAdded("x"), at=START, actor="runtime")
+                workspace.log.append(STREAM, [event], expect=Expect.ANY)
+
+    return _compared(bench, ("audit", "--kind", "goal"), before=go_on)
+
+
 def _folders(bench: Bench) -> list[Path]:
     """Return the folders of a large and a small log, made once."""
     folders = [bench.folder / name for name in ("scaling-large", "scaling-small")]
@@ -62,7 +81,8 @@ def _compared(
     large, small = (Shell(bench, folder) for folder in _folders(bench))
 
     def command(shell: Shell, events: int) -> Work:
-        said = [word.format(middle=events // 2) for word in words]
+        middle = events // 2
+        said = [word.format(middle=middle, moment=moment(middle)) for word in words]
         return lambda: shell.sprintlog(*said)
 
     sides = side_by_side(

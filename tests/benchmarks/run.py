@@ -89,6 +89,8 @@ ROWS: dict[str, Row] = {
     "after a rollback, large log": Row(rows_scaling.after_a_rollback, Goal(1.5, True)),
     "`--at` in the middle, large log": Row(rows_scaling.at_the_middle, Goal(3, True)),
     "the same, by position": Row(rows_scaling.at_a_position, Goal(3, True)),
+    "the same, by a time": Row(rows_scaling.at_a_time, Goal(3, True)),
+    "`audit` after one event, large log": Row(rows_scaling.audited_again, Goal(3, True)),
     "cold open: checkpoint + tail of 100": Row(rows_fold.cold_open, Goal(1000)),
     "PROGRESS.yaml, large, against PyYAML": Row(rows_files.against_pyyaml, Goal(18), CORE),
     "PROGRESS.yaml, large, against js-yaml": Row(rows_files.against_js_yaml, Goal(4), CORE),
@@ -108,6 +110,7 @@ ROWS: dict[str, Row] = {
     "ending an iteration after 10,000": Row(rows_judge.resident, Goal(1.1, True)),
     "the same, log opened for it": Row(rows_judge.opened),
     "the tracker's file after 10,000": Row(rows_judge.tracked),
+    "an iteration of the list of 10,000": Row(rows_judge.listed, Goal(1.2, True)),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
     "compiling and recording a phase, large": Row(rows_compile.per_phase, Goal(1.5, True)),
     # Told without a goal: ADR 0036 says why a row keeps its whole envelope.

@@ -114,6 +114,11 @@ def loop_events(events: int) -> Iterator[Event]:
 
 def new_events(events: Iterator[Event]) -> Iterator[NewEvent]:
     """Yield new events, thirty seconds apart."""
-    for seconds, event in zip(count(_BEGIN, _SECONDS_A_EVENT), events, strict=False):
-        moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-        yield new_event(event, at=moment.replace("+00:00", "Z"), actor="agent:bench")
+    for number, event in enumerate(events):
+        yield new_event(event, at=moment(number), actor="agent:bench")
+
+
+def moment(number: int) -> str:
+    """Return when so many events had happened."""
+    found = datetime.fromtimestamp(_BEGIN + number * _SECONDS_A_EVENT, UTC)
+    return found.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.events import IterationStarted, Place, SprintCompil
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.iterations.tracker import tracker_data
 from sprintlog.projections.state_files.loop_files import write_loop_files
+from sprintlog.projections.views.iterations import best, summary
 from sprintlog.projections.workspace import Workspace
 
 from .test_workspace import make
@@ -69,6 +70,23 @@ def test_the_tracker_reads_as_much_after_many(tmp_path: Path, read: list[int]) -
             trajectory = data["best_iteration_tracker"]["quality_trajectory"]
             assert len(trajectory) == iterations
     assert counts[1] <= counts[0] + 2
+
+
+def test_a_list_reads_each_iteration_once(tmp_path: Path, read: list[int]) -> None:
+    """A list judges each once; the best alone is as much after many as after few."""
+    alone = []
+    # What was measured comes again after 63 iterations.
+    for iterations in (80, 80 + 126):
+        with measured(tmp_path / str(iterations), iterations, read) as workspace:
+            sprint = workspace.sprint("s")
+            read.clear()
+            best(evaluate(workspace.log, sprint))
+            alone.append(len(read))
+            read.clear()
+            found = summary(evaluate(workspace.log, sprint))
+            assert len(found.iterations) == iterations
+            assert len(read) <= 2 * iterations + alone[0]
+    assert alone[1] <= alone[0] + 2
 
 
 def test_the_trajectory_is_what_the_judgements_say(tmp_path: Path, read: list[int]) -> None:
