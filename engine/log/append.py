@@ -106,14 +106,14 @@ def place(
 ) -> list[RecordedEvent]:
     """Return new events as those that follow a head and a stream's version."""
     position, previous = head.position, head.hash
-    recorded_at, first = stamps.recorded_at, stamps.ids[0]
-    remaining, at = len(new_events), 0
+    recorded_at, ids, salts = stamps.recorded_at, stamps.ids, stamps.salts
+    first, remaining, at = ids[0], len(new_events), 0
     events: list[RecordedEvent] = []
-    for new_event, id_ in zip(new_events, stamps.ids, strict=True):
+    for new_event, id_ in zip(new_events, ids, strict=True):
         position += 1
         version += 1
         remaining -= 1
-        salt = stamps.salts[at : at + SALT_BYTES]
+        salt = salts[at : at + SALT_BYTES]
         at += SALT_BYTES
         payload = new_event.payload
         header = (

@@ -49,6 +49,8 @@ class By(NamedTuple):
 # Of work that only computes, the quickest round was disturbed least by other processes,
 # and processor time leaves out what they took. Waiting for a disk differs by its nature.
 PROCESSOR = By(time.process_time, min)
+PROCESSOR_OF_WAITING = By(time.process_time, median)
+"""For what waits for the disk in between: its least round is that of the quickest disk."""
 PROCESSES = By(processor_of_all, min, processor_of_all)
 """For what starts processes and awaits their end."""
 WALL = By(time.perf_counter, median)

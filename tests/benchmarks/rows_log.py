@@ -16,7 +16,16 @@ from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.projections.workspace import wall_clock
 
 from .logs import COPIED_PRAGMAS, Bench, append_all, copy_pragmas
-from .measure import PROCESSOR, WALL, By, Figure, Sides, rate, side_by_side
+from .measure import (
+    PROCESSOR,
+    PROCESSOR_OF_WAITING,
+    WALL,
+    By,
+    Figure,
+    Sides,
+    rate,
+    side_by_side,
+)
 from .samples import START, STREAM, event_of_300_bytes, loop_events, new_events
 
 BATCH = 1_000
@@ -104,8 +113,8 @@ def durable(bench: Bench) -> Figure:
 
 def durable_processor(bench: Bench) -> Figure:
     """Measure one durable append against a bare durable INSERT, waiting left out."""
-    sides = _one_by_one(bench, "durable-processor", is_durable=True, by=PROCESSOR)
-    return rate(sides, "bare durable INSERT")
+    name, by = "durable-processor", PROCESSOR_OF_WAITING
+    return rate(_one_by_one(bench, name, is_durable=True, by=by), "bare durable INSERT")
 
 
 def undurable(bench: Bench) -> Figure:

@@ -9,6 +9,7 @@ hash, and the CRC-32 of all that as four bytes.
 import os
 from binascii import crc32
 from collections.abc import Callable
+from os import pwrite
 from pathlib import Path
 
 from ...errors import RESCUE, UnreadableError
@@ -35,7 +36,7 @@ class HeadFile:
                 self._descriptor = os.open(self.path, flags, 0o600)
                 os.fchmod(self._descriptor, 0o600)
                 os.ftruncate(self._descriptor, _BYTES)
-            os.pwrite(self._descriptor, record + crc32(record).to_bytes(4), 0)
+            pwrite(self._descriptor, record + crc32(record).to_bytes(4), 0)
         except OSError:
             # A head file behind the log is harmless, and refusing now would deny an
             # event that is already in the log.

@@ -18,12 +18,11 @@ class Identity:
     def __init__(self, path: Path) -> None:
         self._path, self._wal = os.fspath(path), os.fspath(wal_path(path))
         self._folder = os.fspath(path.absolute().parent)
-        self._settled = 0
-        """When the folder last changed, where its names were the right ones after that.
+        self._settled: os.stat_result | None = None
+        """The folder as it was when its names were the right ones.
 
-        Kept only once that moment has passed, so that no later change can have the same.
+        Kept only once the clock has gone on, so that no later change has the same time.
         """
-        self._known_folder: tuple[int, int] | None = None
         found = stat(self._path)
         self._known = found.st_dev, found.st_ino
         self._known_wal: tuple[int, int] | None = None
@@ -42,19 +41,19 @@ class Identity:
         # No name comes, goes or gets another file without a new change time of its
         # folder. Looking at the folder alone saves a third of an append: once somebody
         # looked at a file, Linux gives its next write an exact time, which is dear.
-        if wal and self._settled:
-            try:
-                met = stat(self._folder)
-            except FileNotFoundError:
-                pass
-            else:
-                if met.st_ctime_ns == self._settled and _file(met) == self._known_folder:
-                    return
+        if (
+            (settled := self._settled)
+            and (folder := _met(self._folder))
+            and folder.st_ctime_ns == settled.st_ctime_ns
+            and folder.st_ino == settled.st_ino
+            and folder.st_dev == settled.st_dev
+        ):
+            return
         self._look(wal=wal)
 
     def _look(self, *, wal: bool) -> None:
         """Look at each file, and at the folder last."""
-        self._settled = 0
+        self._settled = None
         # First: what is written from here on gets the time of our last write, or a later.
         met = _met(self._wal) if wal else None
         if _file(_met(self._path)) != self._known:
@@ -69,7 +68,7 @@ class Identity:
         # names above were its names, and its next change cannot have the same time.
         folder = _met(self._folder)
         if met and folder and folder.st_ctime_ns < met.st_ctime_ns:
-            self._settled, self._known_folder = folder.st_ctime_ns, _file(folder)
+            self._settled = folder
 
     def _lost(self, name: str) -> UnreadableError:
         return UnreadableError(

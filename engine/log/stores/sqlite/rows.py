@@ -39,12 +39,14 @@ def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
     """Return the statement that inserts the events of one append, and its values."""
     first = events[0]
     values = _values(first)
-    if first.key is not None:
-        # Only the first of an append has a key.
+    # Only the first of an append has a key.
+    if is_keyed := first.key is not None:
         values += (first.key, first.key_digest)
+    elif len(events) == 1:
+        return _ONE, values
     for event in events[1:]:
         values += _values(event)
-    return _insert_sql(len(events), is_keyed=first.key is not None), values
+    return _insert_sql(len(events), is_keyed=is_keyed), values
 
 
 def _values(event: RecordedEvent) -> list[Any]:
@@ -114,3 +116,6 @@ def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
 def _insert_sql(rows: int, *, is_keyed: bool) -> str:
     values = [_KEYED if is_keyed else _UNKEYED, *[_UNKEYED] * (rows - 1)]
     return f"INSERT INTO events ({', '.join(_WRITTEN)}) VALUES {', '.join(values)}"
+
+
+_ONE: Final = _insert_sql(1, is_keyed=False)

@@ -68,6 +68,8 @@ class SqliteLog:
         self.journal_mode: JournalMode = opened.mode
         """The journal mode chosen for this place, and why."""
         self.connection = Connection(path, opened.connection, entropy=entropy, wait=wait)
+        # One cursor for all of them: to make one takes as long as to hash an event.
+        self._write = opened.connection.cursor().execute
         # What only reads is the queries' own, as it is.
         queries = self._queries = Queries(self.connection)
         self.find_key, self.find_id = queries.find_key, queries.find_id
@@ -219,16 +221,18 @@ class SqliteLog:
                 self._insert(events[start : start + ROWS_PER_INSERT])
 
     def _insert(self, events: list[RecordedEvent]) -> None:
-        self.connection.raw.execute(*insert(events))
+        self._write(*insert(events))
 
     def _recorded(self, events: list[RecordedEvent]) -> Appended:
         """Remember the new end and answer; the events are durable already."""
         last = events[-1]
-        self._head = Head(last.position, last.hash)
+        self._head = head = Head(last.position, last.hash)
         self._versions[last.stream] = last.version
         self._identity.check(wal=self.journal_mode.wal)
-        self._head_file.write(self._head)
-        size = sum([len(event.payload or b"") for event in events])
+        self._head_file.write(head)
+        size = len(last.payload or b"")
+        if len(events) > 1:
+            size = sum([len(event.payload or b"") for event in events])
         if self._growth.is_due(events[0].position, last.position, size):
             self._growth.carried_over(is_all=checkpoint(self.connection.raw))
         return Appended(events)
