@@ -9,6 +9,7 @@ from typing import Any
 
 from sprintlog.cli import record
 from sprintlog.engine.adapters.replace import FilePlace, forget_left_behind, swap_file
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite import database, journal_mode
 from sprintlog.engine.log.stores.sqlite.connection import Connection
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
@@ -30,15 +31,15 @@ def acknowledge_first() -> None:
     """Answer before the event is committed."""
     append: Any = SqliteLog._insert
     commit: Any = Connection.commit
-    last: list[Any] = []
+    last: list[RecordedEvent] = []
 
-    def insert(log: SqliteLog, rows: list[Any]) -> None:
-        append(log, rows)
-        last[:] = rows[-1:]
+    def insert(log: SqliteLog, events: list[RecordedEvent]) -> None:
+        append(log, events)
+        last[:] = events[-1:]
 
     def acknowledge(connection: Connection) -> None:
-        for position, *_, hash_ in last:
-            answer = {"position": position, "hash": hash_.hex()}
+        for event in last:
+            answer = {"position": event.position, "hash": event.hash.hex()}
             os.write(1, json.dumps(answer).encode() + b"\n")
         commit(connection)
 
