@@ -1,13 +1,16 @@
 """The process: `sprintlog`, and `python -m sprintlog.cli`."""
 
+import atexit
 import gc
+import os
+import sys
 
 COLLECT_EVERY = 100_000
 """Objects made between two looks for garbage; few recording commands make as many."""
 
 
 def main() -> None:
-    """Run the command line without looking for garbage where there cannot be any."""
+    """Run the command line, and spend nothing on memory that goes with the process."""
     # Modules and states are used to the end; searching them took a tenth of the time.
     gc.set_threshold(COLLECT_EVERY)
     from .libraries import import_libraries
@@ -15,11 +18,48 @@ def main() -> None:
     import_libraries()
     from .main import main as run
 
+    code: object = None
     try:
         run()
+    except SystemExit as end:
+        code = end.code
+        raise
     finally:
-        # What is left goes with the process.
         gc.freeze()
+        # A defect that is to be seen goes on through here, too.
+        if sys.exc_info()[0] in (None, SystemExit) and not _is_awaited():
+            _leave(code)
+
+
+def _is_awaited() -> bool:
+    """Tell whether somebody waits for the interpreter to end as it always does.
+
+    Who asked to be called then, a second thread, whoever watches or goes on by hand.
+    """
+    threads = sys.modules.get("threading")
+    return (
+        bool(getattr(atexit, "_ncallbacks", lambda: 1)())
+        or (threads is not None and threads.active_count() > 1)
+        or sys.getprofile() is not None
+        or sys.gettrace() is not None
+        or bool(sys.flags.interactive or sys.flags.dev_mode)
+    )
+
+
+def _leave(code: object) -> None:
+    """End the process, and take apart nothing in it: it took a tenth of the time.
+
+    The log and all files are closed by now. Where an answer cannot be written, or the code
+    is no number, this returns, and the interpreter says so as it always does.
+    """
+    if code is not None and not isinstance(code, int):
+        return
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        return
+    os._exit((code or 0) & 0xFF)
 
 
 if __name__ == "__main__":

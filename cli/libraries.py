@@ -4,17 +4,32 @@ The one place that knows of the insides of a library; it is only about when they
 and everything works without it (ADR 0040).
 """
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec, module_from_spec
+from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-PUT_OFF = ("fnmatch", "inspect", "ipaddress", "ntpath", "textwrap")
-"""Modules of the standard library that click, msgspec and `pathlib` import, and use for
-help, for schemas, for patterns and for addresses; the code of each runs when something of
-it is first used."""
+PUT_OFF: dict[str, tuple[str, ...]] = {
+    "fnmatch": (),
+    "gettext": ("gettext", "ngettext"),
+    "inspect": (),
+    "ipaddress": (),
+    "msgspec._json_schema": ("schema", "schema_components"),
+    "msgspec.inspect": (),
+    "msgspec.toml": (),
+    "msgspec.yaml": (),
+    "ntpath": (),
+    "platform": ("system",),
+    "textwrap": (),
+    "urllib.parse": ("quote_from_bytes",),
+}
+"""Modules that click, msgspec, `pathlib` and `uuid` import, and use for help, for schemas,
+for patterns and for addresses, each with the functions that are taken out of it at once.
+The code of each runs when something of it is first used."""
 LEFT_OUT = "typing_extensions"
 """What msgspec takes names from where it is there, and else from `typing`, which has all
 of them in every Python that we run on."""
@@ -29,23 +44,69 @@ def import_libraries() -> None:
 
 
 class _Waiting(ModuleType):
-    """A module whose code runs when something of it is first asked for."""
+    """A module whose code runs when something of it is first used."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__path__":
+            # So `import` asks whether it is a package; none of them is.
+            raise AttributeError(name)
+        if name in PUT_OFF[self.__name__]:
+            return _ANSWERS.get((self.__name__, name)) or _first_run(self, name)
+        _run(self)
+        return getattr(self, name)
+
+
+def _system() -> str:
+    """Answer as `platform` does; `uuid` asks when it is imported."""
+    return os.uname().sysname
+
+
+_ANSWERS: dict[tuple[str, str], Callable[..., Any]] = {("platform", "system"): _system}
+
+
+def _first_run(module: ModuleType, name: str) -> Callable[..., Any]:
+    """Return what stands for a function of a module whose code has not run."""
+
+    def function(*given: Any, **named: Any) -> Any:
+        _run(module)
+        return getattr(module, name)(*given, **named)
+
+    return function
+
+
+def _run(module: ModuleType) -> None:
+    if isinstance(module, _Waiting):
         # The loader that `importlib` has for this runs it at the first `import`.
-        self.__class__ = ModuleType  # type: ignore[assignment]
-        spec = self.__spec__
+        module.__class__ = ModuleType  # type: ignore[assignment]
+        spec = module.__spec__
         assert spec is not None
         assert spec.loader is not None
-        spec.loader.exec_module(self)
-        return getattr(self, name)
+        spec.loader.exec_module(module)
 
 
 def _put_off(name: str) -> None:
     """Run a module's code as soon as something of it is used."""
-    if name not in sys.modules and (spec := find_spec(name)) is not None:
-        sys.modules[name] = module = module_from_spec(spec)
-        module.__class__ = _Waiting
+    if name not in sys.modules and (spec := _spec_of(name)) is not None:
+        sys.modules[name] = module = _Waiting(name)
+        module.__spec__ = spec
+        module.__loader__ = spec.loader
+        module.__package__ = spec.parent
+        module.__file__ = spec.origin
+
+
+def _spec_of(name: str) -> ModuleSpec | None:
+    """Return where a module is, without importing the package that it is in."""
+    package = name.rpartition(".")[0]
+    if not package:
+        return PathFinder.find_spec(name)
+    places = _places(package)
+    return PathFinder.find_spec(name, places) if places else None
+
+
+@cache
+def _places(package: str) -> list[str] | None:
+    spec = PathFinder.find_spec(package)
+    return spec.submodule_search_locations if spec else None
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
 import msgspec
 from msgspec.structs import asdict
 
+from . import hashes
 from .log.event import Event
 
 
@@ -89,7 +89,9 @@ def made_of(
 
 def digest_of(name: str, arguments: Mapping[str, Any]) -> bytes:
     """Return what an idempotency key stands for: a command and its arguments."""
-    return sha256(msgspec.json.encode([name, dict(arguments)], order="sorted")).digest()
+    return hashes.sha256(
+        msgspec.json.encode([name, dict(arguments)], order="sorted")
+    ).digest()
 
 
 def digest(command: Command) -> bytes:

@@ -7,11 +7,11 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -220,11 +220,9 @@ def _exchange(one: FilePlace, other: FilePlace) -> None:
     rename = _renameat2()
     if rename is not None:
         names = os.fsencode(one.name), os.fsencode(other.name)
-        if rename(one.folder, names[0], other.folder, names[1], _RENAME_EXCHANGE) == 0:
+        code = rename(one.folder, names[0], other.folder, names[1], _RENAME_EXCHANGE)
+        if code == 0:
             return
-        import ctypes
-
-        code = ctypes.get_errno()
         if code not in _UNSUPPORTED:
             raise OSError(code, os.strerror(code), other.name)
     _rename(one, other)
@@ -247,9 +245,44 @@ def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
 
 
 @cache
-def _renameat2() -> Any:
-    # Python has no name for this call; ctypes is imported only where a file changes.
+def _renameat2() -> Callable[..., int] | None:
+    """Return what answers 0 or the number of an error; None where there is no such call."""
+    # Python has no name for it. Imported here: only who changes a file comes by.
+    try:
+        return _called_directly("renameat2")
+    except ImportError:
+        return _called_by_ctypes("renameat2")
+
+
+def _called_directly(name: str) -> Callable[..., int] | None:
+    """Return a function of the system, as `ctypes` itself finds and calls it.
+
+    To import `ctypes` makes all kinds of numbers and of libraries first, and takes as long
+    as to read a log and write into it.
+    """
+    from _ctypes import (
+        FUNCFLAG_CDECL,
+        FUNCFLAG_USE_ERRNO,
+        CFuncPtr,
+        dlopen,
+        dlsym,
+        get_errno,
+    )
+
+    class Function(CFuncPtr):
+        _flags_ = FUNCFLAG_CDECL | FUNCFLAG_USE_ERRNO
+
+    try:
+        itself = dlopen(None, 0)  # type: ignore[arg-type]
+        function = Function(dlsym(itself, name))
+    except OSError:
+        return None
+    return lambda *arguments: function(*arguments) and get_errno()
+
+
+def _called_by_ctypes(name: str) -> Callable[..., int] | None:
+    """Return the same where Python's inner module is another one."""
     import ctypes
 
-    library = ctypes.CDLL(None, use_errno=True)
-    return getattr(library, "renameat2", None)
+    function = getattr(ctypes.CDLL(None, use_errno=True), name, None)
+    return function and (lambda *arguments: function(*arguments) and ctypes.get_errno())

@@ -1,14 +1,13 @@
 """From new events to those with a place: limits, stamps and chain, as in every store."""
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from hashlib import sha256
 from typing import Final
 
 import msgspec
 
+from .. import hashes
 from ..errors import ConflictError, InvalidInputError, KeyConflictError
 from .chain import encode_header
 from .envelope import DOCUMENT_BYTES_MAX, Head, NewEvent, RecordedEvent
@@ -22,8 +21,8 @@ DRAWN_BYTES = 64 * (UUID_BYTES + SALT_BYTES)
 """How much chance is asked for at once: that of 64 appends of one event."""
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (its text is wanted without an offset)
-_SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII).fullmatch
-_FRACTION = re.compile(r"(?:\.\d{1,9})?Z", re.ASCII).fullmatch
+_AS_ZERO = str.maketrans("123456789", 9 * "0")
+_FRACTIONS = frozenset("0" * count for count in range(1, 10))
 _VARIANT: Final = dict(zip("0123456789abcdef", 4 * "89ab", strict=True))
 
 
@@ -109,6 +108,7 @@ def place(
     recorded_at, ids, salts = stamps.recorded_at, stamps.ids, stamps.salts
     first, remaining, at = ids[0], len(new_events), 0
     events: list[RecordedEvent] = []
+    sha256 = hashes.sha256
     for new_event, id_ in zip(new_events, ids, strict=True):
         position += 1
         version += 1
@@ -246,14 +246,16 @@ def _is_moment(text: str) -> bool:
 @lru_cache(maxsize=256)
 def _is_second(text: str) -> bool:
     try:
-        return bool(_SECOND(text) and datetime.fromisoformat(text))
+        is_written_so = text.translate(_AS_ZERO) == "0000-00-00T00:00:00"
+        return is_written_so and bool(datetime.fromisoformat(text))
     except ValueError:
         return False
 
 
 @lru_cache(maxsize=1024)
 def _is_fraction(text: str) -> bool:
-    return bool(_FRACTION(text))
+    digits = text[1:-1].translate(_AS_ZERO)
+    return text == "Z" or (text[:1] == "." and text[-1:] == "Z" and digits in _FRACTIONS)
 
 
 def _is_utf8(payload: bytes) -> bool:

@@ -14,11 +14,11 @@ payload_digest, so the chain holds without salt and payload.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
 from typing import Any, get_args
 
 import msgspec
 
+from .. import hashes
 from .envelope import Head, RecordedEvent
 
 GENESIS = bytes(32)
@@ -55,12 +55,12 @@ def header(event: RecordedEvent) -> bytes:
 
 def payload_digest(salt: bytes, payload: bytes) -> bytes:
     """Return what stands for a payload in the chain; the salt hides short payloads."""
-    return sha256(salt + payload).digest()
+    return hashes.sha256(salt + payload).digest()
 
 
 def event_hash(previous: bytes, header: bytes, payload_digest: bytes) -> bytes:
     """Return the hash that ties an event to all before it."""
-    return sha256(previous + header + payload_digest).digest()
+    return hashes.sha256(previous + header + payload_digest).digest()
 
 
 def check_chain(
@@ -88,6 +88,8 @@ def check_rows(
 
     Made into `RecordedEvent` first, each event would take a fifth longer.
     """
+    hashes.hash_much()
+    sha256 = hashes.sha256
     seen: dict[Any, int] = {**(versions or {})}
     begins_anywhere = versions is None and after.position > 0
     before, previous = after.position, after.hash

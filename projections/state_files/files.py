@@ -9,12 +9,12 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from sprintlog.engine import hashes
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.replace import (
     FilePlace,
@@ -139,7 +139,7 @@ class WrittenFiles:
         for known, digest in hashed:
             if known == content:
                 return digest
-        found = sha256(content).digest()
+        found = hashes.sha256(content).digest()
         hashed[:] = [*hashed[-1:], (content, found)]
         return found
 
@@ -241,7 +241,7 @@ class WrittenFiles:
             )
         except OSError:
             return None
-        return content if sha256(content).digest() == digest else None
+        return content if hashes.sha256(content).digest() == digest else None
 
     def checksum_says(self, path: str) -> str | None:
         """Return what the checksum beside a state file says; None where there is none."""

@@ -1,5 +1,6 @@
 """Swapping state files: whole, and never over something unseen."""
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,6 +79,25 @@ def test_works_where_files_cannot_be_exchanged(
     swap_file(spot, b"two")
     assert (tmp_path / "file").read_bytes() == b"two"
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize(
+    "found", [replace._called_directly, replace._called_by_ctypes], ids=["inner", "ctypes"]
+)
+def test_the_exchange_is_the_same_with_and_without_ctypes(
+    tmp_path: Path, found: Any
+) -> None:
+    """Both ways of calling the system exchange two files, and tell of an error."""
+    exchange = found("renameat2")
+    if exchange is None:
+        pytest.skip("this system exchanges no files")
+    (tmp_path / "a").write_bytes(b"one")
+    (tmp_path / "b").write_bytes(b"two")
+    with opened(tmp_path) as folder:
+        assert exchange(folder, b"a", folder, b"b", 2) == 0
+        assert exchange(folder, b"a", folder, b"none", 2) == errno.ENOENT
+    assert (tmp_path / "a").read_bytes() == b"two"
+    assert found("no_such_call") is None
 
 
 def test_knows_what_a_killed_swap_left(spot: FilePlace, tmp_path: Path) -> None:

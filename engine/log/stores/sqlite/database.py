@@ -18,6 +18,9 @@ from .schema import APPLICATION_ID, check_schema, migrate
 SQLITE_VERSION = sqlite3.sqlite_version_info
 BUSY_MILLISECONDS = 250
 """How long SQLite itself waits; longer waits are ours, so that they can be interrupted."""
+_PLAIN_IN_URI = frozenset(
+    b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
 
 
 def head_path(path: Path) -> Path:
@@ -28,6 +31,13 @@ def head_path(path: Path) -> Path:
 def wal_path(path: Path) -> Path:
     """Return where SQLite keeps the write-ahead log of a database."""
     return path.with_name(f"{path.name}-wal")
+
+
+def uri_of(path: Path) -> str:
+    """Return the URI of a file; `Path.as_uri` imports what reads all kinds of them."""
+    name = os.fsencode(path.absolute())
+    plain = (chr(byte) if byte in _PLAIN_IN_URI else f"%{byte:02X}" for byte in name)
+    return f"file://{''.join(plain)}"
 
 
 def check_is_sqlite(path: Path, what: str) -> None:
@@ -143,7 +153,7 @@ def _fill(draft: Path) -> None:
 def _connect(path: Path, query: str) -> sqlite3.Connection:
     # A URI, because a plain name would make the file where it is missing.
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?{query}",
+        f"{uri_of(path)}?{query}",
         uri=True,
         isolation_level=None,
         timeout=BUSY_MILLISECONDS / 1000,
