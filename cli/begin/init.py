@@ -1,26 +1,44 @@
-"""`sprintlog init`: make a log."""
+"""`sprintlog init`: make a log, and offer what fits what is there."""
 
+import os
+import shlex
+import sys
 from pathlib import Path
 
+import click
+from msgspec.structs import replace
+
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.service.place.location import find
-from sprintlog.projections.views.log import LogPlace
+from sprintlog.engine.service.place.location import Location, find
+from sprintlog.projections.views.log import LogPlace, Offer
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import here, log_folder, safe_list, with_json
+from ..context import environment, here, log_folder, safe_list, with_json
 from ..output import print_json, print_text
+from .around import look
+from .offers import WANTED, offers
+
+TAKEN_AT_ONCE = ("state", "plan")
+"""Kinds of offers that a person is asked about; what others name comes later."""
 
 
-@typed.command("init", epilog="Example: sprintlog init")
+@typed.command("init", epilog="Examples: sprintlog init\n\nsprintlog init --yes --json")
 @typed.option("--here", "in_folder", is_flag=True, help="In ./.sprintlog, not inside .git.")
+@typed.option(
+    "--yes", is_flag=True, help="Take in what is safe: what only records, and runs nothing."
+)
 @with_json
-def command(in_folder: bool, as_json: bool) -> None:
-    """Make a log for this work tree.
+def command(in_folder: bool, yes: bool, as_json: bool) -> None:
+    """Make a log for this work tree, and offer what fits it.
 
-    In a git repository it lives in the git directory, where cleaning up does not reach
-    it and all work trees share it; elsewhere in .sprintlog. An existing log is never
+    In a git repository it is stored in the git directory, where cleaning up does not
+    reach it and all work trees share it; elsewhere in .sprintlog. An existing log is never
     touched.
+
+    Then it looks for state files of loops, agents, tests and CI, and names the command
+    that fits each. On a terminal it asks; --yes takes in each PROGRESS.yaml. Nothing that
+    is found is run, and no link is followed.
     """
     start = here()
     shadowed = _log_above(start)
@@ -35,10 +53,15 @@ def command(in_folder: bool, as_json: bool) -> None:
         start, here=in_folder, folder=log_folder(), safe=safe_list()
     ) as workspace:
         location = workspace.location
-    inside_git = location.folder.parent.name == ".git" or location.worktree
+    found = _around(location, start)
     if as_json:
-        print_json(LogPlace(str(location.folder), str(location.root)))
+        chosen = [replace(one, taken=yes and one.safe) for one in found]
+        print_json(LogPlace(str(location.folder), str(location.root), chosen))
+        for one in chosen:
+            if one.taken:
+                _take(one, "--json")
         return
+    inside_git = location.folder.parent.name == ".git" or location.worktree
     print_text(f"made an empty log in {location.folder}")
     if not (inside_git or in_folder or log_folder()) and _is_in_git(start):
         print_text(
@@ -47,9 +70,45 @@ def command(in_folder: bool, as_json: bool) -> None:
         )
     if shadowed:
         print_text(f"commands here use it from now on, no longer {shadowed}")
-    print_text(
-        "next: `sprintlog compile`, `sprint create ID --plan FILE` or `import progress`"
-    )
+    left = [one for one in found if not _is_answered(one, yes=yes)]
+    for one in left:
+        print_text(f"found {one.found}: {one.says}")
+        if one.command:
+            print_text(f"  {one.command}")
+    print_text("next: `sprintlog` says where you are and what to type")
+
+
+def _around(location: Location, start: Path) -> list[Offer]:
+    """Return what fits what is in the work tree, in words that can be typed here."""
+    found = look(location.root, WANTED, path=environment().get("PATH", ""))
+    up = os.path.relpath(location.root, start)
+    return offers(found, prefix="" if up == "." else f"{up}/")
+
+
+def _is_answered(offer: Offer, *, yes: bool) -> bool:
+    """Take an offer where that is wanted; tell whether somebody, or --yes, decided."""
+    if yes:
+        if offer.safe:
+            _take(offer)
+        return offer.safe
+    if offer.kind not in TAKEN_AT_ONCE or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    print_text(f"found {offer.found}: {offer.says}")
+    if click.confirm(f"  {offer.command}: now?", default=False):
+        _take(offer)
+    return True
+
+
+def _take(offer: Offer, *options: str) -> None:
+    """Do what an offer's command does."""
+    assert offer.command is not None
+    _, name, *words = shlex.split(offer.command)
+    root = click.get_current_context().find_root()
+    assert isinstance(root.command, click.Group)
+    command = root.command.get_command(root, name)
+    assert command is not None
+    with command.make_context(name, [*words, *options], parent=root) as context:
+        command.invoke(context)
 
 
 def _log_above(start: Path) -> str | None:

@@ -24,7 +24,15 @@ from . import (
 RECORDED = (events.Recorded, list[events.Recorded], events.Unchanged)
 """What every recording command answers that has no answer of its own."""
 
-LINES = {"append", "blame", "import journal", "import progress", "log", "replay"} | {
+LINES = {
+    "append",
+    "blame",
+    "import journal",
+    "import progress",
+    "init",
+    "log",
+    "replay",
+} | {
     *("query", "rebuild"),
 }
 """Commands that answer with a line for each of what they found or did."""
@@ -52,7 +60,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "import journal": (log.TakenIn,),
     "import log": (log.LogCopied,),
     "import progress": (log.TakenIn,),
-    "init": (log.LogPlace,),
+    "init": (log.LogPlace, log.TakenIn),
     "iteration compare": (iterations.IterationComparison,),
     "iteration diff": (files.Differences,),
     "iteration list": (list[iterations.JudgedIteration],),

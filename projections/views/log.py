@@ -10,11 +10,27 @@ from ..health.verify import Finding
 from .events import filled
 
 
+class Offer(Struct, frozen=True):
+    """Something found around a new log, and the command that fits it."""
+
+    kind: str
+    """`state`, `plan`, `loop`, `agent`, `tests` or `ci`."""
+    found: str
+    """A path below the root, or a program."""
+    says: str
+    command: str | None = None
+    safe: bool = False
+    """Whether `--yes` takes it: it only records, and runs nothing."""
+    taken: bool = False
+    """Whether it is taken now: its answer is a line of its own."""
+
+
 class LogPlace(Struct, frozen=True):
     """A log that was made."""
 
     folder: str
     root: str
+    offers: list[Offer]
 
 
 class Verified(Struct, frozen=True):

@@ -1,0 +1,164 @@
+"""What fits a work tree: from what is found in it to the command that can be typed."""
+
+import re
+from collections.abc import Iterator
+from shlex import quote
+
+from sprintlog.projections.views.log import Offer
+
+from .around import Surroundings, Wanted
+
+PROGRESS, SPRINT = "PROGRESS.yaml", "SPRINT.yaml"
+JOURNALS = (".ralph/progress.json", "progress.json")
+TEXTS = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
+SPRINTS_IN = (".claude/sprints", "sprints")
+
+LOOPS = {
+    "scripts/ralph/prd.json": "Ralph (prd.json)",
+    "prd.json": "Ralph (prd.json)",
+    ".ralph/prd.json": "Ralph (prd.json)",
+    "@fix_plan.md": "Ralph for Claude Code",
+    ".ralph/fix_plan.md": "Ralph for Claude Code",
+    "fix_plan.md": "Ralph for Claude Code",
+    ".ralph/status.json": "Ralph for Claude Code",
+    ".ralph/history.jsonl": "Ralph Orchestrator",
+    ".ralph/agent": "Ralph Orchestrator",
+    ".claude/ralph-loop.local.md": "the Ralph plugin of Claude Code",
+    ".ralph-tui": "Ralph TUI",
+    ".aiwg": "AIWG",
+    "feature_list.json": "a loop over a list of features",
+    ".beads": "beads",
+    ".taskmaster": "Task Master",
+    ".specify": "Spec Kit",
+    "openspec": "OpenSpec",
+    "sprint-status.yaml": "BMAD",
+}
+"""Signs of loops whose own files are not read, and whose they are."""
+
+AGENTS = {
+    "claude": ("claude -p --output-format json", (".claude", "CLAUDE.md")),
+    "codex": ("codex exec --json", (".codex", "AGENTS.md")),
+    "gemini": ("gemini --output-format json", (".gemini", "GEMINI.md")),
+    "copilot": ("copilot --output-format json", (".github/copilot-instructions.md",)),
+    "opencode": ("opencode run --format json", (".opencode", "opencode.json")),
+    "cursor-agent": ("cursor-agent -p --output-format json", (".cursor", ".cursorrules")),
+    "amp": ("amp -x --stream-json", (".amp",)),
+}
+"""How an agent is given a prompt (docs/reference/agents.md), and its signs in a tree."""
+
+PYTEST = "iteration baseline --run 'pytest --junitxml=report.xml' --report report.xml"
+BUILD = "iteration baseline --build {}"
+
+CI = {
+    ".github/workflows": "GitHub Actions",
+    ".gitlab-ci.yml": "GitLab CI",
+    ".circleci": "CircleCI",
+    "Jenkinsfile": "Jenkins",
+    "azure-pipelines.yml": "Azure Pipelines",
+    ".travis.yml": "Travis CI",
+}
+TEST_FILES = {"pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "tox.ini"} | {
+    *("package.json", "go.mod", "Cargo.toml", "Makefile")
+}
+
+WANTED = Wanted(
+    names=frozenset(
+        {PROGRESS, SPRINT, *JOURNALS, *TEXTS, *LOOPS, *CI, *TEST_FILES}
+        | {sign for _, signs in AGENTS.values() for sign in signs}
+    ),
+    read=frozenset({*JOURNALS, *TEST_FILES} - {"go.mod", "Cargo.toml"}),
+    sprints_in=SPRINTS_IN,
+    sprint_files=(PROGRESS, SPRINT),
+    programs=frozenset(AGENTS),
+)
+
+
+def offers(found: Surroundings, *, prefix: str = "") -> list[Offer]:
+    """Return what fits what was found; `prefix` leads from where one stands to the root."""
+    there = (*_documents(found, prefix), *_loops(found), *_agents(found))
+    return [*there, *_tests(found), *_ci(found)]
+
+
+def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
+    """Yield the files that are read: of sprints, and of a journal."""
+    for folder in ("", *(f"{sprint}/" for sprint in found.sprints)):
+        file = quote(f"{prefix}{folder}{PROGRESS}")
+        if f"{folder}{PROGRESS}" in found.files:
+            said = "the state of a sprint, taken in as it is"
+            yield _offer("state", folder + PROGRESS, said, f"import progress {file}", True)
+        elif f"{folder}{SPRINT}" in found.files:
+            file = quote(f"{prefix}{folder}{SPRINT}")
+            said = "a sprint that can be compiled"
+            yield _offer("plan", folder + SPRINT, said, f"compile {file}")
+    for name in JOURNALS:
+        # Another tool has a file of this name with other fields.
+        if name in found.files and '"entries"' in found.texts.get(name, ""):
+            said, file = "a journal of what was tried and learned", quote(prefix + name)
+            yield _offer("state", name, said, f"import journal {file}")
+            return
+    for name in TEXTS:
+        if name in found.files:
+            said, file = "what a loop wrote down, as text", quote(prefix + name)
+            yield _offer("state", name, said, f"journal migrate {file}")
+            return
+
+
+def _loops(found: Surroundings) -> Iterator[Offer]:
+    told = set()
+    for sign, whose in LOOPS.items():
+        if sign in found.files | found.folders and whose not in told:
+            told.add(whose)
+            said = f"of {whose}; its files are not read, its work can be recorded"
+            yield _offer("loop", sign, said, "sprint create ID --goal TEXT")
+
+
+def _agents(found: Surroundings) -> Iterator[Offer]:
+    """Yield the agents that can be started, those that the tree is made for first."""
+    there = found.files | found.folders
+    signs = {name: sorted(there & {*signs}) for name, (_, signs) in AGENTS.items()}
+    for name in sorted(AGENTS, key=lambda name: not signs[name]):
+        command, _ = AGENTS[name]
+        if name in found.programs:
+            made = f", and {signs[name][0]} is for it" if signs[name] else ""
+            said = f"an agent that can be started{made}"
+            yield _offer("agent", name, said, f"run -- {command}")
+        elif signs[name]:
+            said = f"of the agent {name}, which is not on the PATH"
+            yield Offer("agent", signs[name][0], said)
+
+
+def _tests(found: Surroundings) -> Iterator[Offer]:
+    texts = found.texts
+    in_settings = "[tool.pytest" in texts.get("pyproject.toml", "")
+    in_settings |= "[tool:pytest]" in texts.get("setup.cfg", "")
+    in_settings |= "[pytest]" in texts.get("tox.ini", "")
+    if in_settings or found.files & {"pytest.ini", "conftest.py"}:
+        yield _offer("tests", "pytest", "measures the state before any change", PYTEST)
+    script = re.search(r'"scripts"\s*:\s*\{[^}]*"test"\s*:', texts.get("package.json", ""))
+    makes = re.search(r"^test\s*:", texts.get("Makefile", ""), re.MULTILINE)
+    for command, is_there in (
+        ("npm test", script is not None),
+        ("go test ./...", "go.mod" in found.files),
+        ("cargo test", "Cargo.toml" in found.files),
+        ("make test", makes is not None),
+    ):
+        if is_there:
+            said = "says whether it passes before any change"
+            yield _offer("tests", command, said, BUILD.format(quote(command)))
+
+
+def _ci(found: Surroundings) -> Iterator[Offer]:
+    for sign, name in CI.items():
+        if sign not in found.files | found.folders:
+            continue
+        if sign == ".github/workflows":
+            said = f"of {name}: a step can show the report"
+            command = 'report --summary >> "$GITHUB_STEP_SUMMARY"'
+            yield _offer("ci", sign, said, command)
+        else:
+            said = f"of {name}: a step can check the log"
+            yield _offer("ci", sign, said, "verify")
+
+
+def _offer(kind: str, found: str, says: str, command: str, is_safe: bool = False) -> Offer:
+    return Offer(kind, found, says, f"sprintlog {command}", is_safe)
