@@ -75,7 +75,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
 
 
 def diagnose(event: str, **fields: object) -> None:
-    """Tell on stderr what happens inside, where `--verbose` asks for it."""
+    """Say on stderr what happens inside, where `--verbose` asks for it."""
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().params.get("verbose"):
         return

@@ -83,7 +83,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
     "--verbose",
     is_flag=True,
     envvar="SPRINTLOG_VERBOSE",
-    help="Tell on stderr what happens. [SPRINTLOG_VERBOSE]",
+    help="Say on stderr what happens. [SPRINTLOG_VERBOSE]",
 )
 @typed.option(
     "--version",

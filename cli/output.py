@@ -67,7 +67,7 @@ def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
         lines.append(("hint", problem["hint"]))
     if (more := len(problems) - PROBLEMS_SHOWN_MAX) > 0:
         lines.append(("error", f"{counted(more, 'problem')} more"))
-        lines.append(("hint", "--json tells all of them"))
+        lines.append(("hint", "--json has all of them"))
     _tell(lines)
 
 

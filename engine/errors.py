@@ -83,7 +83,7 @@ class ConflictError(SprintlogError):
     ) -> None:
         super().__init__(
             f"stream {stream} is at version {actual}, expected {expected}",
-            hint=hint or "read the sprint again and decide anew",
+            hint=hint or "read the sprint again and decide again",
             stream=stream,
             expected=expected,
             actual=actual,

@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """Make a sprint from a SPRINT.yaml and the workflows it names.
 
-    Everything that is wrong with any of the files is told at once, and nothing is
+    Everything that is wrong with any of the files is reported at once, and nothing is
     recorded then. Compiled again, a sprint that has not begun gets the new plan; one
     that has begun takes additions, and refuses anything else.
     """

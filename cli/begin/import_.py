@@ -310,7 +310,7 @@ def summary(problems: list[list[str]]) -> list[str]:
         for place, number in versions.most_common(TOLD_MAX)
     ]
     if (more := len(newest) - len(lines)) > 0:
-        lines.append(f"{more} more; --json tells all of them")
+        lines.append(f"{more} more; --json has all of them")
     return lines
 
 

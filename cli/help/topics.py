@@ -32,7 +32,7 @@ TOPICS = {
         {
             "run": "Drive a sprint with an agent's command.",
             "next": "Say what is to be done now.",
-            "status": "Show where a sprint stands.",
+            "status": "Show how far a sprint is.",
             "phase": "Record what happens to a phase, step or sub-phase.",
             "step": "Add steps to the plan, and record those towards a goal.",
             "gate": "Run a phase's gate, or record how it went elsewhere.",
@@ -72,7 +72,7 @@ TOPICS = {
             "diff": "Show what is different between two points.",
             "blame": "Say who set a field, when and why.",
             "replay": "Play a sprint's history and show what each event changed.",
-            "audit": "Tell the decisions: who, when, on what evidence.",
+            "audit": "List the decisions: who, when, on what evidence.",
             "query": "Ask with SQL.",
         },
     ),
@@ -90,7 +90,7 @@ TOPICS = {
     "upkeep": Topic(
         "how the log stays sound",
         {
-            "rebuild": "Write the state files anew from the log.",
+            "rebuild": "Write the state files again from the log.",
             "verify": "Check the log, its payloads and the state files.",
             "doctor": "Look at the log and around it; save what is sound.",
             "backup": "Copy the log into one file, checked.",

@@ -44,7 +44,7 @@ COLUMNS = (
 def command(
     kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: ReadOptions
 ) -> None:
-    """Tell the decisions of a sprint: who, when, on what evidence, and what followed.
+    """List the decisions of a sprint: who, when, on what evidence, and what followed.
 
     Decisions are gates, rollbacks, edits from outside, what people stopped, skipped,
     blocked or went on with, injections, and what was decided of requests, goals and

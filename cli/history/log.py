@@ -51,7 +51,7 @@ def _known(
     multiple=True,
     metavar="TYPE",
     callback=_known,
-    help="Only these types; * stands for anything.",
+    help="Only these types; * means anything.",
 )
 @typed.option("--phase", metavar="ADDRESS", help="Only about this or what is below it.")
 @typed.option("--iteration", type=click.IntRange(0), metavar="N", help="Only of this one.")

@@ -46,7 +46,7 @@ SECONDS_MAX = 10.0
     metavar="SECONDS",
     help="How long it may compute. [10]",
 )
-@typed.option("--fresh", is_flag=True, help="Make the tables anew from the whole log.")
+@typed.option("--fresh", is_flag=True, help="Make the tables again from the whole log.")
 @typed.option("--file", "says_file", is_flag=True, help="Only say where the tables are.")
 @with_json
 def command(

@@ -209,7 +209,9 @@ class _Files:
             self._problems.append(Problem("duplicate-key", message, name, path, line=line))
         definition = Definition(name, placed.data)
         for path, text in placed.kept:
-            message = f"{text[:40]} is kept as text: the number would be written otherwise"
+            message = (
+                f"{text[:40]} is kept as text: the number would be written differently"
+            )
             hint = "put it in quotes, or write the number shortest: 7, 1.5"
             self._problems.append(Problem("kept-as-text", message, name, path, hint))
         self._problems += shape_problems(model, definition)

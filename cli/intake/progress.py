@@ -142,7 +142,7 @@ def _mapping(content: bytes, file: str) -> CheckedDocument:
 
 def kept_as_text(path: tuple[str | int, ...], text: str) -> str:
     """Return what is told of something that looks like a number."""
-    said = f"is kept as the text {text[:40]}: as a number it would be written otherwise"
+    said = f"is kept as the text {text[:40]}: as a number it would be written differently"
     return f"{field_path(path)} {said}"
 
 

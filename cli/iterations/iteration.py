@@ -215,7 +215,7 @@ def list_(last: int | None, reading: ReadOptions) -> None:
 def compare(first: int, second: int, reading: ReadOptions) -> None:
     """Show what changed between two iterations; 0 is the baseline.
 
-    Where both have a snapshot the files that differ are told too.
+    Where both have a snapshot the files that differ are listed too.
     """
     from sprintlog.projections.views.iterations import comparison
 

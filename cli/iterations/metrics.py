@@ -38,7 +38,7 @@ with_score = typed.option(
     "--score",
     type=float,
     metavar="NUMBER",
-    help="A judgement from elsewhere, 0 to 1: it stands for the formula's.",
+    help="A judgement from elsewhere, 0 to 1: it replaces the formula's.",
 )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @with_writing
 @with_recording
 def select(is_applied: bool, is_written: bool, **given: Any) -> None:
-    """Select the loop's result: the best iteration, never blindly the last one.
+    """Select the loop's result: the best iteration, not simply the last one.
 
     The highest score of at least 0.70 whose tests pass, the latest of equals; the baseline
     where all of these are regressions against it. Applied are the files that changed since

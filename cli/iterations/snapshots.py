@@ -135,7 +135,7 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
     if (more := len(told.left_out) - NAMED_MAX) > 0:
         print_text(f"left out: {more} more")
     for names in told.collisions[:NAMED_MAX]:
-        print_text(f"alike but for case: {', '.join(names)}")
+        print_text(f"the same but for case: {', '.join(names)}")
     print_text(
         f"{counted(taken.files, 'file')}, {taken.bytes} bytes: snapshot "
         f"{taken.commit[:12]}  [position {told.position}, version {told.version}]"
@@ -215,7 +215,7 @@ def files_between(
 )
 @with_recording
 def prune_command(keep: int, **given: Any) -> None:
-    """Let go of old snapshots, to give their room back.
+    """Remove old snapshots, to free their space.
 
     The newest stay, the first, the best, and all that a rollback or its undo goes back to.
     """
@@ -233,6 +233,6 @@ def prune_command(keep: int, **given: Any) -> None:
         )
         gone = pruned(outcome)
         answer = Pruned(gone, bytes_freed, [*map(reference, outcome.events)])
-        said = f"{counted(len(gone), 'snapshot')} let go, {bytes_freed} bytes freed"
+        said = f"{counted(len(gone), 'snapshot')} removed, {bytes_freed} bytes freed"
         print_answer(answer, [said], as_json=options.as_json)
         run.refresh()

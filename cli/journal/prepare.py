@@ -25,14 +25,14 @@ from ..record import Options, recording, refresh_stream
     "--budget",
     type=click.IntRange(0),
     metavar="N",
-    help="At most N characters in all: the most used learnings, the surest patterns.",
+    help="At most N characters in all: the most used learnings, the most certain patterns.",
 )
 @typed.option("--peek", is_flag=True, help="Only look; nothing is counted as used.")
 @with_envelope
 def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     """Say what the next iteration of a PRD should know: failure, learnings, patterns.
 
-    Each learning that is handed over counts as used, once for an iteration.
+    Each learning that is given counts as used, once for an iteration.
     """
     options = Options(given)
     with recording("prepare", options) as run:
@@ -83,5 +83,5 @@ def _lines(prepared: Prepared) -> Iterator[str]:
         more = f": {pattern.description}" if pattern.description else ""
         yield f"{pattern.id} {pattern.name}{more}"
     if prepared.left_out:
-        yield f"no room for {prepared.left_out} more"
+        yield f"{prepared.left_out} more do not fit"
     yield from (f"warning: {warning}" for warning in prepared.warnings)

@@ -23,7 +23,7 @@ def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> 
 
     After three unsuccessful entries since the last success a person is asked. Else a
     blocker with at least half of its words in the failure, whose PRD was completed later,
-    or an error-workaround alike says how to go on.
+    or an error-workaround like it says how to go on.
     """
     with open_workspace() as workspace:
         document = (

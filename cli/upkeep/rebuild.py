@@ -27,7 +27,7 @@ FINE = ("same", "written", "imported", "elsewhere")
 @with_sprint
 @with_json
 def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
-    """Compute every sprint and the journal from the whole log and write their files anew.
+    """Compute every sprint and the journal from the whole log and write their files again.
 
     Files that somebody else edited are kept in the log's folder first.
     """
@@ -51,7 +51,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
             print_text("there is no sprint in this log yet")
     if check and any(refreshed.state not in FINE for _, refreshed in found):
         if not as_json:
-            warn("`sprintlog rebuild` writes the files anew")
+            warn("`sprintlog rebuild` writes the files again")
         sys.exit(INTEGRITY)
 
 

@@ -44,7 +44,7 @@ def command() -> None:
     """Record what happens to a phase, step or sub-phase.
 
     A leaf is named by ids, like `build/step-1/implement`; without a name the one that
-    the pointer stands on is meant. Parents get their status from their children; skip,
+    the pointer is on is meant. Parents get their status from their children; skip,
     retry and reopen take them for all that is below them.
     """
 
@@ -63,9 +63,9 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """Finish a leaf successfully.
 
-    While the sprint is paused or stopped otherwise the work is kept as done; once it was
-    resumed the leaf is completed by the loop, or by this command again. A step or a phase
-    is finished by what is below it, and then takes a summary.
+    While the sprint is paused or stopped in another way the work is kept as done; once it
+    was resumed the leaf is completed by the loop, or by this command again. A step or a
+    phase is finished by what is below it, and then takes a summary.
     """
     sprint = record("phase complete", given, leaves.CompletePhase(phase, summary))
     if waits_to_go_on(sprint.plan):

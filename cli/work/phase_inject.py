@@ -21,7 +21,7 @@ from .injection import inject, with_injection, with_workflow
 def command(**given: Any) -> None:
     """Put phases into the plan while it is carried out; the pointer stays on its work.
 
-    Right after the work it stands on, without --position, and behind what came in there
+    Right after the work it is on, without --position, and behind what came in there
     before. With --json the answer also says the `addresses` of what came in. A file holds
     `phases` as a plan has them, simple or with steps. What a file or a workflow has comes
     in whole, or not at all.

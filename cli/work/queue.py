@@ -243,7 +243,7 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
     epilog="Example: sprintlog queue reopen req-4 --reason 'people do wait for it'"
 )
 @REQUEST
-@typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided anew.")
+@typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided again.")
 @with_recording
 def reopen(request: str, reason: str, **given: Any) -> None:
     """Take a decision back: the request is pending again, and nothing else changes.

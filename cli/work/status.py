@@ -42,7 +42,7 @@ TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 @typed.command("status", epilog="Example: sprintlog status --json")
 @with_reading
 def command(reading: ReadOptions) -> None:
-    """Show where a sprint stands: status, pointer, figures, phases, goal and steps.
+    """Show how far a sprint is: status, pointer, figures, phases, goal and steps.
 
     Of one that does not go on it says first why, and what can be done. With it who runs
     it now, and what all agents took so far: runs, tokens, cost.

@@ -45,8 +45,8 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog step update step-1 --status in-progress")
 @click.argument("step", metavar="ID")
-@typed.option("--status", type=typed.Choice(DYNAMIC_STEP_STATUSES), help="Where it stands.")
-@typed.option("--prompt", metavar="TEXT", help="What is to be done, said anew.")
+@typed.option("--status", type=typed.Choice(DYNAMIC_STEP_STATUSES), help="Its status.")
+@typed.option("--prompt", metavar="TEXT", help="What is to be done, in new words.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
     """Give a step towards the goal another status, another prompt, or both."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..log.stores.descriptors import give_back, held_open
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-NO_FOLDER = "no folder stands on the way, or a link, which is not followed"
+NO_FOLDER = "no folder is on the way, or a link, which is not followed"
 _IGNORABLE = frozenset(
     "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
     "\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"

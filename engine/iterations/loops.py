@@ -76,7 +76,7 @@ def _repeat(
         return None
     alike = [newest.is_like(one, surely=surely) for one in window]
     if len(window) == WINDOW and all(alike):
-        return f"the last {WINDOW} iterations are alike"
+        return f"the last {WINDOW} iterations are the same"
     if is_late and True in alike[:-1]:
         back = len(window) - 1 - alike.index(True)
         left = [one for one in window[-back:] if not newest.is_like(one, surely=False)]

@@ -1,4 +1,4 @@
-"""The loop's result on completion: the best iteration, never blindly the last one."""
+"""The loop's result on completion: the best iteration, not simply the last one."""
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction

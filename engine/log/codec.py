@@ -120,7 +120,7 @@ class Codec:
         _, at, tag, schema_version, payload, position = row
         try:
             if type(at) is not str or type(schema_version) is not int:
-                raise TypeError("what stands around it is, too")
+                raise TypeError("what is around it is, too")
             today = self._readers.get(tag) or self.reader(tag)
             if today is not None and today[0] == schema_version:
                 return today[1](payload)  # type: ignore[no-any-return]

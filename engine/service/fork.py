@@ -40,7 +40,7 @@ def fork(
     source = sprint_stream(source_id)
     if is_inside_append(workspace.log, source_id, version):
         raise RefusedError(
-            f"cannot fork from version {version}: it lies inside one append, whose events "
+            f"cannot fork from version {version}: it is inside one append, whose events "
             "belong together",
             hint="choose the version before or after that append (`sprintlog log`)",
             command="fork",

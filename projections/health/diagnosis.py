@@ -54,7 +54,7 @@ def _git(findings: Findings) -> Check:
         found = "git does not ignore the log: `git add` would track it"
         return Check("git", WARNING, found, f"`echo '*' > {folder}/.gitignore`")
     if findings.place == IN_TREE and findings.ignored is None:
-        found = "git does not tell whether it ignores the log"
+        found = "git does not say whether it ignores the log"
         return Check("git", NOTE, found, f"`git check-ignore -v {folder}`")
     return Check("git", OK, "git does not touch the log")
 
@@ -69,7 +69,7 @@ def _file_system(findings: Findings) -> Check:
 def _journal_mode(findings: Findings) -> Check:
     chosen = f"{_NAMES[findings.chosen.wal]} is chosen, because {findings.chosen.reason}"
     if findings.wal is None:
-        found = f"the database does not tell; {chosen}"
+        found = f"the database does not say; {chosen}"
         return Check("journal-mode", NOTE, found, SEE_CHAIN)
     found = f"{_NAMES[findings.wal]} is in force; {chosen}"
     if findings.wal == findings.chosen.wal:
@@ -97,7 +97,7 @@ def _schema(findings: Findings) -> Check:
     known = findings.schema_known
     found = f"{findings.schema}, and {known} is the newest this sprintlog knows"
     if findings.schema is None:
-        return Check("schema", NOTE, "the database does not tell", SEE_CHAIN)
+        return Check("schema", NOTE, "the database does not say", SEE_CHAIN)
     if findings.schema > known:
         hint = f"upgrade sprintlog; if it is the newest, the header is damaged: {RESCUE}"
         return Check("schema", PROBLEM, found, hint)
@@ -157,7 +157,7 @@ def _head_file(findings: Findings) -> Check:
         found = f"{said}, so that nobody would notice a cut end of the log"
         return Check("head-file", WARNING, found, anew)
     if head is None:
-        found = f"remembers position {known.position}; the log cannot be read"
+        found = f"has position {known.position}; the log cannot be read"
         return Check("head-file", NOTE, found, SEE_CHAIN)
     if known.position > head.position:
         found = (
@@ -189,7 +189,7 @@ def _wal(findings: Findings) -> Check:
     if findings.wal_bytes <= WAL_BYTES_OVERDUE:
         return Check("wal", OK, found)
     hint = "end what reads the log for long, then `sprintlog status` carries it over"
-    return Check("wal", WARNING, f"{found}, which is overdue", hint)
+    return Check("wal", WARNING, f"{found}, which is late", hint)
 
 
 def _lock(findings: Findings) -> Check:
@@ -202,7 +202,7 @@ def _lock(findings: Findings) -> Check:
 def _displaced(findings: Findings) -> Check | None:
     if not findings.displaced:
         return None
-    found = f"a write that did not end had displaced {_some(findings.displaced)}"
+    found = f"a write that did not end had moved {_some(findings.displaced)}"
     return Check("left-over", WARNING, found, "`sprintlog rebuild` keeps what is in it")
 
 
@@ -221,7 +221,7 @@ def _chain(findings: Findings) -> Check:
         return Check("chain", PROBLEM, found, f"`sprintlog verify` shows all; {RESCUE}")
     if findings.head is None:
         found = f"not looked into: {findings.unread}"
-        return Check("chain", WARNING, found, "mend that, or `sprintlog verify --quick`")
+        return Check("chain", WARNING, found, "repair that, or `sprintlog verify --quick`")
     found = (
         f"of {findings.head.position} events the newest {findings.events} were read: sound"
     )
@@ -256,18 +256,18 @@ def _others(findings: Findings) -> Check | None:
 def _kept_edits(findings: Findings) -> Check:
     if not findings.edits:
         return Check("kept-edits", OK, "none")
-    hint = "`sprintlog log --all --type edit-observed` tells what they changed"
+    hint = "`sprintlog log --all --type edit-observed` says what they changed"
     return Check("kept-edits", NOTE, f"{findings.edits} in {findings.folder}/edits", hint)
 
 
 def _snapshots(findings: Findings) -> Check | None:
     if findings.snapshots is None:
         return None
-    hint = "`sprintlog verify --full` tells what is lost"
+    hint = "`sprintlog verify --full` says what is lost"
     if findings.snapshots:
         found = f"damaged: {_some(findings.snapshots)}"
         return Check(
-            "snapshots", PROBLEM, found, f"{hint}; the next snapshot mends the rest"
+            "snapshots", PROBLEM, found, f"{hint}; the next snapshot repairs the rest"
         )
     if findings.set_aside:
         found = f"sound; damaged packs set aside in snapshots/damaged: {findings.set_aside}"

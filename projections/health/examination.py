@@ -223,7 +223,7 @@ def _files(folder: Path) -> list[File]:
 
 
 def _left_over(location: Location, places: list[str]) -> tuple[list[str], list[str]]:
-    """Return the drafts of writes that did not end, and files they had displaced."""
+    """Return the drafts of writes that did not end, and files they had moved."""
     drafts = [*location.folder.glob(f"{DATABASE}-new*")]
     displaced = []
     kept = [*(location.folder / EDITS).glob(".*")]

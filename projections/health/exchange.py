@@ -200,7 +200,7 @@ def _problem(recorded: RecordedEvent) -> str | None:
         if isinstance(place := getattr(event, "place", None), Place):
             is_right = place.path.rpartition("/")[2] == PROGRESS
             if not is_right or wrong_place(place.path):
-                return f"place: a state file is named {PROGRESS} and lies in the work tree"
+                return f"place: a state file is named {PROGRESS} and is in the work tree"
     except UnreadableError as error:
         return str(error.fields["problem"])
     except RefusedError as error:

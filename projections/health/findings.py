@@ -69,7 +69,7 @@ class Findings(NamedTuple):
     drafts: list[str]
     """What interrupted writes left, worth nothing."""
     displaced: list[str]
-    """State files that an interrupted write had displaced and not looked at yet."""
+    """State files that an interrupted write had moved and not looked at yet."""
     events: int
     """How many of the newest events were checked."""
     damage: list[str]

@@ -90,7 +90,7 @@ TABLES: dict[str, Table] = {
             ("number", "INTEGER", "its turn in the document, from 1"),
             ("level", "INTEGER", "1 phase, 2 step, 3 sub-phase"),
             ("is_leaf", "INTEGER", "1 when it has nothing below and is executed itself"),
-            ("is_current", "INTEGER", "1 when the pointer stands on it"),
+            ("is_current", "INTEGER", "1 when the pointer is on it"),
             ("id", "TEXT", "its id"),
             ("status", "TEXT", "its status word"),
             ("prompt", "TEXT", "what is to be done"),
@@ -107,7 +107,7 @@ TABLES: dict[str, Table] = {
         "PRIMARY KEY (sprint, address)",
     ),
     "v_decisions": Table(
-        "Every decision, as `audit` tells them.",
+        "Every decision, as `audit` lists them.",
         _columns(
             _SPRINT,
             *_WHO_AND_WHEN,

@@ -43,7 +43,7 @@ FINISHED = "finished"
 LOCK = "files.lock"
 SAFE = "the events are safe in the log; `sprintlog rebuild` writes the file"
 IN_THE_WAY = (
-    "the events are safe in the log; move away what stands there, "
+    "the events are safe in the log; move away what is there, "
     "then `sprintlog rebuild` writes the file"
 )
 _EDIT_OF = "/edit of/"
@@ -116,7 +116,7 @@ class WrittenFiles:
         ):
             found = os.fstat(descriptor)
             if (found.st_dev, found.st_ino) == self._ours:
-                raise RefusedError(f"{path}: lies in the folder of the log", file=path)
+                raise RefusedError(f"{path}: is in the folder of the log", file=path)
             yield FilePlace(descriptor, name)
 
     def look(self, path: str) -> Seen:
@@ -185,7 +185,7 @@ class WrittenFiles:
         return seen
 
     def recover(self, path: str) -> Seen | None:
-        """Return what a killed process had displaced, if somebody else wrote it.
+        """Return what a killed process had moved, if somebody else wrote it.
 
         It stays aside until `settle`, so a second crash loses nothing either.
         """

@@ -18,7 +18,7 @@ from .files import FilesService, Seen, naming
 BEHIND = "cannot be brought up to date"
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "
-    "`sprintlog rebuild` mends that"
+    "`sprintlog rebuild` repairs that"
 )
 
 
@@ -135,7 +135,7 @@ class ProjectedFile(ABC, Generic[State]):
             return self.files.keep_edit(path, Seen(content, digest, None))
 
     def _recover(self, name: str, path: str) -> str | None:
-        """Keep the edit that a process killed in the middle of writing had displaced."""
+        """Keep the edit that a process killed in the middle of writing had moved."""
         left = self.files.recover(path)
         if left is None:
             return None

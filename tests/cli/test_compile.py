@@ -136,7 +136,7 @@ def test_many_problems_are_counted(definition: Path, run: Any) -> None:
     """A terminal gets a hundred, scripts get all."""
     definition.write_text("workflow: main\nsteps:\n" + "  - id: x\n" * 150)
     shown = run("compile", "sprints/auth").err.splitlines()
-    assert shown[-2:] == ["error: 199 problems more", "hint: --json tells all of them"]
+    assert shown[-2:] == ["error: 199 problems more", "hint: --json has all of them"]
     error = json.loads(run("compile", "sprints/auth", "--json").err)
     assert len(error["problems"]) == 299
 

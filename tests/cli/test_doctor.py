@@ -161,7 +161,7 @@ def test_a_log_that_git_would_take_is_told(log: Path, sprint: Path, checks: Chec
 def test_what_a_killed_process_left_is_told(
     log: Path, sprint: Path, checks: Checks
 ) -> None:
-    """Drafts may go; a file that a write had displaced is kept by the next command."""
+    """Drafts may go; a file that a write had moved is kept by the next command."""
     (sprint / ".PROGRESS.yaml.sprintlog-new").write_text("half")
     assert checks()["left-over"]["status"] == "note"
     (sprint / ".PROGRESS.yaml.sprintlog-new").unlink()

@@ -114,8 +114,8 @@ CASES: dict[str, tuple[Edit, str]] = {
     "cut before the head": (lambda x: x[:-1], ":9: the file is cut off"),
     "cut in the middle": (lambda x: x[:4], ":5: the file is cut off"),
     "cut in an append": (lambda x: x[:5] + x[-1:], ":6: "),
-    "a second head": (lambda x: [*x, x[-1]], ":10: stands behind the head"),
-    "events behind the head": (lambda x: [*x, x[1]], ":10: stands behind the head"),
+    "a second head": (lambda x: [*x, x[-1]], ":10: is after the head"),
+    "events behind the head": (lambda x: [*x, x[1]], ":10: is after the head"),
     "the head of less": (
         lambda x: [*x[:-1], last_line(START)],
         ":9: is not the head of the events before it",

@@ -61,7 +61,7 @@ def test_hands_over_what_fits(journal: Path, done: Run, form: tuple[str, ...]) -
     for budget in (250, 600, 5000):
         out = done("prepare", "auth", "--peek", "--budget", budget, *form).out
         assert budget - 200 < len(out) <= budget
-    assert "no room for 301 more" in done("prepare", "auth", "--budget", 40).out
+    assert "301 more do not fit" in done("prepare", "auth", "--budget", 40).out
     assert uses(done) == 0
 
 

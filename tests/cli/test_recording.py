@@ -36,7 +36,7 @@ def test_writes_the_state_file_after_recording(
 
 
 def test_takes_the_pointers_leaf_by_default(sprint: Path, done: Any, state: State) -> None:
-    """Without a name the leaf that the pointer stands on is meant."""
+    """Without a name the leaf that the pointer is on is meant."""
     for _ in range(2):
         done("phase", "start")
         done("phase", "complete")

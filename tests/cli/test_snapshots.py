@@ -42,7 +42,7 @@ def test_snapshot_says_what_it_holds(sprint: Path, done: Run) -> None:
     assert answer["collisions"] == [["README", "Readme"]]
     said = done("iteration", "snapshot").out
     assert "left out: pipe: neither file" in said
-    assert "alike but for case: README, Readme" in said
+    assert "the same but for case: README, Readme" in said
 
 
 def test_snapshot_is_recorded_once_under_its_key(sprint: Path, done: Run) -> None:

@@ -153,7 +153,7 @@ def test_accepts_the_same_target_again(worked: Scenario) -> None:
 def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
     """The events of one append belong together (section 4)."""
     worked.when(RollBack(to=4, is_inside_append=True)).then_refused(
-        containing="lies inside one append", field="to", command="rollback"
+        containing="is inside one append", field="to", command="rollback"
     )
 
 

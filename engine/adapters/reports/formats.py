@@ -63,7 +63,7 @@ def format_of(report: Report) -> str:
         found = _of_text(report)
     if found is None:
         hint = f"known are {', '.join(READERS)}; FORMAT=FILE says which one it is"
-        raise report.bad("of what format it is cannot be told", hint=hint)
+        raise report.bad("its format is not known", hint=hint)
     return found
 
 

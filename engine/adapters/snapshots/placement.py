@@ -23,9 +23,9 @@ from .plan import PlacementPlan
 
 TRIES_MAX = 3
 NOT_A_FOLDER = (errno.ENOTDIR, errno.ELOOP)
-FOLDER_THERE = "a folder with other files stands there"
-NO_FOLDER = "what it would lie in is no folder"
-SPECIAL_THERE = "something that is neither file, link nor folder stands there"
+FOLDER_THERE = "a folder with other files is there"
+NO_FOLDER = "what it would be in is no folder"
+SPECIAL_THERE = "something that is neither file, link nor folder is there"
 DAMAGED = "its bytes are damaged in the store"
 RESTLESS = "somebody else goes on writing it"
 

@@ -26,7 +26,7 @@ REFS = "refs/snapshots/"
 STORE = "store.git"
 ASIDE = "damaged"
 """The folder, beside the store, of files that are not what was written."""
-SEE = "`sprintlog verify --full` tells what of the snapshots is damaged"
+SEE = "`sprintlog verify --full` says what of the snapshots is damaged"
 PACKS_MAX = 40
 """More packs than this are put together."""
 _WAIT = Wait()
@@ -240,6 +240,6 @@ def _missing(commit: str) -> NotFoundError:
     return NotFoundError(
         f"the store holds no snapshot {commit[:40]}",
         hint="it was pruned, taken on another machine, or the store is damaged, which "
-        "`sprintlog verify --full` tells",
+        "`sprintlog verify --full` says",
         snapshot=commit,
     )

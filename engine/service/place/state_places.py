@@ -35,7 +35,7 @@ def wrong_place(path: str) -> str | None:
     if any(part in ("", ".", "..") or "\0" in part for part in (*folders, name)):
         return "is no path from the work tree's root"
     if not may_take_files(path):
-        return "lies in a folder of git's or of a log"
+        return "is in a folder of git's or of a log"
     if name not in NAMES and not _of_loop(path):
         return f"no state file has that name: only {', '.join(NAMES)}"
     return None

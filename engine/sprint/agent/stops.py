@@ -165,7 +165,7 @@ def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     if gate is not None:
         hint = f"{hint}, and `sprintlog gate run`"
         if gate is leaf and is_stuck(leaf):
-            hint += f" or, to have its work done anew, `phase retry {leaf.address}`"
+            hint += f" or, to have its work done again, `phase retry {leaf.address}`"
         return hint
     if leaf is not None and is_stuck(leaf):
         return f"{hint}, and {leads_on(leaf)}"

@@ -138,7 +138,7 @@ class Outline:
         elif len(chain) == DEPTH_MAX:
             message = (
                 f"{name!r} would be workflow {DEPTH_MAX + 1} in a row; "
-                f"at most {DEPTH_MAX} may stand in each other"
+                f"at most {DEPTH_MAX} may be in each other"
             )
             self._problems.add("too-deep", named_by.where, path, message)
         else:

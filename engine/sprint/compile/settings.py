@@ -26,7 +26,7 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
                 sprint,
                 (),
                 "a Ralph sprint needs a `goal`",
-                hint="say what is to be reached, and how one can tell",
+                hint="say what is to be reached, and how one can see it",
             )
     if goal := text_of(data, "goal"):
         settings["goal"] = goal

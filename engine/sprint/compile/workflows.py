@@ -8,7 +8,7 @@ from ..state.tree import Data
 from .problems import Definition, Path, Problems, nearest
 
 DEPTH_MAX = 5
-"""How many workflows may stand in each other, the sprint's own counted."""
+"""How many workflows may be in each other, the sprint's own counted."""
 
 Workflows = Mapping[str, Definition | None]
 """By name; None for one that is there and could not be read."""

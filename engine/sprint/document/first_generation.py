@@ -68,7 +68,7 @@ def _phase(task: object, name: str, where: str, current: object) -> Data:
     if not isinstance(identity, str) or not identity:
         raise _unread(f"{where}.id", "is missing or not text")
     if status not in _MAY_SAY[name]:
-        raise _unread(f"{where}.status", f"{status!r} stands in the list {name!r}")
+        raise _unread(f"{where}.status", f"{status!r} is in the list {name!r}")
     if status == PENDING and current == identity:
         status = IN_PROGRESS
     phase: Data = {"id": identity, "status": status, "prompt": _prompt(given)}

@@ -121,9 +121,9 @@ class FilesRestored(AboutSnapshot, frozen=True):
 
 
 class SnapshotsPruned(AboutSnapshot, frozen=True):
-    """Snapshots were let go, to give their room back."""
+    """Snapshots were removed, to give their room back."""
 
     type: ClassVar[str] = "snapshots-pruned"
-    only_caused: ClassVar[str] = "`sprintlog iteration prune` lets them go and records it"
+    only_caused: ClassVar[str] = "`sprintlog iteration prune` removes them and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""

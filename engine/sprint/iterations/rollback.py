@@ -67,7 +67,7 @@ def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
         )
     if command.is_inside_append:
         raise RefusedError(
-            f"cannot roll back to version {to}: it lies inside one append, whose events "
+            f"cannot roll back to version {to}: it is inside one append, whose events "
             "belong together",
             hint="choose the version before or after that append (`sprintlog log`)",
             command="rollback",

@@ -62,7 +62,7 @@ def inject_steps(sprint: Sprint, command: InjectSteps, at: str) -> list[Event]:
     if spot.level != STEP:
         where = command.position.ref or command.position.type
         raise RefusedError(
-            f"{where} is no place for a step: a step stands in a phase with steps",
+            f"{where} is no place for a step: a step is in a phase with steps",
             hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
             "(end-of-phase:PHASE), or inject a phase",
             command="inject",
@@ -192,7 +192,7 @@ def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
 _MISPLACED = {
     TOP: ("only a step has phases of its own", "inject a step, or a phase with steps"),
     STEP: (
-        "a phase with steps stands at the top of the workflow, not among steps",
+        "a phase with steps is at the top of the workflow, not among steps",
         "name a top phase (after:PHASE), or end-of-workflow",
     ),
     SUB_PHASE: (

@@ -75,7 +75,7 @@ def _last_open(plan: Plan) -> Spot:
         raise RefusedError(
             f"phase {last.address} is {last.status}, and no other phase takes a step",
             hint=f"end-of-phase:{last.address} opens it again; `sprintlog phase inject "
-            "--prompt TEXT --position end-of-workflow` puts work behind it",
+            "--prompt TEXT --position end-of-workflow` puts work after it",
             field="position",
             phase=last.address,
             state=last.status,

@@ -163,7 +163,7 @@ def reopen_request(sprint: Sprint, command: ReopenRequest, at: str) -> list[Even
     """Decide on `ReopenRequest`."""
     entry = find_request(sprint, command.request)
     if not command.reason.strip():
-        raise RefusedError("reason: say why it is to be decided anew", field="reason")
+        raise RefusedError("reason: say why it is to be decided again", field="reason")
     if entry["status"] != PENDING:
         return [f.RequestReopened(command.request, command.reason)]
     last = sprint.plan.decisions.get(command.request)

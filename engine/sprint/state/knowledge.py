@@ -66,7 +66,7 @@ class Knowledge(msgspec.Struct):
     tracker: Tracker = msgspec.field(default_factory=Tracker)
     """What was measured of the iterations, and what was said of them."""
     snapshots: list[HeldSnapshot] = []
-    """Every snapshot that was taken and not let go, in order."""
+    """Every snapshot that was taken and not removed, in order."""
     restoring: list[Restore] = []
     """Restores that began and did not end."""
     restored: list[Restore] = []

@@ -22,12 +22,12 @@ COVERAGE = '{"meta":{"version":"7"},"files":{},"totals":%s}'
 
 REFUSED: dict[str, tuple[str, str]] = {
     "nothing": ("", "is empty"),
-    "blank lines": ("\n\n", "of what format it is cannot be told"),
-    "prose": ("2 passed in 0.1s", "of what format it is cannot be told"),
-    "another XML": ("<report/>", "of what format it is cannot be told"),
+    "blank lines": ("\n\n", "its format is not known"),
+    "prose": ("2 passed in 0.1s", "its format is not known"),
+    "another XML": ("<report/>", "its format is not known"),
     "Clover": ('<coverage generated="1"/>', "<coverage> at the top: this is no Cobertura"),
-    "another JSON": ('{"a": 1}', "of what format it is cannot be told"),
-    "a list of others": ('[{"a": 1}]', "of what format it is cannot be told"),
+    "another JSON": ('{"a": 1}', "its format is not known"),
+    "a list of others": ('[{"a": 1}]', "its format is not known"),
     "a list of no objects": ("[1]", "not JSON: Expected `object`"),
     "a bomb of entities": (BOMB, "declares entities or a document type of its own"),
     "an external entity": (

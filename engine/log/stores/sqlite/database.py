@@ -213,6 +213,6 @@ def _remove(draft: Path) -> None:
 def _not_created(path: Path, error: OSError) -> RefusedError:
     return RefusedError(
         f"{path} cannot be created: {error.strerror}",
-        hint="check the permissions of the folder, and the room on its disk",
+        hint="check the permissions of the folder, and the free space on its disk",
         path=str(path),
     )

@@ -39,7 +39,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
     if code == _FULL:
         return RefusedError(
             f"nothing recorded: the disk of {path} is full",
-            hint="make room and repeat the command",
+            hint="free some space and repeat the command",
         )
     if code == _READONLY_DISK:
         return RefusedError(

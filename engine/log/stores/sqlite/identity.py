@@ -28,7 +28,7 @@ class Identity:
         self._known_wal: tuple[int, int] | None = None
         if found.st_nlink > 1:
             raise RefusedError(
-                f"{path} has a second name (a hard link): two names would be locked apart",
+                f"{path} has a second name (a hard link): two names, two locks",
                 hint="`sprintlog doctor` says how to find the other one; remove that",
                 path=self._path,
             )

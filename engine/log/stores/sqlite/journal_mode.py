@@ -42,7 +42,7 @@ def choose_journal_mode(folder: Path) -> JournalMode:
     try:
         mounts = MOUNTS.read_text("utf-8", "surrogateescape")
     except OSError:
-        return JournalMode(False, "the file system cannot be told on this system")
+        return JournalMode(False, "the kind of file system is not known on this system")
     kind = file_system(folder.resolve(), mounts)
     if kind in LOCAL:
         return JournalMode(True, f"{kind} is a local file system")

@@ -28,12 +28,12 @@ from .private_copy import files_now
 EVENTS_A_STEP = 256
 SAVED, READABLE, DAMAGED, MISSING = "saved", "readable", "damaged", "missing"
 IN_DOUBT = "nothing says that it was ever committed"
-LATER = "stands behind what was not saved"
+LATER = "is after what was not saved"
 CHANGED = "its hash does not fit: it, or the event before, was changed"
 NOT_WHOLE = "its payload is not the one that was recorded, or a field has no sense"
 UNREADABLE = "it was found and cannot be read"
 NOTHING = "nothing of it was found"
-OTHER = "the head file remembers another event: this log was put in the place of another"
+OTHER = "the head file has another event: this log was put in the place of another"
 
 Problem = Callable[[RecordedEvent], str | None]
 """Answers what is wrong with an event beyond its place in the chain, if anything."""
