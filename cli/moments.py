@@ -30,6 +30,12 @@ def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> s
             f"a point in the log; give {FORMS}" if takes_days else "a time; give ISO 8601"
         )
         hint = f"times can be said like {spoken.FORMS}"
-        raise InvalidInputError(f"{said} is not {what}", field=field, hint=hint)
+        points = ("best", "start") if takes_days else ()
+        raise InvalidInputError(
+            f"{said} is not {what}",
+            field=field,
+            hint=hint,
+            unknown=(text, (*points, *spoken.WORDS)),
+        )
     note(f"{said} is {told(found, zone=None)}")
     return to_text(found)

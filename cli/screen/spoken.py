@@ -19,6 +19,8 @@ _AGO = re.compile(
 _CLOCK = re.compile(r"(\d{1,2})(?::(\d\d)(?::(\d\d))?)?(?: ?(am|pm))?", re.ASCII)
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[t ](.+))?", re.ASCII)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WORDS = ("now", "today", "yesterday", *_WEEKDAYS)
+"""The words that a text can begin with."""
 _SPANS = {"last night": "yesterday 18:00", "this morning": "today 6:00", "tonight": "18:00"}
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 

@@ -39,6 +39,7 @@ from tests.architecture.test_startup import modules_imported_by
         ("append activity-seen --stream sprnt/auth", "sprint/auth", 1),
         ("status --at strat", "start", 1),
         ("rollback --to bset", "best", 1),
+        ("status --at yesterdy", "yesterday", 1),
     ],
 )
 def test_says_which_word_is_meant(
