@@ -140,7 +140,7 @@ def test_old_snapshots_are_let_go(tree: Path, done: Run, run: Run) -> None:
     assert answer["events"][0]["type"] == "snapshots-pruned"
     assert run("restore", "iter:2").code == 3
     assert done("iteration", "diff", "iter:0", "iter:5").out
-    assert "0 snapshots let go" in done("iteration", "prune", "--keep", "1").out
+    assert "0 snapshots removed" in done("iteration", "prune", "--keep", "1").out
 
 
 def test_fork_brings_no_files_back(

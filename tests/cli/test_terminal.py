@@ -30,7 +30,7 @@ from .harmful import AT, DOCUMENT, EVIL, NAME, document, event, harm, history, j
 EXACT = {f"sprintlog {name}" for name in ("show progress", "show best", "append", "export")}
 EXACT |= {"sprintlog show journal"}
 """What they print is a state file, or JSON lines for a program."""
-OWN_WORDS = {"sprintlog completion", "sprintlog schema"}
+OWN_WORDS = {"sprintlog completion", "sprintlog help", "sprintlog schema"}
 ENDINGS = {*range(7), *EXIT_CODES.values()}
 NEEDED = {
     "new_id": "new",
@@ -196,7 +196,8 @@ def test_every_event_prints_harmless_text(log: str, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [["\x1b[2J"], ["--\x1b[2J"], ["status", NAME], ["phase", NAME]]
+    "line",
+    [["\x1b[2J"], ["--\x1b[2J"], ["status", NAME], ["phase", NAME], ["help", NAME]],
 )
 def test_usage_errors_are_harmless(folder: Path, run: Run, line: list[str]) -> None:
     """A word that is no command or option is told without acting on the terminal."""
