@@ -106,6 +106,12 @@ def main() -> None:
     """Run the command line; the only place where every error ends."""
     try:
         _hold_standard_files()
+        if "_SPRINTLOG_COMPLETE" in os.environ:
+            # Imported here: a shell asks, and nobody else.
+            from .completer import print_offers
+
+            print_offers(cli)
+            return
         try:
             cli.main(prog_name="sprintlog", standalone_mode=False)
         finally:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .screen.terminal import Terminal
 
 STDOUT, STDERR = 1, 2
+CUT = "sprintlog.cut"
 PROBLEMS_SHOWN_MAX = 100
 """More problems of one definition than this are only counted on a terminal."""
 
@@ -255,7 +256,13 @@ def table(
     from .screen.tables import FittedTable
 
     made = FittedTable(terminal(), right=right, whole=whole, spare=spare, least=least)
-    return [*made.lines(rows)]
+    lines = made.lines(rows)
+    context = click.get_current_context(silent=True)
+    if made.is_cut and context is not None and not context.meta.get(CUT):
+        # Said when all is printed: what is cut is above it then.
+        context.meta[CUT] = True
+        context.call_on_close(lambda: note("cut to fit: --json or a pipe shows all"))
+    return [*lines]
 
 
 def _write(descriptor: int, content: bytes) -> None:

@@ -198,12 +198,14 @@ def list_(last: int | None, reading: ReadOptions) -> None:
         numbers = sorted(known.keys() | failures.keys())[-(last or 0) :]
         found = [known[number] for number in numbers if number in known]
         failed = [failures[number] for number in numbers if number in failures]
-    if reading.as_json:
-        print_json(judgements(judged, found, failed))
-    elif not numbers:
+        if reading.as_json:
+            print_json(judgements(judged, found, failed))
+            return
+        lines = list_lines(judged, found, failed)
+    if not numbers:
         print_text("no iteration was measured")
     else:
-        print_text(*list_lines(judged, found, failed))
+        print_text(*lines)
         if (line := trajectory_line(found)) is not None:
             print_styled(f"\n{line}")
 

@@ -10,18 +10,24 @@ from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure, Judged, evaluate
+from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
 from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions
 from ..output import coloured, shows_bars, table
+from ..screen import phrases
+from ..screen.terminal import GOOD
+from ..screen.times import duration
 
 ERROR_CHARS_MAX = 120
 """How much of an error fits into a line of a table."""
 FILES_MAX = 20
 """More files are only counted; `iteration diff` names all."""
 HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
+TOOK = ("turns", "tokens", "cost", "time")
+ALERTS = HEAD.index("alerts")
 
 
 def judged_at(workspace: Workspace, reading: ReadOptions) -> Judged:
@@ -47,8 +53,29 @@ def list_lines(
     off_path = judged.off_path()
     rows = [(one.number, _row(judged, one, off_path)) for one in shown_ones]
     rows += [(one.event.number, _failed_row(one)) for one in failures]
-    lines = [row for _, row in sorted(rows)]
-    return table([HEAD, *lines], right=frozenset({0, 2, 3, 4, 5}))
+    rows = [(-1, HEAD), *sorted(rows)]
+    spent = judged.spent()
+    if not any(number in spent for number, _ in rows):
+        return table([row for _, row in rows], right={0, 2, 3, 4, 5}, whole={1})
+    lines = [
+        (*row[:ALERTS], *(TOOK if number < 0 else _took(spent.get(number))), *row[ALERTS:])
+        for number, row in rows
+    ]
+    # What an iteration was worth comes before what it cost, and that before its length.
+    spare = (9, 6, 7, 4)
+    return table(lines, right={0, *range(2, 10)}, whole={1}, spare=spare, least=16)
+
+
+def _took(spent: Spent | None) -> tuple[str, ...]:
+    if spent is None:
+        return ("-",) * len(TOOK)
+    tokens = phrases.tokens_of(spent)
+    return (
+        "-" if spent.turns is None else f"{spent.turns:,}",
+        "-" if tokens is None else f"{tokens:,}",
+        "-" if spent.cost_usd is None else phrases.dollars(spent.cost_usd),
+        duration(spent.duration_ms) if spent.duration_ms else "-",
+    )
 
 
 def trajectory_line(judged: Sequence[Judgement]) -> str | None:
@@ -59,7 +86,7 @@ def trajectory_line(judged: Sequence[Judgement]) -> str | None:
         return None
     bars = sparkline(values, BARS if shows_bars() else PLAIN)
     low, high = shown(min(known), 2), shown(max(known), 2)
-    return f"score  {coloured(bars, 'green')}  {low} to {high}"
+    return f"score  {coloured(bars, GOOD)}  {low} to {high}"
 
 
 def breakdown_lines(score: Score) -> list[str]:

@@ -11,6 +11,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import print_bytes, print_json
+from ..screen import phrases
 from ..screen.pager import paged
 from .judgements import judged_at
 from .report_files import tell_written, write_files
@@ -89,7 +90,14 @@ def _print_iteration(
         print_json(views.report(then, report))
     else:
         with paged():
-            print_bytes(iteration_markdown(report).encode())
+            print_bytes(iteration_markdown(report, _took(then, asked)).encode())
+
+
+def _took(judged: Judged, number: int) -> str:
+    """Return what agents took in an iteration, each with its unit."""
+    if (spent := judged.spent().get(number)) is None:
+        return ""
+    return ", ".join(phrases.usage(spent, duration_ms=spent.duration_ms))
 
 
 def _print_selection(judged: Judged, *, as_json: bool) -> None:
@@ -129,6 +137,7 @@ def _print_summary(judged: Judged, *, as_json: bool) -> None:
         given=given,
         selection=judged.selected(),
         failures=failures,
+        spent=judged.spent(),
     )
     with paged():
         print_bytes(text.encode())

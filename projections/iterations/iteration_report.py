@@ -59,8 +59,11 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
     )
 
 
-def iteration_markdown(report: IterationReport) -> str:
-    """Return a report in the form that the tracker's document gives it."""
+def iteration_markdown(report: IterationReport, took: str = "") -> str:
+    """Return a report in the form that the tracker's document gives it.
+
+    `took` says what agents took; the files of a loop, which that form is for, have none.
+    """
     one = report.judgement
     lines = [
         f"## Iteration {one.number} Progress Report",
@@ -68,6 +71,7 @@ def iteration_markdown(report: IterationReport) -> str:
         f"**Timestamp**: {bare(one.at)}",
         f"**Classification**: {one.classification or MISSING}",
         f"**Quality Score**: {_score(one.score)}",
+        *([f"**Agents**: {took}"] if took else []),
         "",
         "### Metrics",
         "",

@@ -9,6 +9,7 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.select import Selection, said_score
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure
+from sprintlog.engine.sprint.state.sprint import Spent
 
 from ..markdown import code, code_cell, table
 from .iteration_report import MISSING, said
@@ -20,6 +21,7 @@ _HEAD = (
     *("Iteration", "Class", "Score", "Tests", "Coverage", "Errors", "Alerts"),
     "What was reached",
 )
+_TOOK = ("Turns", "Tokens", "Cost")
 
 
 def summary_markdown(
@@ -31,6 +33,7 @@ def summary_markdown(
     given: Recommendation | None,
     selection: Selection | None,
     failures: Mapping[int, Failure] = MappingProxyType({}),
+    spent: Mapping[int, Spent] = MappingProxyType({}),
 ) -> str:
     """Return all iterations of a sprint on one page, fit for the summary of a CI step."""
     lines = [f"## Iterations of {code(name)}", ""]
@@ -49,10 +52,31 @@ def summary_markdown(
         return "\n".join(lines) + "\n"
     rows = {one.number: _row(one, summaries) for one in judged}
     rows |= {number: _failed_row(one) for number, one in failures.items()}
-    lines += ["", *table(_HEAD, [rows[n] for n in sorted(rows)[-SUMMARY_ROWS_MAX:]])]
+    numbers = sorted(rows)[-SUMMARY_ROWS_MAX:]
+    head: tuple[str, ...] = _HEAD
+    shown_rows = [rows[number] for number in numbers]
+    if spent:
+        head = (*_HEAD[:-1], *_TOOK, _HEAD[-1])
+        shown_rows = [
+            (*rows[number][:-1], *_took(spent.get(number)), rows[number][-1])
+            for number in numbers
+        ]
+    lines += ["", *table(head, shown_rows)]
     if (more := len(rows) - SUMMARY_ROWS_MAX) > 0:
         lines += ["", f"{more} earlier ones are not shown."]
     return "\n".join(lines) + "\n"
+
+
+def _took(spent: Spent | None) -> tuple[str, ...]:
+    """Return turns, tokens and cost of an iteration; empty where nobody said."""
+    if spent is None:
+        return ("",) * len(_TOOK)
+    tokens = (spent.input_tokens or 0) + (spent.output_tokens or 0)
+    return (
+        "" if spent.turns is None else f"{spent.turns:,}",
+        f"{tokens:,}" if tokens else "",
+        "" if spent.cost_usd is None else f"${spent.cost_usd:,.2f}",
+    )
 
 
 def _failed_row(failure: Failure) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from .sprint_rows import write_sprint
 NAME = "query.db"
 LOCK = "query.lock"
 EVENTS_A_STEP = 512
-FORMAT = (STATE_FORMAT + 2) % 2**31
+FORMAT = (STATE_FORMAT + 3) % 2**31
 """Raise the summand when what is in the tables is computed in another way."""
 
 Progress = Callable[[int], None]

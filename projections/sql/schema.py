@@ -163,12 +163,21 @@ FROM v_events WHERE stream = :stream AND version > :after AND +type = 'gate-chec
             ("last_at", "TEXT", "when the last event of it happened"),
             ("events", "INTEGER", "how many events belong to it, its start among them"),
             ("in_force", "INTEGER", "0 once a rollback went back before its start"),
+            ("class", "TEXT", "how it was judged; null where it was not measured"),
+            ("score", "REAL", "its quality, 0 to 1"),
+            ("metrics", "TEXT", "what was measured: JSON"),
+            ("runs", "INTEGER", "how often an agent ran in it"),
+            ("duration_ms", "INTEGER", "how long agents ran in it"),
+            ("turns", "INTEGER", "how often the model answered"),
+            ("input_tokens", "INTEGER", "tokens that the model was given anew"),
+            ("output_tokens", "INTEGER", "tokens that the model wrote"),
+            ("cost_usd", "REAL", "what that cost, in US dollars"),
         ),
         "PRIMARY KEY (sprint, version)",
         """SELECT s.sprint, s.position, s.version, s.at, s.actor, s.iteration,
   json_extract(s.data, '$.max_iterations'), l.version, l.at,
   (SELECT count(*) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration),
-  s.in_force
+  s.in_force, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM v_events s JOIN v_events l ON l.stream = s.stream AND l.version = (
   SELECT max(version) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration
 )

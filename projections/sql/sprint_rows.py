@@ -10,15 +10,23 @@ from typing import Any
 
 import msgspec
 
+from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.events import (
+    IterationMeasured,
+    MeasurementFailed,
+    RulesSet,
+)
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.sprint.events import AgentRan, RolledBack
 from sprintlog.engine.sprint.iterations.stretches import (
     Interval,
     path,
     stretches_only_in,
     turns,
 )
-from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
 
 from ..history.decisions import Deciding, Decision, place
@@ -33,6 +41,16 @@ Rollbacks = Sequence[tuple[int, int]]
 _KNOWLEDGE = [
     tag for tag, event in CODEC.events.items() if event.kind is not Kind.EXECUTION
 ]
+_JUDGING = (
+    *(IterationMeasured.type, MeasurementFailed.type, RulesSet.type),
+    *(AgentRan.type, RolledBack.type),
+)
+"""Events after which an iteration is judged anew, or has cost more."""
+_JUDGED = (
+    *("class", "score", "metrics", "runs", "duration_ms", "turns"),
+    *("input_tokens", "output_tokens", "cost_usd"),
+)
+"""The columns of an iteration that follow from its judgement and from runs of agents."""
 _troubles = msgspec.json.Decoder(tuple[Trouble, ...])
 
 
@@ -48,7 +66,9 @@ def write_sprint(
         connection.execute(f"DELETE FROM {table} WHERE sprint = ?", (name,))
     connection.execute(inserting("v_sprints"), _sprint_row(sprint))
     connection.executemany(inserting("v_phases"), _phase_rows(sprint))
-    _Carrying(workspace, connection, name, after, version, rollbacks).write()
+    carrying = _Carrying(workspace, connection, name, after, version, rollbacks)
+    carrying.write()
+    carrying.judge_iterations(sprint)
 
 
 class _Carrying:
@@ -130,6 +150,28 @@ class _Carrying:
                 (last, count, self._stream, last, self._name, number),
             )
 
+    def judge_iterations(self, sprint: Sprint) -> None:
+        """Say what iterations are worth and what they cost, where something new says so."""
+        marks = ", ".join("?" * len(_JUDGING))
+        news = self._ask(
+            "SELECT 1 FROM v_events WHERE stream = ? AND version > ? "
+            f"AND type IN ({marks}) LIMIT 1",
+            (self._stream, self._after, *_JUDGING),
+        )
+        if news.fetchone() is None:
+            return
+        judged = evaluate(self._workspace.log, sprint)
+        known = {one.number: one for one in judged.all()}
+        spent = judged.spent()
+        columns = ", ".join(f"{name} = ?" for name in _JUDGED)
+        self._insert(
+            f"UPDATE v_iterations SET {columns} WHERE sprint = ? AND number = ?",
+            [
+                (*_judged_row(known.get(n)), *_spent_row(spent.get(n)), self._name, n)
+                for n in known.keys() | spent.keys()
+            ],
+        )
+
     def _carry_decisions(self, moved: list[Interval]) -> None:
         """Decide on what is new by what is kept of all before, and keep that of it."""
         deciding = Deciding(self._rollbacks, self._past() if self._after else None)
@@ -208,6 +250,18 @@ class _Carrying:
         )
         at, open_, advice = found.fetchone() or (0, "[]", "")
         return OpenTroubles(at, _troubles.decode(open_), advice)
+
+
+def _judged_row(one: Judgement | None) -> Row:
+    if one is None:
+        return None, None, None
+    value = one.score.value
+    metrics = msgspec.json.encode(one.metrics).decode()
+    return one.classification, None if value is None else float(value), metrics
+
+
+def _spent_row(spent: Spent | None) -> Row:
+    return tuple(getattr(spent, name, None) for name in _JUDGED[3:])
 
 
 def _sprint_row(sprint: Sprint) -> Row:

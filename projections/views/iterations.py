@@ -17,6 +17,7 @@ from sprintlog.engine.iterations.events import RecommendationGiven, RulesSet
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.service.streams.judged import Failure, Judged
+from sprintlog.engine.sprint.state.sprint import Spent
 
 from ..iterations.iteration_report import IterationReport
 from ..iterations.tracker import selection_data
@@ -34,6 +35,19 @@ class ScorePart(Struct, frozen=True):
     points: float | None
     contribution: float | None
     components: dict[str, float | None]
+
+
+class Spending(Struct, frozen=True, omit_defaults=True):
+    """What agents took; what none of them said is left out."""
+
+    runs: int
+    duration_ms: int
+    turns: int | UnsetType = UNSET
+    input_tokens: int | UnsetType = UNSET
+    output_tokens: int | UnsetType = UNSET
+    cache_read_tokens: int | UnsetType = UNSET
+    cache_creation_tokens: int | UnsetType = UNSET
+    cost_usd: float | UnsetType = UNSET
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
@@ -63,6 +77,8 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     """Why it could not be measured."""
     summary: str | UnsetType | None = UNSET
     """What was said at its end; in the summary of all iterations."""
+    spent: Spending | UnsetType = UNSET
+    """What agents took; in lists of iterations, as far as it is known."""
 
 
 class IterationComparison(Struct, frozen=True):
@@ -222,7 +238,19 @@ def judgements(
     """Return iterations by their number, those without a measurement among them."""
     off_path = judged.off_path()
     answers = [judgement(judged, one, off_path) for one in found]
-    return sorted([*answers, *map(failure, failures)], key=attrgetter("iteration"))
+    answers += map(failure, failures)
+    spent = {number: spending(took) for number, took in judged.spent().items()}
+    told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
+    return sorted(told, key=attrgetter("iteration"))
+
+
+def spending(took: Spent) -> Spending:
+    """Return what agents took."""
+    known = {name: x for name, x in asdict(took).items() if x is not None}
+    if took.cost_usd is not None:
+        # Sums of cents are no cents in binary.
+        known["cost_usd"] = round(took.cost_usd, 6)
+    return Spending(**known)
 
 
 def comparison(

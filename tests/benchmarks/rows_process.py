@@ -42,6 +42,24 @@ def start(bench: Bench) -> Figure:
     return duration(sides, f'python -c "{IMPORTS}"')
 
 
+def completion(bench: Bench) -> Figure:
+    """Measure what Tab costs where the addresses of a plan are offered."""
+    folder = bench.new_folder("completion")
+    make_started(folder, PHASES)
+    shell, asking = Shell(bench, folder), Shell(bench, folder)
+    asked = {"_SPRINTLOG_COMPLETE": "bash", "COMP_LINE": "sprintlog phase start "}
+    asking.environment |= asked
+    asking.sprintlog()
+    shell.run(sys.executable, "-c", IMPORTS)
+    sides = side_by_side(
+        asking.sprintlog,
+        lambda: shell.run(sys.executable, "-c", IMPORTS),
+        rounds=bench.sizes.processes,
+        by=PROCESSES,
+    )
+    return duration(sides, f'python -c "{IMPORTS}"')
+
+
 def small(bench: Bench) -> Figure:
     """Measure one recorded action in a sprint of 100 phases."""
     return _action(bench, PHASES)

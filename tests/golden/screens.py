@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sprintlog.cli.__main__ import main
+from sprintlog.cli.main import main
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.state.times import parse
 
@@ -210,14 +210,16 @@ def _in_child(folder: Path, form: Form, play: object) -> bytes:
         try:
             _become(folder, form, writing)
             play()  # type: ignore[operator]
-        finally:
             os._exit(0)
+        finally:
+            os._exit(1)
     os.close(writing)
     said = b""
     while chunk := _read(reading):
         said += chunk
     os.close(reading)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, said.decode(errors="replace")
     return said
 
 

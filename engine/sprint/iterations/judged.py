@@ -1,5 +1,7 @@
 """The iterations of a sprint, judged: from a few events by version, or from all at once."""
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -17,9 +19,9 @@ from ...iterations.select import Selection, describe, select
 from ...iterations.target import is_setback, rollback_target
 from ...iterations.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
-from ..events import IterationEnded
+from ..events import AgentRan, IterationEnded
 from ..goal.settings import max_iterations
-from ..state.sprint import Sprint
+from ..state.sprint import Spent, Sprint
 from .loop import is_used_up
 from .measurement import (
     last_measured,
@@ -242,6 +244,24 @@ class Judged:
         """Return what was said at the end of iterations, by their numbers."""
         ended = self._events.all(IterationEnded)
         return {event.number: event.summary for _, _, event in ended if event.summary}
+
+    def spent(self) -> dict[int, Spent]:
+        """Return what agents took in each iteration, rollbacks regardless: it was paid.
+
+        A run is in the iteration that it names, else in the one that was begun last. Where
+        no run was recorded, it is what the measurement says.
+        """
+        found: defaultdict[int, Spent] = defaultdict(Spent)
+        begun = sorted((at, number) for number, at in self.sprint.knowledge.iterations)
+        for version, _, ran in self._events.all(AgentRan):
+            at = bisect_right(begun, (version, 0)) - 1
+            last = begun[at][1] if at >= 0 else BASELINE_NUMBER
+            found[last if ran.iteration is None else ran.iteration].add_run(ran)
+        for _, _, measured in self._events.all(IterationMeasured):
+            if measured.usage is not None and measured.number not in found:
+                found[measured.number].add(measured.usage)
+                found[measured.number].duration_ms += measured.usage.duration_ms or 0
+        return dict(found)
 
     def _in_one_scan(self) -> Fetch:
         found = self._events.all(IterationMeasured)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from ...iterations.events import Usage
 from ...iterations.tracker import Tracker
 from ..events import AgentRan, RequestQueued, RestoreStarted
 from .starts import newest_first
@@ -18,6 +19,18 @@ class Spent(msgspec.Struct, array_like=True):
     cache_creation_tokens: int | None = None
     turns: int | None = None
     cost_usd: float | None = None
+
+    def add(self, used: Usage | None) -> None:
+        """Add tokens, turns and cost, as far as an agent says what they were."""
+        for name in _COUNTED:
+            if (value := getattr(used, name, None)) is not None:
+                setattr(self, name, (getattr(self, name) or 0) + value)
+
+    def add_run(self, event: AgentRan) -> None:
+        """Add what one run took."""
+        self.runs += 1
+        self.duration_ms += event.duration_ms or 0
+        self.add(event.usage)
 
 
 _COUNTED = [n for n in Spent.__struct_fields__ if n not in ("runs", "duration_ms")]
@@ -80,9 +93,4 @@ class Knowledge(msgspec.Struct):
 
 def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
     """Add what a run took to what all of them took."""
-    spent, used = knowledge.spent, event.usage
-    spent.runs += 1
-    spent.duration_ms += event.duration_ms or 0
-    for name in _COUNTED:
-        if (value := getattr(used, name, None)) is not None:
-            setattr(spent, name, (getattr(spent, name) or 0) + value)
+    knowledge.spent.add_run(event)
