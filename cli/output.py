@@ -74,8 +74,15 @@ def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
 
 def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
     """Write lines for people on stderr, each after its word, in one write."""
-    said = [f"{word}: {visible(text)}\n" for word, text in lines if text]
-    _write(STDERR, "".join(said).encode(errors="backslashreplace"))
+    said = [f"{word}: {visible(text)}" for word, text in lines if text]
+    if sys.stderr is not None and sys.stderr.isatty():
+        # Imported here: who is told something in a pipe gets it on one line.
+        from .screen.terminal import width_of
+        from .screen.widths import wrapped as fold
+
+        columns = width_of(STDERR)
+        said = [part for line in said for part in fold(line, columns, indent="  ")]
+    _write(STDERR, "".join(f"{line}\n" for line in said).encode(errors="backslashreplace"))
 
 
 def error_answer(error: SprintlogError) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, here, log_folder, open_workspace
 from ..output import counted
+from ..screen import phrases
 
 NO_LOG = """\
 sprintlog records what happens in the loops of coding agents, and computes
@@ -117,7 +118,7 @@ def _after(action: Action) -> Iterator[str]:
     if action.why:
         yield f"why     {action.why}"
     if action.do == actions.WAIT:
-        yield f"next    wait until {action.until}"
+        yield f"next    wait until {phrases.when(action.until)}"
     elif action.do == actions.STOP:
         yield f"next    {action.hint}" if action.hint else _next("`sprintlog status`")
     else:

@@ -74,16 +74,16 @@ def _look(color: str, *, wants_utc: bool) -> Terminal:
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     by_itself = is_terminal and not os.environ.get("NO_COLOR") and not is_dumb()
     is_coloured = color == ALWAYS or (color == AUTO and by_itself)
-    width = _width() if is_terminal else None
+    width = width_of(STDOUT) if is_terminal else None
     return Terminal(width, is_coloured, has_utc=wants_utc or not is_terminal)
 
 
-def _width() -> int:
-    """Return how wide the terminal is, by COLUMNS where that is set."""
+def width_of(descriptor: int) -> int:
+    """Return how wide the terminal of a file is, by COLUMNS where that is set."""
     named = os.environ.get("COLUMNS", "")
     if named.isascii() and named.isdigit() and 0 < len(named) < 6:
         return max(int(named), COLUMNS_MIN)
     try:
-        return max(os.get_terminal_size(STDOUT).columns or COLUMNS, COLUMNS_MIN)
+        return max(os.get_terminal_size(descriptor).columns or COLUMNS, COLUMNS_MIN)
     except OSError:
         return COLUMNS

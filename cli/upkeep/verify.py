@@ -25,7 +25,7 @@ from ..output import (
     counting,
     print_json,
     print_styled,
-    visible,
+    wrapped,
 )
 from ..screen.terminal import ATTENTION, BAD
 
@@ -87,10 +87,12 @@ def command(
 
 
 def _lines(report: Verification) -> list[str]:
-    lines = [
-        f"{coloured(f.severity, TONES[f.severity])}  {visible(f'{f.where}: {f.what}')}"
-        for f in report.findings
-    ]
+    lines = []
+    for found in report.findings:
+        said = f"{found.severity}  {found.where}: {found.what}"
+        first, *rest = wrapped(said, indent="  ")
+        word = coloured(found.severity, TONES[found.severity])
+        lines += [word + first[len(found.severity) :], *rest]
     verdict = "sound" if report.is_sound else "NOT sound"
     lines.append(
         f"{verdict}: {counted(report.events, 'event')}, "

@@ -20,6 +20,7 @@ from ..context import environment, open_workspace, with_json, with_sprint
 from ..named_sprint import told
 from ..output import print_json, print_text, progress
 from ..record import check_actor
+from ..screen import phrases
 from ..stops import run_ends_with
 
 TIMEOUT_SECONDS = 60 * 60
@@ -155,7 +156,7 @@ def _answer(sprint_id: str, last: Action, *, as_json: bool) -> None:
         print_text(f"{sprint_id}: done")
     else:
         where = f" at {last.phase}" if last.phase else ""
-        until = f" until {last.until}" if last.until else ""
+        until = f" until {phrases.when(last.until)}" if last.until else ""
         print_text(f"{sprint_id}: {last.do}{where}{until}: {last.why}")
         if last.hint:
             print_text(f"hint: {last.hint}")

@@ -175,17 +175,17 @@ def _head_file(findings: Findings) -> Check:
 
 
 def _space(findings: Findings) -> Check:
-    found = f"{_mebibytes(findings.free_bytes)} free on the disk"
+    found = f"{_size(findings.free_bytes)} free on the disk"
     if findings.free_bytes >= FREE_BYTES_MIN:
         return Check("space", OK, found)
-    found += f", less than {_mebibytes(FREE_BYTES_MIN)}"
+    found += f", less than {_size(FREE_BYTES_MIN)}"
     return Check(
         "space", WARNING, found, f"make room: `df -h {shlex.quote(findings.folder)}`"
     )
 
 
 def _wal(findings: Findings) -> Check:
-    found = f"{_mebibytes(findings.wal_bytes)} to be carried over into the database"
+    found = f"{_size(findings.wal_bytes)} to be carried over into the database"
     if findings.wal_bytes <= WAL_BYTES_OVERDUE:
         return Check("wal", OK, found)
     hint = "end what reads the log for long, then `sprintlog status` carries it over"
@@ -305,5 +305,9 @@ def _some(items: list[str]) -> str:
     return f"{shown} and {len(items) - SHOWN_MAX} more" if items[SHOWN_MAX:] else shown
 
 
-def _mebibytes(count: int) -> str:
-    return f"{count / 1024 / 1024:.1f} MiB"
+def _size(count: float) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"

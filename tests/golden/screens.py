@@ -13,6 +13,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from fcntl import ioctl
 from itertools import count
 from pathlib import Path
@@ -193,11 +194,9 @@ def _fix(at: str, entropy: object) -> None:
 
 def _run(line: list[str]) -> None:
     sys.argv = ["sprintlog", *line]
-    try:
+    # What a command ends with is on its screen.
+    with suppress(SystemExit):
         main()
-    except SystemExit as stop:
-        if stop.code not in (0, 4, None):
-            raise
 
 
 def _in_child(folder: Path, form: Form, play: object) -> bytes:
