@@ -17,7 +17,7 @@ from sprintlog.projections.workspace import Workspace
 
 from . import typed
 from .named_sprint import telling
-from .output import progress, visible, warn
+from .output import on_terminal, progress, visible, warn
 
 if TYPE_CHECKING:
     from sprintlog.engine.sprint.state.sprint import Sprint
@@ -212,9 +212,7 @@ def _who_types() -> str:
 
     No person's name: what is in an event's header can never be erased.
     """
-    both = sys.stdin, sys.stdout
-    on_terminal = all(file is not None and file.isatty() for file in both)
-    return "operator" if on_terminal else "runtime"
+    return "operator" if on_terminal() else "runtime"
 
 
 with_actor = typed.option(

@@ -19,10 +19,10 @@ FOLDERS = {
         *("next", "run", "status", "phase", "step", "gate", "queue", "hook-task"),
         *("note", "append"),
     ),
-    "iterations": ("iteration", "best", "decide", "alerts", "report", "rules", "restore"),
+    "iterations": ("iteration", "best", "decide", "alerts", "report", "rules"),
     "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
     "history": ("log", "show", "diff", "blame", "replay", "audit", "query"),
-    "back": ("rollback", "undo", "redo", "fork", "adopt"),
+    "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),
     "upkeep": ("rebuild", "verify", "doctor", "backup", "export", "schema", "completion"),
     "help": ("help",),
 }

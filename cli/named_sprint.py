@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _TYPED = r"`((?:sprintlog )?([a-z-]+)(?: ([a-z-]+))?[^`]*)`"
 _TAKE_IT = {
     *("phase", "step", "gate", "queue", "goal", "iteration", "hook-task", "rules", "note"),
-    *("run", "next", "status", "rollback", "undo", "redo", "restore", "adopt", "decide"),
+    *("run", "next", "status", "rollback", "undo", "redo", "extract", "adopt", "decide"),
     *("best", "log", "audit", "rebuild", "sprint"),
 }
 _TAKE_NONE = {("sprint", "create"), ("sprint", "list")}

@@ -238,6 +238,12 @@ def fitting(text: str, taken: int = 0) -> str:
     return Ready(said if width is None else cut(said, max(width - taken, 1)))
 
 
+def on_terminal() -> bool:
+    """Tell whether somebody sits at a terminal: both what is typed and what is read."""
+    both = sys.stdin, sys.stdout
+    return all(file is not None and file.isatty() for file in both)
+
+
 def shows_bars() -> bool:
     """Tell whether stdout takes more than ASCII: a file does, a terminal if it says so."""
     if not sys.stdout.isatty():

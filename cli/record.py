@@ -253,16 +253,18 @@ def _print_answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> No
     if as_json:
         print_json(answer_of(outcome))
         return
+    print_text(summary(outcome))
+
+
+def summary(outcome: "Outcome | Handled[Journal]") -> str:
+    """Return in a line what was recorded."""
     name = outcome.state.id
     if not outcome.events:
-        print_text(f"{name}: nothing to record, it is so already")
-        return
+        return f"{name}: nothing to record, it is so already"
     last = outcome.events[-1]
     said = ", ".join(described(event) for event in outcome.events)
     before = " (recorded before under this key)" if outcome.duplicate else ""
-    print_text(
-        f"{name}: {said}{before}  [position {last.position}, version {last.version}]"
-    )
+    return f"{name}: {said}{before}  [position {last.position}, version {last.version}]"
 
 
 def answer_of(outcome: "Outcome | Handled[Journal]") -> Answered:

@@ -5,6 +5,11 @@ from difflib import get_close_matches
 from itertools import islice
 
 WORD_CHARS_MAX = 100
+OTHERS = {
+    **{"restore": "rollback", "reset": "rollback", "revert": "undo", "back": "rollback"},
+    **{"checkout": "extract", "branch": "fork"},
+}
+"""What other programs call what a word of ours does."""
 KNOWN_MAX = 20_000
 """No more is compared: whoever types a word waits for the answer."""
 
@@ -25,6 +30,8 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     lower = word[:WORD_CHARS_MAX].lower()
     if lower in by_lower or not lower:
         return by_lower.get(lower)
+    if OTHERS.get(lower) in by_lower:
+        return by_lower[OTHERS[lower]]
     ends = [one for one in by_lower if one.endswith(f"/{lower}")]
     starts = [one for one in by_lower if one.startswith(lower)]
     for alone in (ends, starts):

@@ -76,8 +76,7 @@ from .engine.sprint.iterations.measurement import (
 from .engine.sprint.iterations.rollback import (
     Redo as Redo,
     RollBack as RollBack,
-    UndoDecision as UndoDecision,
-    UndoRollback as UndoRollback,
+    Undo as Undo,
 )
 from .engine.sprint.iterations.snapshots import (
     EndRestore as EndRestore,

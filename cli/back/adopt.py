@@ -1,73 +1,109 @@
 """`sprintlog adopt`: an edit that was observed becomes events."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.adopt import edit_of, observed_edit
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.projections.state_files.sprint_file import SprintFile
-from sprintlog.projections.workspace import Handled, Outcome
+from sprintlog.projections.views.events import said_of
+from sprintlog.projections.workspace import Handled
 
 from .. import typed
 from ..context import with_recording
-from ..output import warn
-from ..record import Options, Recording, recording
+from ..output import print_json, print_text, warn
+from ..record import Options, Recording, recording, refresh_stream, stream_of, summary
+from .agreement import Agreement, agree, asks, with_asking
 
 if TYPE_CHECKING:
-    from sprintlog.engine.journal.state.journal import Journal
+    from sprintlog.engine.journal.corrections import AdoptJournalEdit
 
 
 @typed.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
 @click.argument("version", type=click.IntRange(1), required=False)
 @typed.option("--journal", "of_journal", is_flag=True, help="An edit of progress.json.")
+@with_asking
 @with_recording
-def command(version: int | None, of_journal: bool, **given: Any) -> None:
+def command(
+    version: int | None, of_journal: bool, dry_run: bool, yes: bool, **given: Any
+) -> None:
     """Make events of an edit of PROGRESS.yaml, the latest one or that at VERSION.
 
     Statuses go through the commands that lead there, new phases and steps are injected,
     other fields come in as a patch. What is derived, what no command allows and what
-    changed here since then is left and told. With --journal the entries, learnings and
-    patterns that were edited are put right.
+    changed here since then is left and told. `sprintlog undo` takes it back.
+
+    With --journal the entries, learnings and patterns that were edited are put right;
+    of a journal nothing is taken back.
     """
-    options = Options(given)
+    options, wanted = Options(given), Agreement(dry_run, yes)
     if of_journal:
         options = options.with_values(masks=False)
     with recording("adopt", options) as run:
-        outcome = _in_journal(run, version) if of_journal else _in_sprint(run, version)
-        run.answer(outcome)
-        if of_journal and outcome.duplicate:
-            return
-        for adopted in map(CODEC.decode, outcome.events):
-            for reason in adopted.left if isinstance(adopted, EditAdopted) else ():
-                warn(f"not adopted: {reason}")
+        if of_journal:
+            _in_journal(run, version, wanted)
+        else:
+            _in_sprint(run, version, wanted)
 
 
-def _in_sprint(run: Recording, version: int | None) -> Outcome:
+def _in_sprint(run: Recording, version: int | None, wanted: Agreement) -> None:
     """Adopt an edit of PROGRESS.yaml."""
+    workspace, sprint_id = run.workspace, run.sprint_id
     if version is None:
         # An edit that stands there is recorded; nothing of it is adopted yet.
-        SprintFile(run.workspace).refresh(run.sprint_id)
-    edit, observed, base = observed_edit(run.workspace, run.sprint_id, version)
+        _observe(run, wanted)
+    edit, observed, base = observed_edit(workspace, sprint_id, version)
     by = run.options.actor
     command = AdoptEdit(edit=edit, observed=observed, base=base, by=by)
-    return run.handle_with(command, {"edit": edit})
+    if _is_to_be_shown(run, wanted):
+        events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
+        stream = stream_of(workspace.sprint(sprint_id))
+        if _show(run, events, stream, wanted):
+            return
+    _tell(run, run.handle_with(command, {"edit": edit}), undo="sprintlog undo")
 
 
-def _in_journal(run: Recording, version: int | None) -> "Handled[Journal]":
+def _observe(run: Recording, wanted: Agreement) -> None:
+    workspace, sprint_id = run.workspace, run.sprint_id
+    if not wanted.is_dry:
+        SprintFile(workspace).refresh(sprint_id)
+        return
+    found = workspace.state_files.compare(workspace.sprint(sprint_id))
+    if found.state == "edited":
+        raise RefusedError(
+            f"the edit of {found.path} is not recorded yet, and a dry run records nothing",
+            hint="`sprintlog rebuild` keeps their version and writes ours; "
+            "`sprintlog adopt --dry-run` then shows what comes of it",
+            file=found.path,
+        )
+
+
+def _in_journal(run: Recording, version: int | None, wanted: Agreement) -> None:
     """Put right what an edit of the journal's file changed."""
+    if version is None and not wanted.is_dry:
+        run.workspace.refresh_journal()
+    edit, command = _journal_command(run, version)
+    if _is_to_be_shown(run, wanted):
+        events = run.workspace.preview_on_journal(command, at=run.options.at)
+        if _show(run, events, JOURNAL, wanted):
+            return
+    _tell(run, run.handle_on_journal(command, {"edit": edit}), undo=None)
+
+
+def _journal_command(run: Recording, version: int | None) -> "tuple[int, AdoptJournalEdit]":
     # Imported here: an edit of a sprint's file needs no pydantic.
     from sprintlog.engine.journal.corrections import AdoptJournalEdit
 
     from ..intake.journal import read_journal
 
     workspace = run.workspace
-    if version is None:
-        workspace.refresh_journal()
     edit, event = edit_of(
         workspace.log,
         JOURNAL,
@@ -85,5 +121,64 @@ def _in_journal(run: Recording, version: int | None) -> "Handled[Journal]":
         )
     theirs = read_journal(content, file=event.kept).document
     base = workspace.documents.at_version(JOURNAL, event.since)
-    command = AdoptJournalEdit(edit, event, base, theirs)
-    return run.handle_on_journal(command, {"edit": edit})
+    return edit, AdoptJournalEdit(edit, event, base, theirs)
+
+
+def _is_to_be_shown(run: Recording, wanted: Agreement) -> bool:
+    is_asked = asks(as_json=run.options.as_json) and not wanted.is_agreed
+    return wanted.is_dry or is_asked
+
+
+def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreement) -> bool:
+    """Show what would be recorded, and ask; tell whether that is all."""
+    from sprintlog.projections.views import back as views
+
+    if run.options.as_json:
+        version = run.workspace.log.version(stream)
+        print_json(views.would_adopt(stream, version, *_adopted(events)))
+        return True
+    print_text(*map(said_of, events))
+    _warn_of_left(_adopted(events)[1])
+    if not events:
+        print_text("nothing to do, it is so already")
+    if not wanted.is_dry and events:
+        agree(is_asked=True)
+    return wanted.is_dry
+
+
+def _tell(run: Recording, outcome: Handled[Any], *, undo: str | None) -> None:
+    from sprintlog.projections.views import back as views
+
+    adopted, left = _adopted([*map(CODEC.decode, outcome.events)])
+    stream = stream_of(outcome.state)
+    answer = views.went_back(
+        views.Adopted,
+        "adopt",
+        stream,
+        outcome,
+        version=outcome.state.version,
+        undo=undo if outcome.events else None,
+        adopted=adopted,
+        left=left,
+    )
+    try:
+        if run.options.as_json:
+            print_json(answer)
+        else:
+            print_text(summary(outcome))
+    finally:
+        refresh_stream(run.workspace, stream)
+    if undo is not None or not outcome.duplicate:
+        _warn_of_left(left)
+
+
+def _adopted(events: Sequence[Event]) -> tuple[list[str], list[str]]:
+    """Return what became events, and what did not."""
+    told = [event for event in events if isinstance(event, EditAdopted)]
+    adopted = [path for event in told for path in event.adopted]
+    return adopted, [said for event in told for said in event.left]
+
+
+def _warn_of_left(left: Sequence[str]) -> None:
+    for reason in left:
+        warn(f"not adopted: {reason}")

@@ -8,12 +8,15 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.masking import mask_texts
 from sprintlog.engine.service.fork import fork
 from sprintlog.engine.sprint.events import Place
+from sprintlog.projections.views import back as views
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import AT_POINT, open_workspace, with_actor, with_json, with_sprint
+from ..output import print_answer
 from ..places import place_in
-from ..record import answer_and_refresh, check_actor
+from ..record import check_actor, refresh_stream, summary
+from .agreement import with_dry_run
 
 
 @typed.command(
@@ -35,6 +38,7 @@ from ..record import answer_and_refresh, check_actor
     help="Where its PROGRESS.yaml is written. [NAME beside the old one's folder]",
 )
 @typed.option("--reason", metavar="TEXT", help="Why.")
+@with_dry_run
 @with_actor
 @with_sprint
 @with_json
@@ -43,6 +47,7 @@ def command(
     point: str,
     sprint_dir: Path | None,
     reason: str | None,
+    dry_run: bool,
     actor: str,
     sprint_id: str | None,
     as_json: bool,
@@ -50,22 +55,32 @@ def command(
     """Begin a sprint NAME where another one was at a point; that one stays as it is.
 
     All that happened until then is taken over, with versions, times and actors. Both go on
-    by themselves, each with its own PROGRESS.yaml.
+    by themselves, each with its own PROGRESS.yaml. Files are not copied: `sprintlog
+    extract iter:N --branch NAME` makes a branch of those that were kept.
     """
     check_actor(actor)
     with open_workspace() as workspace:
         source = workspace.choose(sprint_id)
         version = workspace.version_at(source, point)
+        place = _place(workspace, source, name, sprint_dir)
         outcome = fork(
             workspace,
             source,
             name=name,
             version=version,
-            place=_place(workspace, source, name, sprint_dir),
+            place=place,
             actor=actor,
             reason=mask_texts({"reason": reason})["reason"],
+            is_dry=dry_run,
         )
-        answer_and_refresh(workspace, outcome, as_json=as_json)
+        forked = views.forked(outcome, version=version, done=not dry_run)
+        file = f"; its file is {place.path}" if place is not None else ""
+        said = f"{name}: a sprint from {source} at version {version}{file}"
+        try:
+            print_answer(forked, [said if dry_run else summary(outcome)], as_json=as_json)
+        finally:
+            if not dry_run:
+                refresh_stream(workspace, forked.stream)
 
 
 def _place(

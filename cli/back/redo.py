@@ -6,13 +6,17 @@ from sprintlog.engine.sprint.iterations.rollback import Redo
 
 from .. import typed
 from ..context import with_recording
-from .undo_redo import take_back, with_files
+from .agreement import Agreement, with_asking
+from .undo_redo import take_back, with_plan_alone
 
 
 @typed.command("redo", epilog="Example: sprintlog redo --reason 'it was wrong after all'")
 @typed.option("--reason", metavar="TEXT", help="Why.")
-@with_files
+@with_plan_alone
+@with_asking
 @with_recording
-def command(reason: str | None, no_files: bool, yes: bool, **given: Any) -> None:
-    """Take back the latest undo: the state is as it was just before it, files too."""
-    take_back("redo", Redo(reason), given, no_files=no_files, is_agreed=yes)
+def command(
+    reason: str | None, of_plan: bool, dry_run: bool, yes: bool, **given: Any
+) -> None:
+    """Take back the latest undo: all is as it was just before it, files too."""
+    take_back("redo", Redo(reason), given, of_plan=of_plan, wanted=Agreement(dry_run, yes))

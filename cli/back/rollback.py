@@ -1,6 +1,8 @@
-"""`sprintlog rollback`: go back to the state of an earlier point."""
+"""`sprintlog rollback`: go back to an earlier point, with plan and files."""
 
 from typing import Any
+
+import click
 
 from sprintlog.engine.service.streams.points import target_of
 from sprintlog.engine.sprint.iterations.rollback import RollBack
@@ -10,64 +12,99 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import AT_POINT, with_recording
 from ..output import warn
-from ..record import Options, recording
+from ..record import Options, Recording, recording
+from .agreement import Agreement, with_asking
+from .way_back import Step, go_back, hint_at
+
+FILES_OF = ("iter:", "snapshot:")
+"""The points at which files were kept, besides the best."""
 
 
 @typed.command(
-    "rollback", epilog="Example: sprintlog rollback --to iter:3 --reason 'went bad'"
+    "rollback",
+    epilog="Examples: sprintlog rollback iter:3 --reason 'went bad'\n\n"
+    "sprintlog rollback best --files --dry-run",
 )
-@typed.option(
-    "--to",
-    required=True,
-    metavar="POINT",
-    callback=AT_POINT,
-    help="version:N, position:N, iter:N (its end), best, start, a time, or '2h ago'.",
-)
+@click.argument("to", metavar="TO", callback=AT_POINT)
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@typed.option("--plan", "of_plan", is_flag=True, help="The plan alone; the files stay.")
+@typed.option("--files", "of_files", is_flag=True, help="The files alone; the plan stays.")
 @typed.option("--reason", metavar="TEXT", help="Why.")
-@typed.option(
-    "--files/--no-files",
-    "with_files",
-    default=None,
-    help="Bring the iteration's files back too. [for best, where there is a snapshot]",
-)
-@typed.option("--yes", is_flag=True, help="With files: do what was shown.")
+@with_asking
 @with_recording
 def command(
-    to: str, reason: str | None, with_files: bool | None, yes: bool, **given: Any
+    to: str,
+    paths: tuple[str, ...],
+    of_plan: bool,
+    of_files: bool,
+    reason: str | None,
+    dry_run: bool,
+    yes: bool,
+    **given: Any,
 ) -> None:
-    """Go back to the state of an earlier point; nothing is deleted.
+    """Go back to TO here: the plan, and the files that were kept then.
 
-    What happened since no longer counts, but stays in the log, and numbers given out
-    are not given again. `sprintlog undo` takes it back, the files too. With files what
-    would be done is shown first; what stands there is kept in a snapshot before.
+    TO is iter:N (its end), best, snapshot:ID, version:N, position:N, start, a time
+    or '2h ago'. Files were kept of iterations, and snapshot:ID has nothing else; with
+    PATHs only those come back, and the plan stays.
+
+    Nothing is lost: what no longer counts stays in the log, and files are kept in a
+    snapshot before. `sprintlog undo` takes it back. Beside the work tree: `sprintlog
+    extract` puts files elsewhere, `sprintlog fork` begins a new sprint.
     """
+    of_files = of_files or bool(paths) or to.startswith("snapshot:")
+    if of_plan and of_files:
+        raise click.UsageError("--plan leaves the files: give no --files and no PATH")
     options = Options(given)
-    order = options.masked({"reason": reason})
     with recording("rollback", options) as run:
-        workspace, sprint_id = run.workspace, run.sprint_id
-        command = RollBack(workspace.version_at(sprint_id, to), order["reason"])
-        if with_files is None:
-            with_files = to == "best" and _can_bring_files(workspace, sprint_id)
-        if with_files:
-            # Imported here: most rollbacks are of the state alone.
-            from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-            from sprintlog.engine.service.work_tree.snapshot import find_snapshot
-
-            from .files import bring_back
-
-            held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
-            back = RestoreOrder(held.snapshot, held.iteration)
-            arguments = {"to": to, "files": True, **order}
-            bring_back(run, back, arguments, is_agreed=yes, roll_back=command)
-            return
-        run.answer(run.handle_with(command, {"to": to, **order}))
+        reason = options.masked({"reason": reason})["reason"]
+        step = _step(run, to, paths, reason, of_plan=of_plan, of_files=of_files)
+        done = go_back(run, step, Agreement(dry_run, yes))
+        if done.outcome is not None and step.order is None:
+            sprint, number = done.outcome.state, done.outcome.state.plan.iteration
+            more = (
+                f"to bring the files back too: `sprintlog rollback iter:{number} --files`"
+            )
+            hint_at(run, more if has_snapshot(sprint, number) else None)
 
 
-def _can_bring_files(workspace: Workspace, sprint_id: str) -> bool:
-    """Tell whether the files of the best can come too; say so where only they cannot."""
+def _step(
+    run: Recording,
+    to: str,
+    paths: tuple[str, ...],
+    reason: str | None,
+    *,
+    of_plan: bool,
+    of_files: bool,
+) -> Step:
+    workspace, sprint_id = run.workspace, run.sprint_id
+    command = None
+    if not of_files:
+        command = RollBack(workspace.version_at(sprint_id, to), reason)
+    with_files = of_files or (not of_plan and has_files(workspace, sprint_id, to))
+    arguments: dict[str, Any] = {"to": to, "reason": reason}
+    if not with_files:
+        return Step("rollback", arguments, command)
+    arguments |= {"files": True, "paths": [*paths]} if of_files else {"files": True}
+    # Imported here: where nothing was kept the plan goes back alone.
+    from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+    from sprintlog.engine.service.work_tree.snapshot import find_snapshot
+
+    from .paths import inside
+
+    held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
+    order = RestoreOrder(held.snapshot, held.iteration, inside(workspace, paths))
+    return Step("rollback", arguments, command, order)
+
+
+def has_files(workspace: Workspace, sprint_id: str, to: str) -> bool:
+    """Tell whether a point's files were kept; say so where only they were not."""
     sprint = workspace.sprint(sprint_id)
-    target = target_of(workspace.log, sprint)
-    is_kept = has_snapshot(sprint, target)
-    if sprint.knowledge.snapshots and not is_kept:
-        warn(f"iteration {target} has no snapshot: the files stay as they are")
-    return is_kept
+    if not sprint.knowledge.snapshots or not (to == "best" or to.startswith(FILES_OF)):
+        return False
+    form, _, name = to.partition(":")
+    number = target_of(workspace.log, sprint) if form == "best" else int(name)
+    if has_snapshot(sprint, number):
+        return True
+    warn(f"iteration {number} has no snapshot: the files stay as they are")
+    return False

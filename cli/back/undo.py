@@ -1,42 +1,31 @@
-"""`sprintlog undo`: take back the latest rollback, or the latest decision."""
+"""`sprintlog undo`: take back the latest change in place."""
 
 from typing import Any
 
-from sprintlog.engine.sprint.iterations.rollback import UndoDecision, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import Undo
 
 from .. import typed
 from ..context import with_recording
-from .undo_redo import take_back, with_files
+from .agreement import Agreement, with_asking
+from .undo_redo import take_back, with_plan_alone
 
 
-@typed.command(
-    "undo",
-    epilog="Examples: sprintlog undo --reason 'it was right after all'\n\n"
-    "sprintlog undo --decision",
-)
+@typed.command("undo", epilog="Example: sprintlog undo --reason 'it was right after all'")
 @typed.option("--reason", metavar="TEXT", help="Why.")
-@typed.option(
-    "--decision",
-    is_flag=True,
-    help="Take back the latest decision: a skip, block, injection, request, or what a "
-    "person stopped or went on with.",
-)
-@with_files
+@with_plan_alone
+@with_asking
 @with_recording
 def command(
-    reason: str | None, decision: bool, no_files: bool, yes: bool, **given: Any
+    reason: str | None, of_plan: bool, dry_run: bool, yes: bool, **given: Any
 ) -> None:
-    """Take back the latest rollback: the state is as it was just before it.
+    """Take back the latest change in place: all is as it was just before it.
 
-    Where the rollback brought files back, those that stood there before come back. When
-    files alone came back since (`restore --in-place`, `--apply`, `iteration select
-    --apply`, a rollback that changed only files), that is taken back and the state stays.
-    What would be done to files is shown first.
+    That is the latest of these: a rollback, of plan, files or both; results put into the
+    work tree; an edit that was adopted; a decision, which is a skip, a block, an
+    injection, one on a request, or what a person stopped or went on with.
 
-    With --decision the state is as it was just before the latest decision; what was
-    recorded since then no longer counts either. `sprintlog redo` takes an undo back.
+    What was recorded since no longer counts either, and is named. Files that were being
+    brought back when a command was killed are put back. `sprintlog redo` takes an undo
+    back; `sprintlog rollback` goes to any other point.
     """
-    if decision:
-        take_back("undo --decision", UndoDecision(reason), given, no_files=True)
-    else:
-        take_back("undo", UndoRollback(reason), given, no_files=no_files, is_agreed=yes)
+    take_back("undo", Undo(reason), given, of_plan=of_plan, wanted=Agreement(dry_run, yes))

@@ -1,63 +1,71 @@
-"""What `undo` and `redo` share: files that went along with a rollback go along again."""
+"""What `undo` and `redo` share: files that went along with a change go along again."""
 
 from typing import Any
 
 from msgspec.structs import asdict
 
-from sprintlog.engine.sprint.iterations.rollback import Redo, UndoDecision, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, rollback_to_undo
 from sprintlog.engine.sprint.iterations.snapshots import (
     files_to_redo,
     files_to_undo,
     files_with,
 )
+from sprintlog.engine.sprint.state.knowledge import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import Function
 from ..output import counted, warn
 from ..record import Options, Recording, arguments_of, recording
+from .agreement import Agreement
+from .way_back import Step, go_back
 
 SHOWN_MAX = 3
 """So many of the events that no longer count are named."""
 
-
-def with_files(function: Function) -> Function:
-    """Add the options about files that went along."""
-    leave = typed.option(
-        "--no-files", is_flag=True, help="Leave files that came with it as they are."
-    )
-    agree = typed.option("--yes", is_flag=True, help="With files: do what was shown.")
-    return leave(agree(function))
+with_plan_alone = typed.option(
+    "--plan", "of_plan", is_flag=True, help="The plan alone; files that came with it stay."
+)
 
 
 def take_back(
     name: str,
-    command: UndoRollback | Redo | UndoDecision,
+    command: Undo | Redo,
     given: dict[str, Any],
     *,
-    no_files: bool,
-    is_agreed: bool = False,
+    of_plan: bool,
+    wanted: Agreement,
 ) -> None:
-    """Take a rollback back, and the files that came with it unless they are to stay.
+    """Take a change back, with the files that came with it unless they are to stay.
 
-    Where files alone came back after it, they are what is taken back. With a decision no
-    files came; which later work goes with it is said.
+    Where files alone were changed after it, they are what is taken back. Which later work
+    goes with it is said.
     """
     options = Options(given)
     command = options.masked_command(command)
     with recording(name, options) as run:
-        if (
-            not no_files
-            and not isinstance(command, UndoDecision)
-            and _take_files_back(run, command, is_agreed=is_agreed)
-        ):
+        if isinstance(command, Undo) and not of_plan and _put_back(run, wanted):
             return
-        outcome = run.handle_with(command, arguments_of(command, ("reason",)))
-        run.answer(outcome)
-        if outcome.events and not outcome.duplicate:
-            _tell_gone(run.workspace, outcome.sprint, name)
+        if not wanted.is_dry:
+            run.finish_restores()
+        step = Step(name, arguments_of(command, ("reason",)), command)
+        step = step._replace(undo="sprintlog redo" if name == "undo" else "sprintlog undo")
+        if not of_plan:
+            step = _with_files(run, step, command)
+        outcome, answer = go_back(run, step, wanted)
+        if outcome is not None and answer.to is not None and not outcome.duplicate:
+            _tell_gone(run.workspace, outcome.state, name)
+
+
+def _put_back(run: Recording, wanted: Agreement) -> bool:
+    """Put back what was being brought back when something broke off, if anything was."""
+    if not run.workspace.sprint(run.sprint_id).knowledge.restoring:
+        return False
+    # Imported here: almost never was one cut short.
+    from .cut_short import put_back
+
+    return put_back(run, wanted)
 
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
@@ -74,37 +82,38 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
     way = "`sprintlog redo`"
     if name == "redo":
         # It can itself not be taken back, but gone back from.
-        way = f"`sprintlog rollback --to version:{before}`"
+        way = f"`sprintlog rollback version:{before}`"
     warn(
         f"{counted(len(gone), 'later event')} no longer {count}: {said}{more}; "
         f"{way} takes this back"
     )
 
 
-def _take_files_back(
-    run: Recording, command: UndoRollback | Redo, *, is_agreed: bool
-) -> bool:
-    """Take back what brought files along; tell whether it did."""
+def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
+    """Return the step with the files that go along, or with those that are alone."""
     workspace, sprint_id = run.workspace, run.sprint_id
-    sprint = workspace.sprint(sprint_id)
-    if not sprint.knowledge.restored and not sprint.knowledge.restoring:
-        return False
-    run.finish_restores()
-    # Imported here: most rollbacks are of the state alone.
+    sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
+    if not sprint.knowledge.restored:
+        return step
+    # Imported here: most rollbacks are of the plan alone.
+    from sprintlog.engine.service.completion import last_decision
     from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 
-    from .files import bring_back
-
-    sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
-    latest = files_to_redo if isinstance(command, Redo) else files_to_undo
-    if (alone := latest(sprint, worktree=worktree)) is not None:
-        # It had nothing to do with the state.
-        arguments, roll_back = RestoreOrder(alone.event.before, undoes=alone.version), None
+    alone: Restore | None
+    if isinstance(command, Redo):
+        alone = files_to_redo(sprint, worktree=worktree)
     else:
-        events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
-        restore = files_with(sprint, events, worktree=worktree)
-        if restore is None:
-            return False
-        arguments, roll_back = RestoreOrder(restore.event.before), command
-    bring_back(run, arguments, asdict(command), is_agreed=is_agreed, roll_back=roll_back)
-    return True
+        since = rollback_to_undo(sprint) or 0
+        since = max(since, last_decision(workspace.log, sprint, after=since))
+        alone = files_to_undo(sprint, worktree=worktree, than=since)
+    arguments = asdict(command)
+    if alone is not None:
+        # It had nothing to do with the plan.
+        order = RestoreOrder(alone.event.before, undoes=alone.version)
+        return step._replace(order=order, command=None, arguments=arguments)
+    events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
+    restore = files_with(sprint, events, worktree=worktree)
+    if restore is None:
+        return step
+    order = RestoreOrder(restore.event.before)
+    return step._replace(order=order, arguments=arguments)

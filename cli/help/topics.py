@@ -79,10 +79,10 @@ TOPICS = {
     "going-back": Topic(
         "back to an earlier state, or to better files",
         {
-            "rollback": "Go back to the state of an earlier point.",
-            "undo": "Take back the latest rollback, or the latest decision.",
+            "rollback": "Go back to an earlier point: plan, files or both.",
+            "undo": "Take back the latest change in place.",
             "redo": "Take back the latest undo.",
-            "restore": "Bring the files of an iteration back.",
+            "extract": "Put an iteration's files elsewhere: a folder, a branch.",
             "fork": "Begin a new sprint from any point of an old one.",
             "adopt": "Make events of an edit that was observed.",
         },

@@ -17,7 +17,7 @@ from .judgements import breakdown_lines, judged_at, list_lines
 def command(explain: bool, reading: ReadOptions) -> None:
     """Show the best iteration so far: the highest score, the earlier one of equals.
 
-    `sprintlog rollback --to best` goes back to the latest one on the path that is verified
+    `sprintlog rollback best` goes back to the latest one on the path that is verified
     and as good; where that is another one it is told too.
     """
     with open_workspace() as workspace:

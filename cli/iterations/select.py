@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Any
 from sprintlog.engine.sprint.iterations.decisions import SelectBest
 
 from .. import typed
+from ..back.agreement import Agreement, asks, with_asking
 from ..context import with_recording
-from ..output import counted, print_json, print_text, progress
+from ..output import print_json, print_text, progress
 from ..record import Options, Recording, answer_of, recording
 from .report_files import tell_written, with_writing, write_files
 
 if TYPE_CHECKING:
-    from sprintlog.projections.views.iterations import Applied
+    from sprintlog.projections.views.back import ChangedFiles
+
+    from ..back.way_back import Step
 
 
 @typed.command(epilog="Example: sprintlog iteration select --apply --write")
@@ -19,29 +22,36 @@ if TYPE_CHECKING:
     "--apply",
     "is_applied",
     is_flag=True,
-    help="Copy its files too, as `restore --apply --yes` does.",
+    help="Put its files into the work tree's folder of results too, as `extract --apply`.",
 )
 @with_writing
+@with_asking
 @with_recording
-def select(is_applied: bool, is_written: bool, **given: Any) -> None:
+def select(
+    is_applied: bool, is_written: bool, dry_run: bool, yes: bool, **given: Any
+) -> None:
     """Select the loop's result: the best iteration, not simply the last one.
 
     The highest score of at least 0.70 whose tests pass, the latest of equals; the baseline
     where all of these are regressions against it. Applied are the files that changed since
     the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
+    `sprintlog undo` takes those away again.
     """
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.views.iterations import selected
 
     options = Options(given)
     with recording("iteration select", options) as run:
+        if dry_run:
+            _show(run, is_applied=is_applied)
+            return
         outcome = run.handle_with(SelectBest())
         judged = evaluate(run.workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None
         try:
             if is_applied and selection is not None:
-                applied = _apply(run, selection.selected.number)
+                applied = _apply(run, selection.selected.number, is_agreed=yes)
         finally:
             # What was selected is recorded, whatever became of its files.
             if options.as_json:
@@ -57,37 +67,57 @@ def select(is_applied: bool, is_written: bool, **given: Any) -> None:
                 tell_written(written)
 
 
-def _applied_lines(applied: "Applied | None") -> list[str]:
+def _show(run: Recording, *, is_applied: bool) -> None:
+    """Show what would be selected, and what of its files would be put where."""
+    from sprintlog.engine.service.streams.catalogue import sprint_stream
+    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.projections.views.back import would_go_back
+
+    from ..back.way_back import planned, show
+
+    workspace = run.workspace
+    sprint = workspace.sprint(run.sprint_id)
+    workspace.preview(SelectBest(), sprint_id=run.sprint_id, at=run.options.at)
+    selection = evaluate(workspace.log, sprint).selection()
+    if not run.options.as_json:
+        print_text(selection.message)
+    answer = would_go_back("select", sprint, sprint_stream(run.sprint_id), None, None)
+    if is_applied:
+        answer, _ = planned(run, _step(run, selection.selected.number))
+    if is_applied or run.options.as_json:
+        show(run, answer)
+
+
+def _applied_lines(applied: "ChangedFiles | None") -> list[str]:
     if applied is None:
         return []
     # Imported here: what starts processes is not needed to select.
-    from ..back.files import left_lines
+    from ..back.way_back import file_lines
 
-    written = f"{counted(applied.written, 'file')} written to {applied.into}/"
-    return [written, *left_lines(applied.left)]
+    return file_lines(applied)
 
 
-def _apply(run: Recording, number: int) -> "Applied":
-    """Copy what the iteration changed into the folder of results, and return the answer."""
+def _apply(run: Recording, number: int, *, is_agreed: bool) -> "ChangedFiles | None":
+    """Put what the iteration changed into the folder of results, and return the answer."""
     # Imported here: what starts processes is not needed to select.
-    from sprintlog.engine.service.work_tree.restore import in_place
-    from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-    from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
-    from sprintlog.projections.views.files import left_out
-    from sprintlog.projections.views.iterations import Applied
+    from ..back.way_back import perform, shown
 
-    from ..back.files import into_output, warn_of_kept
+    step = _step(run, number)
+    # Where nobody can be asked, who says --apply has agreed.
+    is_agreed = is_agreed or not asks(as_json=run.options.as_json)
+    following = run.following()
+    shown(following, step, Agreement(is_agreed=is_agreed))
+    return perform(following, step).answer.files
+
+
+def _step(run: Recording, number: int) -> "Step":
+    from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+    from sprintlog.engine.service.work_tree.snapshot import find_snapshot
+
+    from ..back.paths import into_output
+    from ..back.way_back import Step
 
     workspace, sprint_id = run.workspace, run.sprint_id
     held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
-    command = into_output(workspace, sprint_id, RestoreOrder(held.snapshot, held.iteration))
-    store = store_of(workspace)
-    envelope = run.following().envelope()
-    restored = in_place(
-        workspace, sprint_id, store, command, is_agreed=True, envelope=envelope
-    )
-    warn_of_kept(store, restored.placed)
-    placed = restored.placed
-    left = placed.skipped if placed else restored.plan.skipped
-    written = placed.written if placed else 0
-    return Applied(command.into, written, left_out(left))
+    order = RestoreOrder(held.snapshot, held.iteration)
+    return Step("select", {}, order=into_output(workspace, sprint_id, order))

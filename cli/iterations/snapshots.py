@@ -162,7 +162,7 @@ def diff(
     )
     from sprintlog.projections.views.files import Differences, changes
 
-    from ..back.files import inside
+    from ..back.paths import inside
 
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ..command import Command
 from ..log.port import Log
+from ..sprint.events import EditAdopted
 from ..sprint.iterations.stretches import path
 from ..sprint.state.sprint import Sprint
 from .port import Service
@@ -18,7 +19,7 @@ from .streams.catalogue import CODEC, sprint_stream
 CommandT = TypeVar("CommandT", bound=Command)
 
 UNDOABLE = {"human", "skip", "block", "injection", "request"}
-"""The kinds of decisions that are taken back one at a time."""
+"""The kinds of decisions that are taken back one at a time, as adopted edits are."""
 EVENTS_LOOKED_AT = 64
 """How many events are looked at first, from the end; then twice as many, and so on."""
 
@@ -35,14 +36,17 @@ def is_inside_append(log: Log, sprint_id: str, version: int) -> bool:
     return any(event.remaining for event in found)
 
 
-def last_decision(log: Log, sprint: Sprint, *, near: int = EVENTS_LOOKED_AT) -> int:
-    """Return the version of the latest decision in force; 0 when there is none.
+def last_decision(
+    log: Log, sprint: Sprint, *, after: int = 0, near: int = EVENTS_LOOKED_AT
+) -> int:
+    """Return the first version of the latest decision's append; 0 when there is none.
 
-    It is one that somebody took by itself, not what another event caused.
+    It is one that is in force and that somebody took by itself, not what another event
+    caused, or an edit that was adopted; looked for is `after` a version.
     """
     # The latest is looked for from the end, along the way that is in force.
-    for first, last in reversed(path(sprint.knowledge.rollbacks, sprint.version)):
-        events = near
+    for start, last in reversed(path(sprint.knowledge.rollbacks, sprint.version)):
+        first, events = max(start, after + 1), near
         while last >= first:
             begin = max(first, last - events + 1)
             if latest := _last_decision_in(log, sprint, begin, last):
@@ -53,17 +57,27 @@ def last_decision(log: Log, sprint: Sprint, *, near: int = EVENTS_LOOKED_AT) -> 
 
 def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
     """Return the latest such decision between two versions in force; 0 without one."""
-    latest, caused = 0, False
+    latest, caused, stream = 0, False, sprint_stream(sprint.id)
     # Whether the first of them was caused is said by the event before it.
-    for event in log.read_stream(sprint_stream(sprint.id), after=first - 2, until=last):
+    for event in log.read_stream(stream, after=first - 2, until=last):
         kind = CODEC.events.get(event.type)
         how = kind.as_decision if kind is not None else None
         is_one = how is not None and how.kind in UNDOABLE and not caused
         caused = event.remaining > 0
-        if is_one and event.version >= first:
-            is_undone = event.version in sprint.knowledge.undone
-            latest = latest if is_undone else event.version
+        if event.version >= first and (is_one or event.type == EditAdopted.type):
+            at = event.version if is_one else _begin_of_append(log, stream, event.version)
+            latest = latest if at in sprint.knowledge.undone else at
     return latest
+
+
+def _begin_of_append(log: Log, stream: str, version: int) -> int:
+    """Return the first version of the append that a version lies in."""
+    while version > 1:
+        (before,) = log.read_stream(stream, after=version - 2, until=version - 1)
+        if not before.remaining:
+            break
+        version -= 1
+    return version
 
 
 # What some of these import is imported where they are called: few commands need it.
@@ -72,8 +86,12 @@ def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
     return replace(command, is_inside_append=inside)
 
 
-def _undo_decision(service: Service, sprint: Sprint, command: Any) -> Any:
-    return replace(command, first=last_decision(service.log, sprint))
+def _undo(service: Service, sprint: Sprint, command: Any) -> Any:
+    from ..sprint.iterations.rollback import rollback_to_undo
+
+    # What is older than the latest rollback in force is not taken back before it.
+    since = rollback_to_undo(sprint) or 0
+    return replace(command, first=last_decision(service.log, sprint, after=since))
 
 
 def _give_recommendation(service: Service, sprint: Sprint, command: Any) -> Any:
@@ -117,7 +135,7 @@ def _hand_over(service: Service, journal: Any, command: Any) -> Any:
 
 _COMPLETE: dict[str, Callable[[Service, Any, Any], Any]] = {
     "roll-back": _roll_back,
-    "undo-decision": _undo_decision,
+    "undo": _undo,
     "give-recommendation": _give_recommendation,
     "select-best": _select_best,
     "prune-snapshots": _prune_snapshots,

@@ -30,11 +30,13 @@ def fork(
     place: Place | None,
     actor: str,
     reason: str | None = None,
+    is_dry: bool = False,
 ) -> Outcome:
     """Make a sprint that is what another one was at a version.
 
-    A second time the same fork records nothing; one that was broken off goes on. Raise
-    `RefusedError` over another sprint, and for a point inside one append.
+    A second time the same fork records nothing; one that was broken off goes on, and one
+    that is only to be shown is not begun. Raise `RefusedError` over another sprint, and
+    for a point inside one append.
     """
     check_sprint_id(name, field="NAME")
     source = sprint_stream(source_id)
@@ -49,7 +51,7 @@ def fork(
     created = ForkCreated(source, version, last.hash.hex(), reason)
     wanted = list(_taken_over(workspace, source, version, name, place))
     known = _check_free(workspace, name, wanted, created)
-    if known > len(wanted):
+    if is_dry or known > len(wanted):
         return Outcome(workspace.sprint(name), [])
     if place is not None:
         free_place(workspace, name, place)

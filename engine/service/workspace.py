@@ -208,6 +208,11 @@ class ServiceWorkspace:
         command = completed(self, sprint, command)
         return decided(command, sprint, at or self.now())
 
+    def preview_on_journal(self, command: Command, *, at: str | None = None) -> list[Event]:
+        """Return what the journal would decide on a command now; record nothing."""
+        journal = self.journal()
+        return decided(completed(self, journal, command), journal, at or self.now())
+
     def handle_with(
         self,
         sprint_id: str,

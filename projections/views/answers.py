@@ -9,6 +9,7 @@ from sprintlog.engine.journal.questions.briefing import Prepared
 from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
 
 from . import (
+    back,
     events,
     files,
     history,
@@ -41,6 +42,7 @@ DOCUMENT = dict[str, Any]
 """A state file, an export or a schema: it is as its own page says."""
 
 ANSWERS: dict[str, tuple[Any, ...]] = {
+    "adopt": (back.Adopted,),
     "alerts": (list[Alert],),
     "audit": (history.Audit,),
     "backup": (log.LogCopied,),
@@ -54,6 +56,8 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "entry observations": (list[Observation],),
     "entry show": (Entry,),
     "export": (log.LogCopied,),
+    "extract": (back.WentBack,),
+    "fork": (back.WentBack,),
     "gate record": (work.GateAnswer, *RECORDED),
     "gate run": (work.GateAnswer, *RECORDED),
     "gate show": (work.GateStanding, list[work.GateStanding]),
@@ -65,7 +69,11 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "iteration diff": (files.Differences,),
     "iteration list": (list[iterations.JudgedIteration],),
     "iteration prune": (files.Pruned,),
-    "iteration select": (iterations.SelectionRecorded, iterations.SelectionInForce),
+    "iteration select": (
+        iterations.SelectionRecorded,
+        iterations.SelectionInForce,
+        back.WentBack,
+    ),
     "iteration snapshot": (files.SnapshotAnswer, *RECORDED),
     "journal migrate": (journal.Migrated, *RECORDED),
     "journal search": (list[search.FoundText],),
@@ -83,7 +91,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "queue show": (queue.RequestWithHistory,),
     "rebuild": (log.Rebuilt,),
     "recover": (journal.RecoveryAnswer,),
-    "redo": (files.RestoredFiles, files.RestorePlan, *RECORDED),
+    "redo": (back.WentBack,),
     "replay": (history.StepAnswer,),
     "report": (
         iterations.IterationAnswer,
@@ -91,8 +99,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
         list[iterations.Written],
         DOCUMENT,
     ),
-    "restore": (files.RestoredFiles, files.RestorePlan, files.PutBack, files.FilesCopied),
-    "rollback": (files.RestoredFiles, files.RestorePlan, *RECORDED),
+    "rollback": (back.WentBack,),
     "rules show": (iterations.RulesAnswer,),
     "run": (work.Next,),
     "schema": (DOCUMENT,),
@@ -103,7 +110,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "show progress": (DOCUMENT,),
     "sprint list": (list[work.SprintRow],),
     "status": (work.Status,),
-    "undo": (files.RestoredFiles, files.RestorePlan, *RECORDED),
+    "undo": (back.WentBack,),
     "verify": (log.Verified,),
 }
 """By command; every other one answers as recording commands do."""

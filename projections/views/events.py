@@ -98,9 +98,14 @@ def _addresses(event: Injection) -> list[str]:
 def described(recorded: RecordedEvent) -> str:
     """Return an event's type and what it is about, in a few words."""
     event = event_of(recorded)
+    return said_of(event) if event is not None else recorded.type
+
+
+def said_of(event: Event) -> str:
+    """Return what `described` does, of an event that need not be recorded."""
     if isinstance(event, Injection):
         return f"{event.type} {', '.join(_addresses(event))}".rstrip()
-    return event.described() if event is not None else recorded.type
+    return event.described()
 
 
 def event_of(recorded: RecordedEvent) -> Event | None:

@@ -21,8 +21,9 @@ from sprintlog.engine.sprint.state.sprint import Spent
 
 from ..iterations.iteration_report import IterationReport
 from ..iterations.tracker import selection_data
+from .back import ChangedFiles
 from .events import Answered, Recorded, Unchanged, filled
-from .files import FileChange, LeftPath
+from .files import FileChange
 
 Figures = dict[str, float | str]
 """What was measured or follows from it, by name; what is missing is left out."""
@@ -153,26 +154,18 @@ class IterationsAnswer(Struct, frozen=True):
     """As best-iteration.yaml has it."""
 
 
-class Applied(Struct, frozen=True):
-    """Where the files of a selected iteration were put."""
-
-    into: str
-    written: int
-    left: list[LeftPath]
-
-
 class SelectionRecorded(Recorded, frozen=True, kw_only=True):
     """What was selected, as best-iteration.yaml has it."""
 
     selection: dict[str, Any] | None
-    applied: Applied | UnsetType = UNSET
+    applied: ChangedFiles | UnsetType = UNSET
 
 
 class SelectionInForce(Unchanged, frozen=True, kw_only=True):
     """The selection in force: nothing was recorded."""
 
     selection: dict[str, Any] | None
-    applied: Applied | UnsetType = UNSET
+    applied: ChangedFiles | UnsetType = UNSET
 
 
 class Policies(Struct, frozen=True):
@@ -289,7 +282,7 @@ def decided(
 
 
 def selected(
-    answer: Answered, judged: Judged, applied: Applied | None
+    answer: Answered, judged: Judged, applied: ChangedFiles | None
 ) -> SelectionRecorded | SelectionInForce:
     """Return what was selected with what was recorded of it."""
     assert not isinstance(answer, list)

@@ -30,4 +30,4 @@ def cut_short(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin a restore in place whose files are never touched."""
     with monkeypatch.context() as patched:
         patched.setattr(restore, "_finish", lambda *_: [])
-        done("restore", "iter:1", "--in-place", "--yes")
+        done("rollback", "iter:1", "--files", "--yes")

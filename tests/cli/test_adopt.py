@@ -23,7 +23,7 @@ def edited(sprint: Path, done: Any) -> Path:
 def test_becomes_true(edited: Path, done: Any, state: Any) -> None:
     """What can become events does; the rest is told on stderr and in the event."""
     result = done("adopt", "--actor", "operator:ana", "--json")
-    types = [event["type"] for event in result.json]
+    types = [event["type"] for event in result.json["events"]]
     assert types == ["sprint-imported", "phase-completed", "edit-adopted"]
     assert "not adopted: stats/completed-phases: is derived" in result.err
     document = state()
@@ -38,9 +38,9 @@ def test_only_once_unless_named(edited: Path, done: Any, run: Any) -> None:
     done("adopt")
     assert run("adopt").code == 3
     (edit,) = done("log", "--type", "edit-observed", "--json").lines
-    assert done("adopt", edit["version"], "--json").json["unchanged"]
-    done("rollback", "--to", f"version:{edit['version']}")
-    assert len(done("adopt", edit["version"], "--json").json) == 3
+    assert done("adopt", edit["version"], "--json").json["events"] == []
+    done("rollback", f"version:{edit['version']}")
+    assert len(done("adopt", edit["version"], "--json").json["events"]) == 3
 
 
 @pytest.mark.parametrize("policy", ["observe", "adopt", "refuse"])

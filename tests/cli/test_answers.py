@@ -24,8 +24,13 @@ QUESTIONS = (
     *(("queue", "show", "req-1"), ("queue", "decide", "--auto", "--dry-run")),
     *(("rebuild",), ("recover", "login", "--failure", "tokens"), ("replay",)),
     *(("report",), ("report", "--summary"), ("report", "--write"), ("rules", "show")),
-    *(("restore", "iter:1", "--into", "../old"), ("restore", "best", "--in-place")),
-    *(("rollback", "--to", "iter:1"), ("undo",), ("redo",)),
+    *(("extract", "iter:1", "--into", "../old"), ("rollback", "best", "--files")),
+    *(
+        ("rollback", "iter:1", "--plan"),
+        ("fork", "two", "--from", "start", "--dry-run"),
+        ("undo", "--yes"),
+        ("redo", "--yes"),
+    ),
     *(("show", "best"), ("show", "event", "1"), ("show", "iteration", "1")),
     *(("show", "journal"), ("show", "progress"), ("sprint", "list"), ("status",)),
     *(("verify",), ("note", "a remark")),
@@ -34,6 +39,7 @@ QUESTIONS = (
 """Each command that answers something of its own, and one that only records."""
 ELSEWHERE = {
     *(
+        "adopt",
         "compile",
         "gate run",
         "gate record",

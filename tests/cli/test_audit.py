@@ -19,7 +19,7 @@ def decided(sprint: Path, done: Any) -> Path:
     done("phase", "fail", "--error", "boom", "--actor", "agent:coder")
     done("sprint", "resume", "--by", "ana", "--why", EVIL, "--actor", "operator:ana")
     done("phase", "skip", "setup", "--reason", "not needed", "--actor", "operator:ana")
-    done("rollback", "--to", "version:2", "--reason", "anew")
+    done("rollback", "version:2", "--reason", "anew")
     return sprint
 
 

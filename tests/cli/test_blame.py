@@ -18,7 +18,7 @@ def history(sprint: Path, done: Run) -> Path:
     done("phase", "start", "--actor", "agent:coder")
     cause = done("phase", "fail", "--error", "429", "--category", "network", "--json").json
     done("note", "who is it?", "--causation-id", cause[0]["id"])
-    done("rollback", "--to", "version:3", "--reason", "wrong branch")
+    done("rollback", "version:3", "--reason", "wrong branch")
     return sprint
 
 
@@ -56,7 +56,7 @@ def test_names_the_event_in_force_beside_a_voided_one(history: Path, done: Run) 
     done("phase", "complete", "--summary", "again")
     done("phase", "reopen", "setup")
     done("phase", "start", "setup")
-    done("rollback", "--to", "version:3")
+    done("rollback", "version:3")
     found = blamed(done, "phases[setup].status")
     assert (found["event"]["version"], found["brought_back"]["version"]) == (12, 3)
     assert "  now in force  phase-started  " in done("blame", "phases[setup].status").out

@@ -36,7 +36,7 @@ def measured(sprint: Path, done: Run) -> Path:
         done("iteration", "end", "--metric", "test_count=8", "--metric",
              f"tests_passed={passed}")  # fmt: skip
         done("decide")
-    done("rollback", "--to", "best", "--no-files", "--reason", "worse")
+    done("rollback", "best", "--plan", "--reason", "worse")
     done("note", "back again")
     return sprint
 

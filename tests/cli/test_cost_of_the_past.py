@@ -161,7 +161,7 @@ def test_a_question_after_one_event_costs_that_event(event: Event) -> None:
 
 
 def test_the_latest_decision_is_looked_for_from_the_end() -> None:
-    """`undo --decision` reads as many events of a long log as of a short one."""
+    """`undo` reads as many events of a long log as of a short one."""
 
     def looked_for(rounds: int) -> int:
         with worked_on(2, rounds) as workspace:

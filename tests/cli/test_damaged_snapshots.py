@@ -53,8 +53,10 @@ def test_damaged_files_stop_a_restore_before_it_begins(
     """Nothing is recorded or written when what is wanted is damaged; others come back."""
     before = files(tree)
     damage(tree, b"good\n")
-    for way in (("--in-place", "--yes"), ("--into", "../out"), ("--branch", "out")):
-        result = run("restore", "iter:1", *way)
+    ways = (("--into", "../out"), ("--branch", "out"), ("--apply", "--yes"))
+    words = [("extract", "iter:1", *way) for way in ways]
+    for typed in (*words, ("rollback", "iter:1", "--files", "--yes")):
+        result = run(*typed)
         assert (result.code, "damaged in the store" in result.err) == (1, True), result
     assert files(tree) == before
     assert not (tree.parent / "out").exists()
@@ -67,7 +69,7 @@ def test_what_the_tree_still_has_is_stored_again(tree: Path, done: Run, run: Run
     done("iteration", "snapshot")
     wanted = files(tree)
     put(tree / "src/login", b"later\n")
-    done("restore", "iter:2", "--in-place", "--yes")
+    done("rollback", "iter:2", "--files", "--yes")
     assert files(tree) == wanted
     done("verify", "--full")
     assert ("snapshots", "note") in checks(run)
@@ -94,11 +96,11 @@ def test_unfinished_restore_can_be_given_up(
     """Everything is as it was before: files and state, and nobody finishes it later."""
     before, state = files(tree), (tree / STATE).read_bytes()
     unlucky.append("src/login")
-    result = run("rollback", "--to", "iter:1", "--files", "--yes")
+    result = run("rollback", "iter:1", "--yes")
     assert (result.code, "damaged since" in result.err) == (1, True)
     assert files(tree) != before
     unlucky.clear()
-    answer = done("restore", "--give-up", "--json").json
+    answer = done("undo", "--yes", "--json").json
     assert [event["type"] for event in answer["events"]] == [
         "rolled-back",
         "files-restored",
@@ -106,8 +108,7 @@ def test_unfinished_restore_can_be_given_up(
     assert (files(tree), (tree / STATE).read_bytes()) == (before, state)
     done("note", "next")
     assert files(tree) == before
-    result = run("restore", "--give-up")
-    assert (result.code, "no restore that was cut short" in result.err) == (3, True)
+    assert run("undo", "--yes").code == 1
     done("verify")
 
 
@@ -116,18 +117,16 @@ def test_giving_up_takes_no_later_work_away(
 ) -> None:
     """What was recorded since stays, files that cannot be put back are named."""
     unlucky.append("src/login")
-    assert run("rollback", "--to", "iter:1", "--files", "--yes").code == 1
+    assert run("rollback", "iter:1", "--yes").code == 1
     said = done("phase", "complete", "setup").err
     assert "cannot be finished: " in said
-    assert "`sprintlog restore --give-up`" in said
+    assert "`sprintlog undo --yes`" in said
     put(tree / "since", b"since\n")
-    answer = done("restore", "--give-up", "--json").json
+    answer = done("undo", "--yes", "--json").json
     assert [event["type"] for event in answer["events"]] == ["files-restored"]
-    assert [one["path"] for one in answer["left"]] == ["src/login"]
+    assert [one["path"] for one in answer["files"]["left"]] == ["src/login"]
     assert files(tree)["since"] == b"since\n"
     assert b"completed" in (tree / STATE).read_bytes()
-    for wrong in (("iter:1", "--give-up"), ()):
-        assert run("restore", *wrong).code == 2
 
 
 def test_giving_up_what_was_not_begun(
@@ -136,6 +135,6 @@ def test_giving_up_what_was_not_begun(
     """A restore that was killed before its first file leaves nothing to put back."""
     before = files(tree)
     cut_short(done, monkeypatch)
-    assert "files-restored" in done("restore", "--give-up").out
+    assert "files-restored" in done("undo", "--yes").out
     done("note", "next")
     assert files(tree) == before

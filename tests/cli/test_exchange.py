@@ -32,7 +32,7 @@ def exported(sprint: Path, done: Any) -> list[bytes]:
     done("phase", "start", "--key", "k")
     done("phase", "fail", "--error", 'é "x"\t', "--category", "network")
     done("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
-    done("rollback", "--sprint", "auth", "--to", "version:2")
+    done("rollback", "--sprint", "auth", "version:2")
     done("export", "--out", "log.jsonl")
     return (sprint / "log.jsonl").read_bytes().splitlines(keepends=True)
 

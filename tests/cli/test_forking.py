@@ -1,4 +1,4 @@
-"""`fork`, `undo --decision` and `redo` through the command line."""
+"""`fork`, `undo` and `redo` through the command line."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def worked(sprint: Path, done: Any) -> Path:
     done("phase", "start", "--actor", "agent:coder")
     done("phase", "complete", "--summary", "first")
     done("note", "learned")
-    done("rollback", "--to", "version:3")
+    done("rollback", "version:3")
     done("phase", "start")
     return sprint
 
@@ -32,7 +32,8 @@ def test_a_fork_goes_its_own_way(worked: Path, done: Any) -> None:
     """The new sprint has its own file and goes on; the old one is as it was."""
     before = (worked / "PROGRESS.yaml").read_bytes()
     answer = done("fork", "again", "--from", "version:6", "--reason", "why not", "--json")
-    assert (answer.json["type"], answer.json["stream"]) == ("fork-created", "sprint/again")
+    assert answer.json["stream"] == "sprint/again"
+    assert [event["type"] for event in answer.json["events"]] == ["fork-created"]
     shown = done("show", "progress", "--sprint", "auth", "--at", "version:6", "--json").json
     assert read(worked / "again" / "PROGRESS.yaml") == {**shown, "sprint-id": "again"}
     done("phase", "start", "--sprint", "again")
@@ -118,24 +119,26 @@ def test_a_broken_fork_goes_on(
         patched.setattr(SqliteLog, "append", breaks)
         assert run(*fork).code == 1
     assert len(done("log", "--sprint", "again", "--json").lines) == 4
-    assert done(*fork).json["type"] == "fork-created"
+    assert len(done(*fork).json["events"]) == 1
     assert len(done("log", "--sprint", "again", "--json").lines) == 9
-    assert done(*fork).json["unchanged"]
+    assert done(*fork).json["events"] == []
     assert run("fork", "again", "--from", "version:7", "--sprint", "auth").code == 1
 
 
 def test_undoes_the_latest_decision(worked: Path, done: Any, run: Any) -> None:
-    """What a person decided last is taken back, and redone; gates and plans are not."""
+    """What a person decided last is taken back before an older rollback, and redone."""
     done("phase", "skip", "build/login/check", "--reason", "x", "--actor", "operator:ana")
     done("note", "later")
     before = (worked / "PROGRESS.yaml").read_bytes()
-    done("undo", "--decision", "--reason", "no")
+    done("undo", "--reason", "no")
     state = read(worked / "PROGRESS.yaml")
     assert state["phases"][1]["steps"][0]["phases"][1]["status"] == "pending"
     (event,) = done("log", "--last", "1", "--json").lines
     assert event["data"] == {"to": 8, "reason": "no", "undoes": 9}
     done("redo")
     assert (worked / "PROGRESS.yaml").read_bytes() == before
-    done("undo", "--decision")
-    result = run("undo", "--decision")
-    assert (result.code, "no decision in force" in result.err) == (1, True)
+    done("undo")
+    answer = done("undo", "--json").json
+    assert (answer["from"], answer["to"], answer["undo"]) == (13, 6, "sprintlog redo")
+    result = run("undo")
+    assert (result.code, "nothing in force to undo" in result.err) == (1, True)

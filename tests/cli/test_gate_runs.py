@@ -174,7 +174,7 @@ def test_forgets_a_run_that_was_rolled_back(
     """A result comes too late once its beginning does not count any more."""
     gated(WAITS)
     one = begin()
-    done("rollback", "--to", "version:4")
+    done("rollback", "version:4")
     (folder / "go").touch()
     _, err = one.communicate()
     assert one.returncode == 1

@@ -154,7 +154,7 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
     before = (sprint / "PROGRESS.yaml").read_bytes()
     done("phase", "inject", "--prompt", "x")
     after = (sprint / "PROGRESS.yaml").read_bytes()
-    done("rollback", "--to", "version:2")
+    done("rollback", "version:2")
     assert (sprint / "PROGRESS.yaml").read_bytes() == before
     done("undo")
     assert (sprint / "PROGRESS.yaml").read_bytes() == after

@@ -74,7 +74,7 @@ def told(folder: Path, done: Run) -> Path:
     done("journal", "search", "opensesame")
     done("query", "SELECT count(*) FROM v_events")
     put(folder / "said", b"later")
-    done("restore", "iter:1", "--apply", "--yes")
+    done("extract", "iter:1", "--apply", "--yes")
     goal = (
         "--goal",
         SECRET,

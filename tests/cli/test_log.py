@@ -27,7 +27,7 @@ def history(sprint: Path, done: Any) -> Path:
         ("note", "straße", "--actor", "operator:ana"),
         ("step", "inject", "--prompt", "More", "--id", "two", "--position",
          "end-of-phase:build"),
-        ("rollback", "--to", "version:7"),
+        ("rollback", "version:7"),
         ("note", "after all", "--actor", "operator:bob"),
     ]  # fmt: skip
     for minute, step in enumerate(steps, start=1):

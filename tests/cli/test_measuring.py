@@ -136,7 +136,7 @@ def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> No
     assert done("show", "best", "--json").json == {}
     assert "nothing to decide on" in run("decide").err
     assert "can be selected" in run("iteration", "select").err
-    assert run("rollback", "--to", "best").code == 3
+    assert run("rollback", "best").code == 3
 
 
 def test_compares_two_iterations(measured: Path, done: Run, run: Run) -> None:
@@ -172,11 +172,11 @@ def test_tells_alerts(measured: Path, done: Run) -> None:
     ("setup", "code", "message"),
     [
         ([], 11, "ALERT: Working tests failing, recommend rollback"),
-        ([("rollback", "--to", "best")], 0, "Forward progress detected, continue"),
+        ([("rollback", "best")], 0, "Forward progress detected, continue"),
         (
             [
                 ("rules", "set", "--threshold", "target=0.9"),
-                ("rollback", "--to", "best"),
+                ("rollback", "best"),
             ],
             10,
             "Target quality reached, recommend stop",
@@ -229,14 +229,14 @@ def test_records_an_answer_once(measured: Path, done: Run) -> None:
     again = done("decide", "--json").json
     assert again["unchanged"]
     assert again["recommendation"] == first["recommendation"]
-    done("rollback", "--to", "best")
+    done("rollback", "best")
     assert done("decide", "--json").json["type"] == "recommendation-given"
 
 
 def test_answers_a_key_with_the_first_advice(measured: Path, done: Run, run: Run) -> None:
     """A key answers what was recorded under it, also when the state is another by now."""
     done("decide", "--key", "k")
-    done("rollback", "--to", "best")
+    done("rollback", "best")
     again = run("decide", "--key", "k", "--exit-code")
     assert (again.code, again.out) == (
         11,
@@ -257,7 +257,7 @@ def test_goes_back_to_the_best_one(measured: Path, done: Run) -> None:
     version = best.version_at("auth", "best")
     assert best.version_at("auth", "iter:2") == version
     best.close()
-    done("rollback", "--to", "best")
+    done("rollback", "best")
     assert read_state(measured)["stats"]["current-iteration"] == 2
     listed = {one["iteration"]: one for one in done("iteration", "list", "--json").json}
     assert not listed[3]["is_on_path"]
@@ -285,7 +285,7 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
         "iteration_1",
         "iteration_2",
     )
-    done("rollback", "--to", "best")
+    done("rollback", "best")
     assert read_state(sprint)["stats"]["current-iteration"] == 2
 
 
@@ -297,12 +297,12 @@ def test_files_that_cannot_come_back_are_said(sprint: Path, done: Run, run: Run)
     for line in (options({**M, "tests_passed": 10}), bad):
         done("iteration", "start")
         done("iteration", "end", *line)
-    result = run("rollback", "--to", "best")
+    result = run("rollback", "best")
     assert result.code == 0
     assert result.err == (
         "warning: iteration 2 has no snapshot: the files stay as they are\n"
     )
-    assert run("restore", "best").code == 3
+    assert run("extract", "best", "--apply").code == 3
 
 
 def test_selects_and_says_so_again(measured: Path, done: Run) -> None:

@@ -58,7 +58,7 @@ def test_is_taken_over_once(waiting: Path, done: Any) -> None:
     create(done, "c")
     done("sprint", "start", "--sprint", "b")
     done("sprint", "start", "--sprint", "c")
-    done("rollback", "--sprint", "b", "--to", "version:1")
+    done("rollback", "--sprint", "b", "version:1")
     done("sprint", "start", "--sprint", "b")
     assert taken(done, "b", "c") == [("b", "one"), ("b", "two")]
 

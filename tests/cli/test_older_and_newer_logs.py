@@ -119,7 +119,7 @@ def test_older_log_takes_further_events(old: Path, folder: Path, done: Any) -> N
     done("phase", "complete", "--sprint", "auth", "--summary", "done")
     (folder / "more.yaml").write_text(PLAN)
     done("sprint", "create", "more", "--plan", "more.yaml", "--sprint-dir", "sprints")
-    done("rollback", "--sprint", "auth", "--to", "start")
+    done("rollback", "--sprint", "auth", "start")
     done("undo", "--sprint", "auth")
     after = rows(old)
     assert after[:EVENTS] == before
@@ -212,7 +212,7 @@ def test_event_handed_in_has_todays_shape(old: Path, run: Any) -> None:
         ("phase", "complete"),
         ("sprint", "pause"),
         ("iteration", "start"),
-        ("rollback", "--to", "start"),
+        ("rollback", "start"),
         ("undo",),
         ("append", "activity-seen"),
     ],

@@ -42,9 +42,9 @@ def test_file_that_became_a_state_file_is_left_alone(sprint: Path, done: Run) ->
     ends = (first, f"snapshot:{second['data']['snapshot']}")
     assert done("iteration", "diff", *ends, *named).out == "no file differs\n"
     assert done("iteration", "diff", *ends, "--patch", *named).out.strip() == ""
-    done("restore", first, "--in-place", "--yes", *named)
+    done("rollback", first, "--files", "--yes", *named)
     assert (sprint / "two" / STATE).read_bytes() == ours
-    done("restore", first, "--into", "../first", *named)
+    done("extract", first, "--into", "../first", *named)
     assert not (sprint.parent / "first/two" / STATE).exists()
 
 
@@ -64,7 +64,7 @@ def test_other_work_tree_gets_no_state_file(
     (main / "work").write_text("done\n")
     snapshot = kept(done)
     monkeypatch.chdir(linked)
-    done("restore", snapshot, "--in-place", "--yes")
+    done("rollback", snapshot, "--files", "--yes")
     assert sorted(path.name for path in linked.iterdir()) == [".git", "plan.yaml", "work"]
 
 
@@ -75,7 +75,7 @@ def test_what_hooks_said_is_never_taken_away(
     command = goal_agent("", HOOK, options=("--hook-command", "echo said", "--snapshot"))
     assert run(*command).code == 0
     assert len([*(folder / "transcripts").iterdir()]) == 3
-    done("rollback", "--to", "iter:1", "--files", "--yes")
+    done("rollback", "iter:1", "--yes")
     assert len([*(folder / "transcripts").iterdir()]) == 3
     assert (folder / "said.txt").read_text().count("\n") == 1
     found = done("iteration", "diff", "iter:1", "iter:2", "--json").json["files"]

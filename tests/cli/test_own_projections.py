@@ -41,9 +41,9 @@ def test_a_projection_follows_rollbacks_and_their_undoing(sprint: Path, done: Ru
         ("phase", "start", "--actor", "agent:coder"),
         ("note", "stays"),
         ("phase", "complete", "--summary", "first"),
-        ("rollback", "--to", "version:3"),
+        ("rollback", "version:3"),
         ("phase", "complete", "--summary", "again"),
-        ("rollback", "--to", "version:2"),
+        ("rollback", "version:2"),
         ("undo",),
         ("undo",),
     ]
@@ -61,7 +61,7 @@ def test_what_was_learned_is_never_voided(sprint: Path, done: Run) -> None:
     done("phase", "start")
     done("note", "stays")
     done("phase", "complete", "--summary", "first")
-    done("rollback", "--to", "version:2")
+    done("rollback", "version:2")
     with sprintlog.open(sprint) as workspace:
         *_, last = happened(workspace, "auth")
     assert [event.type for event in last.voided] == ["phase-started", "phase-completed"]

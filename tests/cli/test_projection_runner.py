@@ -62,7 +62,7 @@ def test_each_event_is_taken_in_once(sprint: Path, done: Run) -> None:
 def test_it_learns_what_a_rollback_voided(sprint: Path, done: Run) -> None:
     """After a rollback, and after its undoing, it has what the read model has."""
     mine = Work()
-    for step in (("phase", "start"), ("rollback", "--to", "version:2"), ("undo",)):
+    for step in (("phase", "start"), ("rollback", "version:2"), ("undo",)):
         done(*step)
         mine.catch_up(sprint)
         assert mine.versions == in_force(done), step

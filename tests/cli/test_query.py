@@ -29,7 +29,7 @@ def history(sprint: Path, done: Any) -> Path:
         ["iteration", "start"],
         ["phase", "start", "--actor", "agent:coder"],
         ["note", 'a "note", with\n\x1b[2J lines'],
-        ["rollback", "--to", "iter:1", "--reason", "wrong"],
+        ["rollback", "iter:1", "--reason", "wrong"],
         ["phase", "skip", "build/login/implement", "--reason", "+1"],
         ["iteration", "start"],
     ):

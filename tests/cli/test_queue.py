@@ -133,7 +133,7 @@ def test_decides_once(queue: Path, run: Any, done: Any) -> None:
 def test_shows_who_decided_and_what_was_taken_back(queue: Path, done: Any) -> None:
     """A request is shown with its history, decisions that were rolled back among it."""
     done("queue", "approve", "req-1", *WHY, "--actor", "operator:ana")
-    done("rollback", "--to", "version:4")
+    done("rollback", "version:4")
     done("queue", "backlog", "req-1", "--reasoning", "Not now")
     shown = done("queue", "show", "req-1", "--json").json
     assert (shown["status"], shown["reasoning"]) == ("backlog", "Not now")

@@ -43,7 +43,7 @@ def test_keeps_the_files_of_each_iteration(
     events = done("log", "--type", "snapshot-taken", "--json").lines
     assert [event["data"]["iteration"] for event in events] == [0, 1, 2, 3]
     for number in (2, 1):
-        done("restore", f"iter:{number}", "work", "--in-place", "--yes")
+        done("rollback", f"iter:{number}", "work", "--files", "--yes")
         assert (folder / "work").read_text() == str(number)
     monkeypatch.setenv("PATH", str(folder))
     assert "snapshots need git" in run(*line).err

@@ -160,7 +160,7 @@ def test_replays_field_by_field(history: Path, done: Any) -> None:
 
 def test_replays_over_rollbacks(history: Path, done: Any) -> None:
     """A rollback is an event whose changes are those back to its target."""
-    done("rollback", "--to", "version:3")
+    done("rollback", "version:3")
     (step,) = done("replay", "--from", "version:7", "--json").lines
     (back,) = [c for c in step["fields"] if c["field"] == "stats.current-iteration"]
     assert (step["type"], back["old"], back["new"]) == ("rolled-back", 2, 1)

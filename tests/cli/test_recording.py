@@ -168,7 +168,7 @@ SECRET = "ghp_" + "a1" * 18
     "command",
     [
         ["note", SECRET],
-        ["rollback", "--to", "start", "--reason", SECRET],
+        ["rollback", "start", "--reason", SECRET],
         ["sprint", "pause", "--reason", SECRET],
         ["sprint", "needs-human", "--reason", "x", "--details", SECRET],
         ["phase", "skip", "--reason", SECRET],

@@ -89,7 +89,7 @@ def test_later_iterations_change_no_report(loop: Loop, done: Run) -> None:
     assert "- **Current Best**: Iteration 1 (quality: 0.65)" in then
     done("iteration", "start")
     done("iteration", "end", *options(named(PEAK[2])))
-    done("rollback", "--to", "iter:1")
+    done("rollback", "iter:1")
     assert done("report", "1").out == then
 
 

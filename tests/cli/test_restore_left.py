@@ -28,8 +28,10 @@ def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
     put(tree / "lfs", content, 0o755)
     put(tree / "lines", b"a\r\nb\r\n")
     done("iteration", "snapshot", "--file-max", "1")
-    answer = done("restore", "iter:2", "--branch", "best", "--json").json
-    assert {left["path"]: left["reason"].rpartition(":")[2] for left in answer["left"]} == {
+    answer = done("extract", "iter:2", "--branch", "best", "--json").json
+    assert {
+        left["path"]: left["reason"].rpartition(":")[2] for left in answer["files"]["left"]
+    } == {
         "also-big": " the branch does not have it",
         "big": " the branch has it as it is checked out",
         "library": " the branch has it as it is checked out",
@@ -43,7 +45,7 @@ def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
     assert git(tree, "ls-tree", "best", "lfs").startswith("100755")
     assert git(tree, "ls-tree", "best", "library").startswith("160000")
     git(tree, "fsck", "--strict")
-    said = done("restore", "iter:2", "--branch", "again").out
+    said = done("extract", "iter:2", "--branch", "again").out
     assert "left as it is: big: it was left out of the snapshot (larger than" in said
 
 
@@ -55,14 +57,17 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     put(tree / "src/login", b"later\n")
     reason = "it was left out of the snapshot: larger than 1048576 bytes"
     left = [{"path": "big", "reason": reason}]
-    answer = done("restore", "best", "--into", "../best", "--json").json
-    assert answer["left"] == left
-    assert f"left as it is: big: {reason}" in done("restore", "best", "--into", "../b").out
-    answer = done("rollback", "--to", "best", "--yes", "--json").json
-    assert (answer["written"], answer["left"]) == (1, left)
-    said = done("restore", "best", "--in-place", "--yes").out
+    answer = done("extract", "best", "--into", "../best", "--json").json
+    assert answer["files"]["left"] == left
+    assert f"left as it is: big: {reason}" in done("extract", "best", "--into", "../b").out
+    answer = done("rollback", "best", "--yes", "--json").json
+    assert (answer["files"]["written"], answer["files"]["left"]) == (["src/login"], left)
+    said = done("rollback", "best", "--files", "--yes").out
     assert said == f"every file is as it was then\nleft as it is: big: {reason}\n"
-    assert done("restore", "best", "src", "--into", "../src", "--json").json["left"] == []
+    assert (
+        done("extract", "best", "src", "--into", "../src", "--json").json["files"]["left"]
+        == []
+    )
     applied = done("iteration", "select", "--apply", "--json").json["applied"]
     assert applied["left"] == [{"path": ".aiwg/output/big", "reason": reason}]
     said = done("iteration", "select", "--apply").out

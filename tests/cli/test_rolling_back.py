@@ -10,7 +10,7 @@ def test_goes_back_and_forth(sprint: Path, done: Any) -> None:
     earlier = (sprint / "PROGRESS.yaml").read_bytes()
     done("phase", "complete", "--at", "2026-01-15T09:02:00Z")
     later = (sprint / "PROGRESS.yaml").read_bytes()
-    done("rollback", "--to", "version:3", "--reason", "went bad")
+    done("rollback", "version:3", "--reason", "went bad")
     assert (sprint / "PROGRESS.yaml").read_bytes() == earlier
     done("undo")
     assert (sprint / "PROGRESS.yaml").read_bytes() == later
@@ -24,7 +24,7 @@ def test_goes_back_to_the_end_of_an_iteration(sprint: Path, done: Any) -> None:
     before = (sprint / "PROGRESS.yaml").read_bytes()
     done("iteration", "start")
     done("phase", "complete")
-    done("rollback", "--to", "iter:1")
+    done("rollback", "iter:1")
     assert (sprint / "PROGRESS.yaml").read_bytes() == before
     assert done("iteration", "start", "--json").code == 0
     assert done("status", "--json").json["stats"]["current-iteration"] == 3
@@ -34,7 +34,7 @@ def test_refuses_a_target_inside_one_append(sprint: Path, run: Any) -> None:
     """Events that were appended together are gone back over together."""
     run("phase", "start")
     run("phase", "fail", "--error", "no")
-    result = run("rollback", "--to", "version:4")
+    result = run("rollback", "version:4")
     assert result.code == 1
     assert "inside one append" in result.err
 
@@ -43,6 +43,6 @@ def test_refuses_to_undo_nothing(sprint: Path, run: Any) -> None:
     """Without a rollback in force there is nothing to undo."""
     assert run("undo").code == 1
     run("phase", "start")
-    run("rollback", "--to", "start")
+    run("rollback", "start")
     assert run("undo").code == 0
     assert run("undo").code == 1

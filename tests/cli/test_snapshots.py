@@ -138,7 +138,7 @@ def test_old_snapshots_are_let_go(tree: Path, done: Run, run: Run) -> None:
     answer = done("iteration", "prune", "--keep", "1", "--json").json
     assert len(answer["pruned"]) == 4
     assert answer["events"][0]["type"] == "snapshots-pruned"
-    assert run("restore", "iter:2").code == 3
+    assert run("extract", "iter:2", "--apply").code == 3
     assert done("iteration", "diff", "iter:0", "iter:5").out
     assert "0 snapshots removed" in done("iteration", "prune", "--keep", "1").out
 
@@ -149,7 +149,7 @@ def test_fork_brings_no_files_back(
     """A restore that was cut short is its own sprint's: a fork leaves the files alone."""
     with monkeypatch.context() as patched:
         patched.setattr(restore, "_finish", lambda *_: [])
-        done("restore", "iter:1", "--in-place", "--yes")
+        done("rollback", "iter:1", "--files", "--yes")
     last = done("log", "--json").lines[-1]
     assert last["type"] == "restore-started"
     done("fork", "other", "--from", f"version:{last['version']}")

@@ -30,7 +30,8 @@ from tests.architecture.test_startup import modules_imported_by
         ("log --type phase-startd", "phase-started", 2),
         ("status --sprint auht", "auth", 3),
         ("note x --sprint AUTH", "auth", 3),
-        ("rollback --to start --sprint autj", "auth", 3),
+        ("restore best", "rollback", 2),
+        ("rollback start --sprint autj", "auth", 3),
         ("phase start build/login/implemnet", "build/login/implement", 3),
         ("phase start implement", "build/login/implement", 3),
         ("phase start implemnet", "build/login/implement", 3),
@@ -38,8 +39,8 @@ from tests.architecture.test_startup import modules_imported_by
         ("append activity-seen --stream sprint/auht", "auth", 3),
         ("append activity-seen --stream sprnt/auth", "sprint/auth", 1),
         ("status --at strat", "start", 1),
-        ("rollback --to bset", "best", 1),
         ("status --at yesterdy", "yesterday", 1),
+        ("rollback bset", "best", 1),
     ],
 )
 def test_says_which_word_is_meant(

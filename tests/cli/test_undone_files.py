@@ -17,7 +17,7 @@ def test_restore_in_place_is_undone(
 ) -> None:
     """What it touched is as it was; what was done since beside it stays, and the state."""
     before, state = files(tree), (tree / STATE).read_bytes()
-    done("restore", "iter:1", *paths, "--in-place", "--yes")
+    done("rollback", "iter:1", *paths, "--files", "--yes")
     put(tree / "since", b"since\n")
     result = run("undo")
     assert (result.code, "write  src/mess" in result.out) == (1, True)
@@ -39,7 +39,7 @@ def test_rollback_that_changed_only_files_is_undone(tree: Path, done: Run) -> No
     done("iteration", "end", "--snapshot", *metrics)
     put(tree / "src/login", b"later\n")
     before = files(tree)
-    answer = done("rollback", "--to", "best", "--yes", "--json").json
+    answer = done("rollback", "best", "--yes", "--json").json
     assert "rolled-back" not in [event["type"] for event in answer["events"]]
     assert files(tree)["src/login"] == b"worse\n"
     done("undo", "--yes")
@@ -65,11 +65,11 @@ def test_applied_results_are_undone(tree: Path, done: Run, is_ignored: bool) -> 
 def test_undo_goes_from_the_latest_backwards(tree: Path, done: Run, run: Run) -> None:
     """Restores and rollbacks are taken back in their order, each of them once."""
     seen = [files(tree)]
-    done("restore", "iter:1", "src/login", "--in-place", "--yes")
+    done("rollback", "iter:1", "src/login", "--files", "--yes")
     seen.append(files(tree))
-    done("rollback", "--to", "iter:0", "--files", "--yes")
+    done("rollback", "iter:0", "--yes")
     seen.append(files(tree))
-    done("restore", "iter:2", "--in-place", "--yes")
+    done("rollback", "iter:2", "--files", "--yes")
     for wanted in reversed(seen):
         done("undo", "--yes")
         assert files(tree) == wanted
@@ -83,7 +83,7 @@ def test_restore_that_somebody_took_back_by_hand_is_undone_once(
     tree: Path, done: Run, run: Run
 ) -> None:
     """With nothing left to do it is known that it was taken back."""
-    done("restore", "iter:1", "src/login", "--in-place", "--yes")
+    done("rollback", "iter:1", "src/login", "--files", "--yes")
     put(tree / "src/login", b"worse\n")
     done("undo", "--yes")
     assert run("undo", "--yes").code == 1

@@ -8,11 +8,11 @@ from .conftest import Run
 def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> None:
     """What was done after a rollback no longer counts once that is undone; it is said."""
     done("phase", "start")
-    done("rollback", "--to", "version:2")
-    done("phase", "skip", "setup")
+    done("rollback", "version:2")
+    done("phase", "start", "setup")
     done("note", "seen")
     warned = done("undo")
-    assert "1 later event no longer counts: phase-skipped setup" in warned.err
+    assert "1 later event no longer counts: phase-started setup" in warned.err
     assert "`sprintlog redo`" in warned.err
     assert done("redo").err == ""
 
@@ -20,7 +20,7 @@ def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> Non
 def test_redoing_names_the_way_back_to_the_work_since(sprint: Path, done: Run) -> None:
     """What was done after an undo goes with it, and the command that is named brings it."""
     done("phase", "start")
-    done("rollback", "--to", "version:2")
+    done("rollback", "version:2")
     done("undo")
     done("phase", "complete", "--summary", "mine")
     warned = done("redo").err
@@ -32,7 +32,7 @@ def test_redoing_names_the_way_back_to_the_work_since(sprint: Path, done: Run) -
 def test_undoing_at_once_says_nothing(sprint: Path, done: Run) -> None:
     """Where nothing was done since there is nothing to say."""
     done("phase", "start")
-    done("rollback", "--to", "version:2")
+    done("rollback", "version:2")
     done("note", "seen")
     assert done("undo").err == ""
 
@@ -41,8 +41,8 @@ def test_undoing_a_decision_names_what_followed_it(sprint: Path, done: Run) -> N
     """Work after a decision goes with it; what was decided with it is no later work."""
     done("queue", "add", "A bug", "--priority", "low", "--type", "bug")
     done("queue", "approve", "req-1", "--reasoning", "x")
-    assert done("undo", "--decision").err == ""
+    assert done("undo").err == ""
     done("redo")
     done("phase", "start")
     done("phase", "complete")
-    assert "2 later events no longer count" in done("undo", "--decision").err
+    assert "2 later events no longer count" in done("undo").err

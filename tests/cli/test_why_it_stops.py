@@ -135,7 +135,7 @@ def test_who_has_just_gone_back_is_not_stale(sprint: Path, done: Run) -> None:
     """After a rollback the state is old, and the sprint is not silent."""
     assert done("status", "--json").json["stale"] is True
     done("note", "a remark")
-    done("rollback", "--to", "version:2")
+    done("rollback", "version:2")
     assert done("status", "--json").json["stale"] is False
 
 

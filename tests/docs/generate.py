@@ -150,9 +150,22 @@ def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 def cli_page() -> str:
     """Return the page of every command."""
     shared = {str(option.name) for option in _options()}
-    parts = [COMMANDS_HEAD, _option_table(_options()), COMMANDS_ENVIRONMENT]
+    parts = [COMMANDS_HEAD, _option_table(_options()), COMMANDS_ENVIRONMENT, how_many()]
     parts += [_command_part(path, command, shared) for path, command in commands()]
     return "\n\n".join(parts) + "\n"
+
+
+def how_many() -> str:
+    """Return in a sentence how many commands there are, and options, in all and own."""
+    shared = {str(option.name) for option in _options()}
+    found = [command for _, command in commands()]
+    options = [str(p.name) for c in found for p in c.params if isinstance(p, click.Option)]
+    own = [name for name in options if name not in shared]
+    return (
+        f"These are {len(found)} commands. They have {len(options)} options beside `-h`: "
+        f"{len(own)} of their own, and the {len(shared)} recording options above again and "
+        "again."
+    )
 
 
 def _command_part(path: str, command: click.Command, shared: set[str]) -> str:

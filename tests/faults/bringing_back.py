@@ -20,7 +20,7 @@ from .sweep import Case, judge_ending
 Picture = dict[str, tuple[int, bytes]]
 
 AT = ("--at", "2026-01-15T09:00:00Z")
-COMMAND = ("rollback", "--to", "iter:1", "--files", "--yes", "--key", "back", *AT)
+COMMAND = ("rollback", "iter:1", "--yes", "--key", "back", *AT)
 STATE = "PROGRESS.yaml"
 
 
@@ -172,20 +172,18 @@ def _judge_given_up(
     first = runner.run(place, *COMMAND, fault={"at": case.at, "how": case.how})
     yield from judge_ending(first)
     types = [event["type"] for event in runner.inspect(place)["events"]]
-    is_open = types.count("restore-started") > types.count("files-restored")
-    gone = "restore-started" in types and not is_open
-    done = runner.run(place, "restore", "--give-up")
-    if done.code != (0 if is_open else 3):
+    began = "restore-started" in types
+    done = runner.run(place, "undo", "--yes", *AT)
+    if done.code != (0 if began else 1):
         yield f"given up it says {done.code} {done.err!r}"
     last = runner.run(place, "note", "next", *AT)
     if last.code != 0 or last.err:
         yield f"the next command says {last.code} {last.err!r}"
-    now, wanted = picture(place), ground.after if gone else ground.before
-    if now != wanted:
-        yield f"given up, the tree differs in {_unlike(ground, now, began=gone)}"
+    if (now := picture(place)) != ground.before:
+        yield f"given up, the tree differs in {_unlike(ground, now, began=0)}"
     seen = runner.inspect(place)
     types = [event["type"] for event in seen["events"]]
-    if types.count("rolled-back") != (2 if is_open else int(gone)):
+    if types.count("rolled-back") != (2 if began else 0):
         yield f"the state went {types.count('rolled-back')} ways"
     if not seen["sound"]:
         yield f"not sound: {seen['findings']}"

@@ -124,7 +124,7 @@ def story() -> Iterator[tuple[str, list[str]]]:
     yield night % "23:30", ["iteration", "start", *bot]
     yield morning % "06:02", ["note", "back at my desk\twith coffee", "--actor", "operator"]
     yield morning % "06:10", ["iteration", "end", *_metrics(14, 9, 71, 6), *bot]
-    yield morning % "07:00", ["rollback", "--to", "iter:2", "--reason",
+    yield morning % "07:00", ["rollback", "iter:2", "--reason",
                               "iteration 3 broke four tests", *person]  # fmt: skip
     yield morning % "07:05", ["queue", "defer", "req-2", "--until", "end-of-phase",
                               "--reasoning", "first the tests", *person]  # fmt: skip

@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gates import checks
 from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots
-from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle, notes
@@ -185,7 +185,7 @@ class World:
                 to = self.ends[1:][i % len(self.ends[1:])]
                 self.handle_with(RollBack(to=to, is_inside_append=False))
             case "undo":
-                self.handle_with(UndoRollback())
+                self.handle_with(Undo())
             case "queue":
                 self.handle_with(move_queue, i=i, j=j, at=self.time)
             case "inject":

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.fork import fork
-from sprintlog.engine.sprint.iterations.rollback import Redo, UndoRollback, undo_rollback
+from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, undo
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .sprint_histories import World, worlds, written
@@ -60,10 +60,10 @@ def test_redo_takes_back_an_undo(world: World) -> None:
     before, plan = written(world.sprint), saved_plan(world.sprint)
     for _ in range(2):
         try:
-            undo_rollback(world.sprint, UndoRollback(), "2026-01-15T09:00:00Z")
+            undo(world.sprint, Undo(), "2026-01-15T09:00:00Z")
         except RefusedError:
             return
-        world.handle_with(UndoRollback())
+        world.handle_with(Undo())
         world.handle_with(Redo())
         assert written(world.sprint) == before
         assert saved_plan(world.sprint) == plan

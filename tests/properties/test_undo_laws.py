@@ -1,4 +1,4 @@
-"""The decision that `undo --decision` takes back is the latest one in force."""
+"""The decision that `undo` takes back is the latest one in force."""
 
 import tempfile
 from itertools import pairwise

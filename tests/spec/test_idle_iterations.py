@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.iterations.loop import (
     EndIteration,
     StartIteration,
 )
-from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
@@ -100,7 +100,7 @@ def test_a_rollback_takes_idle_iterations_back() -> None:
     scenario.do(RollBack(to=5, is_inside_append=False))
     assert count(scenario) == 1
     assert not reflection_is_due(scenario.sprint.plan)
-    scenario.do(UndoRollback())
+    scenario.do(Undo())
     assert count(scenario) == 3
 
 

@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.iterations.loop import (
 )
 from sprintlog.engine.sprint.iterations.rollback import (
     RollBack,
-    UndoRollback,
+    Undo,
     iteration_end,
 )
 from sprintlog.engine.sprint.plan.create import (
@@ -163,7 +163,7 @@ def test_ends_where_the_next_one_starts(running: Any) -> None:
 def test_ends_where_a_rollback_happens(running: Any) -> None:
     """A rollback ends the iteration that it takes back, also after its undo."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.PhaseStarted("a"))
-    scenario.do(RollBack(to=2, is_inside_append=False)).do(UndoRollback())
+    scenario.do(RollBack(to=2, is_inside_append=False)).do(Undo())
     assert iteration_end(scenario.sprint.knowledge, 1, version=6) == 4
     assert iteration_end(scenario.sprint.knowledge, 1, version=3) == 3
 

@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
     current_iteration,
     last_measured,
 )
-from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 
 from .conftest import Decision, Scenario, simple
 
@@ -142,7 +142,7 @@ def test_goes_on_from_where_a_rollback_led(loop: Scenario) -> None:
         3,
         4,
     ]
-    loop.do(UndoRollback())
+    loop.do(Undo())
     assert last_measured_of(loop) == 3
     loop.do(StartIteration()).do(MeasureIteration(metrics=M))
     assert previous(loop) == 3

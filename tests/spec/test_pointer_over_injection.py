@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.done_work import done_work
 from sprintlog.engine.sprint.phases.lifecycle import CompleteSprint
@@ -178,7 +178,7 @@ def test_is_undone_with_the_injection(running: Any) -> None:
     after = scenario.bytes()
     scenario.do(RollBack(to=2, is_inside_append=False))
     assert scenario.bytes() == before
-    assert scenario.do(UndoRollback()).bytes() == after
+    assert scenario.do(Undo()).bytes() == after
 
 
 def test_is_the_first_open_leaf_after_an_import(running: Any) -> None:

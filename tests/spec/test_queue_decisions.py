@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RequestDecided, RequestInjection
-from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases.lifecycle import CompleteSprint
 from sprintlog.engine.sprint.queue import decisions as d
 
@@ -135,7 +135,7 @@ def test_rollback_takes_back_approval_and_injection(running: Any) -> None:
     assert status(scenario) == "pending"
     assert "decision" not in entry(scenario)
     assert scenario.sprint.plan.tree.find("fix-r-0") is None
-    scenario.do(UndoRollback())
+    scenario.do(Undo())
     assert scenario.bytes() == before
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.events import RequestReopened, SprintImported
-from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.queue import decisions as d
 
 from .conftest import Data, Make, Scenario, simple
@@ -89,5 +89,5 @@ def test_a_rollback_takes_it_back_like_a_decision(running: Any) -> None:
     scenario.do(d.ReopenRequest(**AGAIN))
     scenario.do(RollBack(to=decided, is_inside_append=False))
     assert status(scenario) == "backlog"
-    scenario.do(UndoRollback())
+    scenario.do(Undo())
     assert status(scenario) == "pending"

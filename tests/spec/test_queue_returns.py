@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.agent.stops import on_request
 from sprintlog.engine.sprint.events import RequestReturned
 from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.queue import decisions as d
 from sprintlog.engine.sprint.queue.returns import for_the_next_sprint, with_returns
@@ -153,7 +153,7 @@ def test_rollback_takes_the_return_back(running: Any, until: str) -> None:
     after = scenario.do(skip).bytes()
     scenario.do(RollBack(to=4, is_inside_append=False))
     assert scenario.bytes() == before
-    scenario.do(UndoRollback())
+    scenario.do(Undo())
     assert scenario.bytes() == after
     scenario.do(RollBack(to=4, is_inside_append=False)).do(skip)
     assert status(scenario) == "pending"

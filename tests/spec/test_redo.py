@@ -8,8 +8,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.rollback import (
     Redo,
     RollBack,
-    UndoDecision,
-    UndoRollback,
+    Undo,
 )
 from sprintlog.engine.sprint.phases import leaves
 
@@ -26,10 +25,10 @@ def worked(running: Any) -> Scenario:
 def test_redo_is_before_the_undo(worked: Scenario) -> None:
     """After undo and redo the state is what it was, and undo does the same again."""
     rolled = worked.do(RollBack(to=2, is_inside_append=False)).bytes()
-    undone = worked.do(UndoRollback()).bytes()
+    undone = worked.do(Undo()).bytes()
     again = worked.when(Redo(reason="x")).then(f.RolledBack(5, "x", undoes=6))
     assert again.bytes() == rolled
-    assert worked.when(UndoRollback()).then(f.RolledBack(4, undoes=5)).bytes() == undone
+    assert worked.when(Undo()).then(f.RolledBack(4, undoes=5)).bytes() == undone
     assert worked.do(Redo()).bytes() == rolled
     worked.when(Redo()).then_refused(command="redo", containing="no undo in force")
 
@@ -40,13 +39,13 @@ def test_redo_takes_back_one_undo_after_the_other(worked: Scenario) -> None:
     worked.do(RollBack(to=2, is_inside_append=False))
     states = [worked.bytes()]
     for _ in range(2):
-        states.append(worked.do(UndoRollback()).bytes())
-    worked.when(UndoRollback()).then_refused(command="undo")
+        states.append(worked.do(Undo()).bytes())
+    worked.when(Undo()).then_refused(command="undo")
     assert worked.do(Redo()).bytes() == states[1]
     assert worked.do(Redo()).bytes() == states[0]
 
 
-@pytest.mark.parametrize("command", [Redo, UndoRollback])
+@pytest.mark.parametrize("command", [Redo, Undo])
 def test_there_is_nothing_to_take_back(worked: Scenario, command: Make) -> None:
     """Without an undo there is no redo, without a rollback no undo."""
     worked.when(command()).then_refused(command=command().name().split("-")[0])
@@ -56,11 +55,11 @@ def test_a_decision_is_taken_back_with_what_came_after(worked: Scenario) -> None
     """The state is as it was before the decision's append; redo brings it back."""
     before = worked.bytes()
     decided = worked.do(leaves.SkipPhase(phase="b")).bytes()
-    assert worked.do(UndoDecision(first=5)).bytes() == before
+    assert worked.do(Undo(first=5)).bytes() == before
     assert worked.do(Redo()).bytes() == decided
 
 
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_refuses_where_there_is_no_decision(worked: Scenario, first: int) -> None:
     """The plan itself cannot be undone, nor what did not happen."""
-    worked.when(UndoDecision(first=first)).then_refused(command="undo")
+    worked.when(Undo(first=first)).then_refused(command="undo")

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.loop import StartIteration
-from sprintlog.engine.sprint.iterations.rollback import RollBack, UndoRollback
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.iterations.stretches import lies_on, path
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.phases.notes import AddNote
@@ -97,7 +97,7 @@ def test_reaches_versions_off_the_path(worked: Scenario) -> None:
 def test_undoes_to_what_was_before(worked: Scenario) -> None:
     """undo(rollback) = before: the same bytes (section 4)."""
     before = worked.bytes()
-    back(worked, 2).when(UndoRollback(reason="oops"))
+    back(worked, 2).when(Undo(reason="oops"))
     worked.then(f.RolledBack(6, "oops", undoes=7))
     assert worked.bytes() == before
 
@@ -106,7 +106,7 @@ def test_undoes_work_done_since_the_rollback(worked: Scenario) -> None:
     """An undo goes to the event before the rollback, whatever came after it."""
     before = worked.bytes()
     back(worked, 4).do(leaves.StartPhase()).do(leaves.CompletePhase(summary="other way"))
-    assert worked.do(UndoRollback()).bytes() == before
+    assert worked.do(Undo()).bytes() == before
 
 
 def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
@@ -114,25 +114,23 @@ def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
     first = worked.bytes()
     second = back(worked, 5).bytes()
     back(worked, 3)
-    assert worked.do(UndoRollback()).bytes() == second
-    assert worked.do(UndoRollback()).bytes() == first
-    worked.when(UndoRollback()).then_refused(
-        containing="no rollback in force", command="undo"
-    )
+    assert worked.do(Undo()).bytes() == second
+    assert worked.do(Undo()).bytes() == first
+    worked.when(Undo()).then_refused(containing="nothing in force to undo", command="undo")
 
 
 def test_undoes_only_what_is_in_force(worked: Scenario) -> None:
     """A rollback that a later one went behind is not in force."""
     back(worked, 5).do(leaves.CompletePhase())
-    back(worked, 4).when(UndoRollback()).then(f.RolledBack(8, undoes=9))
-    worked.when(UndoRollback()).then(f.RolledBack(6, undoes=7))
-    worked.when(UndoRollback()).then_refused(command="undo")
+    back(worked, 4).when(Undo()).then(f.RolledBack(8, undoes=9))
+    worked.when(Undo()).then(f.RolledBack(6, undoes=7))
+    worked.when(Undo()).then_refused(command="undo")
 
 
 def test_redoes_by_rolling_back_again(worked: Scenario) -> None:
     """A rollback that was undone can be gone to: its version is its state."""
     rolled = back(worked, 4).bytes()
-    assert back(worked.do(UndoRollback()), 7).bytes() == rolled
+    assert back(worked.do(Undo()), 7).bytes() == rolled
 
 
 def test_keeps_what_was_learned(worked: Scenario) -> None:

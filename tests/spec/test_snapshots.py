@@ -25,8 +25,8 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.iterations.rollback import (
     RollBack,
-    UndoRollback,
-    undo_rollback,
+    Undo,
+    undo,
 )
 from sprintlog.engine.sprint.iterations.snapshots import (
     EndRestore,
@@ -181,11 +181,11 @@ def test_end_of_a_restore_is_recorded_once(loop: Scenario) -> None:
 def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
     """The rollback that an undo takes back names the files that stood there before."""
     version = _rolled_back_with_files(loop)
-    undo = undo_rollback(loop.sprint, UndoRollback(), "2026-01-15T09:00:00Z")
-    found = files_with(loop.sprint, undo, worktree="")
+    events = undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z")
+    found = files_with(loop.sprint, events, worktree="")
     assert found is not None
     assert (found.event.rollback, found.event.before[:4]) == (version, "cccc")
-    assert files_with(loop.sprint, undo, worktree="linked") is None
+    assert files_with(loop.sprint, events, worktree="linked") is None
     assert files_with(loop.sprint, [RolledBack(2)], worktree="") is None
 
 
@@ -196,7 +196,7 @@ def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
     assert (
         files_with(
             loop.sprint,
-            undo_rollback(loop.sprint, UndoRollback(), "2026-01-15T09:00:00Z"),
+            undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z"),
             worktree="",
         )
         is None

@@ -12,14 +12,8 @@ from .one_file import create
 from .plan import PlacementPlan
 
 
-def extract(
-    snapshot: Snapshot, plan: PlacementPlan, target: Path, blob: Callable[[str], bytes]
-) -> int:
-    """Make a folder with what a plan writes; return how many files it has.
-
-    It has its name only when it is whole. Raise `RefusedError` when something stands
-    there, or where two of its names are one.
-    """
+def check_free(target: Path) -> None:
+    """Raise `RefusedError` where something stands, or where nothing can."""
     if os.path.lexists(target):
         raise RefusedError(
             f"{target} is there already",
@@ -28,6 +22,16 @@ def extract(
         )
     if not target.parent.is_dir():
         raise RefusedError(f"{target.parent} is no folder", file=str(target))
+
+
+def extract(
+    snapshot: Snapshot, plan: PlacementPlan, target: Path, blob: Callable[[str], bytes]
+) -> None:
+    """Make a folder with what a plan writes; it has its name only when it is whole.
+
+    Raise `RefusedError` when something stands there, or where two of its names are one.
+    """
+    check_free(target)
     draft = target.with_name(f".{target.name}.sprintlog-new")
     # One that a killed process left behind holds nothing that the store does not hold.
     _discard(draft)
@@ -60,7 +64,6 @@ def extract(
         raise RefusedError(
             f"{target} cannot be made: {error.strerror}", file=str(target)
         ) from error
-    return len(plan.writes)
 
 
 def _discard(draft: Path) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
-from ...adapters.snapshots.extract import extract
+from ...adapters.snapshots.extract import check_free, extract
 from ...adapters.snapshots.placement import PlacedFiles, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
@@ -54,6 +54,7 @@ class GivenUp(NamedTuple):
     """A restore that was given up: what was recorded, and what was put back."""
 
     outcome: Outcome
+    plan: PlacementPlan
     placed: PlacedFiles
 
 
@@ -63,26 +64,36 @@ def into_folder(
     commit: str,
     target: Path,
     paths: Sequence[str],
-) -> tuple[int, list[LeftOut]]:
-    """Bring a snapshot's files back into a new folder.
+    *,
+    is_dry: bool = False,
+) -> PlacementPlan:
+    """Bring a snapshot's files into a new folder, unless that is only to be shown.
 
-    Return how many they are, and what could not be brought back.
+    Return what there is to write, and what cannot be brought back.
     """
     snapshot = store.read(commit)
     wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
     _check_meant(snapshot, paths)
     _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
-    with store.blobs() as blob:
-        return extract(snapshot, wanted, target, blob), wanted.skipped
+    check_free(target)
+    if not is_dry:
+        with store.blobs() as blob:
+            extract(snapshot, wanted, target, blob)
+    return wanted
 
 
 def into_branch(
-    workspace: Service, store: Store, held: HeldSnapshot, name: str
-) -> tuple[str, int, list[LeftOut]]:
-    """Make a git branch of a snapshot's files.
+    workspace: Service,
+    store: Store,
+    held: HeldSnapshot,
+    name: str,
+    *,
+    is_dry: bool = False,
+) -> tuple[str | None, PlacementPlan, list[LeftOut]]:
+    """Make a git branch of a snapshot's files, unless that is only to be shown.
 
-    Return its commit, how many files the snapshot has, and what the branch does not hold
-    as the work tree held it.
+    Return its commit, what the snapshot has, and what the branch does not hold as the
+    work tree held it.
     """
     root = workspace.location.root
     snapshot = store.read(held.snapshot)
@@ -90,8 +101,10 @@ def into_branch(
     own = own_paths(workspace)
     wanted = plan(snapshot, NOTHING, alone=own)
     _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
+    if is_dry:
+        return None, wanted, wanted.skipped
     commit, left = make_branch(store, snapshot, root, name, message=said, own=own)
-    return commit, len(snapshot.files), left
+    return commit, wanted, left
 
 
 def in_place(
@@ -198,7 +211,7 @@ def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None
     except (SprintlogError, OSError) as error:
         said = error.message if isinstance(error, SprintlogError) else error.strerror
         wrong = f"a restore that was cut short cannot be finished: {said}"
-        return 0, f"{wrong}; `sprintlog restore --give-up` puts everything back"
+        return 0, f"{wrong}; `sprintlog undo --yes` puts everything back"
     events = sum(ended.events for ended in done)
     lost = [ended.lost for ended in done if ended.lost]
     problem = f"a restore that was cut short is given up: {lost[0]}" if lost else None
@@ -211,16 +224,13 @@ def give_up(
     """End restores that were cut short by putting everything back, the newest first.
 
     The state that went back with one comes back, too, unless more was recorded since.
-    Raise `NotFoundError` where there is none.
     """
     done = []
     with store.lock():
         sprint = workspace.sprint(sprint_id)
-        own = [r for r in sprint.knowledge.restoring if _is_here(workspace, r)]
-        if not own:
-            raise NotFoundError(f"sprint {sprint_id} has no restore that was cut short")
-        for restore in reversed(own):
-            placed = _put_back(workspace, store, sprint, restore)
+        for restore in reversed(cut_short(workspace, sprint)):
+            back = _way_back(workspace, store, sprint, restore)
+            placed = _put_back(workspace, store, back)
             ended, _ = _ended(restore, (), placed, "")
             outcome = workspace.handle_with(
                 sprint_id,
@@ -228,18 +238,35 @@ def give_up(
                 without={"finish_restores", "refuse_edits"},
                 actor=actor,
             )
-            done.append(GivenUp(outcome, placed))
+            done.append(GivenUp(outcome, back, placed))
     return done
 
 
-def _put_back(
+def cut_short(workspace: Service, sprint: Sprint) -> list[Restore]:
+    """Return the restores of this work tree that began and did not end."""
+    return [r for r in sprint.knowledge.restoring if _is_here(workspace, r)]
+
+
+def ways_back(workspace: Service, store: Store, sprint: Sprint) -> list[PlacementPlan]:
+    """Return what giving up all that was cut short would put back, the newest first."""
+    own = reversed(cut_short(workspace, sprint))
+    return [_way_back(workspace, store, sprint, restore) for restore in own]
+
+
+def _way_back(
     workspace: Service, store: Store, sprint: Sprint, restore: Restore
-) -> PlacedFiles:
-    """Put back what a restore has touched, as far as its bytes are to be had."""
+) -> PlacementPlan:
+    """Return what puts back what a restore has touched: nothing where that is lost."""
     try:
-        back = way_back(workspace, store, sprint, restore)
+        return way_back(workspace, store, sprint, restore)
     except SprintlogError as error:
-        return PlacedFiles(0, 0, [], [LeftOut("", error.message)])
+        return plan(NOTHING, NOTHING)._replace(skipped=[LeftOut("", error.message)])
+
+
+def _put_back(workspace: Service, store: Store, back: PlacementPlan) -> PlacedFiles:
+    """Put files back, as far as their bytes are to be had."""
+    if back.is_empty:
+        return PlacedFiles(0, 0, [], back.skipped)
     root, kept = workspace.location.root, store.folder / KEPT
     with store.blobs() as blob:
         return place(root, back, blob, keep_in=kept, leaves_damaged=True)

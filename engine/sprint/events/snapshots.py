@@ -77,7 +77,7 @@ class RestoreStarted(AboutSnapshot, frozen=True):
 
     type: ClassVar[str] = "restore-started"
     only_caused: ClassVar[str] = (
-        "`sprintlog restore POINT` records it before it writes a file"
+        "`sprintlog rollback TO` records it before it writes a file"
     )
     snapshot: str
     """What is brought back."""
@@ -103,7 +103,7 @@ class FilesRestored(AboutSnapshot, frozen=True):
     """A restore came to its end."""
 
     type: ClassVar[str] = "files-restored"
-    only_caused: ClassVar[str] = "`sprintlog restore POINT` records it when all is written"
+    only_caused: ClassVar[str] = "`sprintlog rollback TO` records it when all is written"
     started: int
     """The version of its beginning."""
     written: int

@@ -76,20 +76,23 @@ def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
     return [RolledBack(to, command.reason)]
 
 
-class UndoRollback(Command, frozen=True):
-    """Take back the latest rollback in force that was not taken back before."""
+class Undo(Command, frozen=True):
+    """Take back the latest change in force: a rollback, a decision or an adopted edit."""
 
     reason: str | None = None
+    first: int = 0
+    """The first version of the latest decision's append, as the log says it."""
 
 
-def undo_rollback(sprint: Sprint, command: UndoRollback, at: str) -> list[Event]:
-    """Decide on `UndoRollback`."""
+def undo(sprint: Sprint, command: Undo, at: str) -> list[Event]:
+    """Decide on `Undo`."""
     check_exists(sprint)
-    target = rollback_to_undo(sprint)
-    if target is None:
+    target = max(rollback_to_undo(sprint) or 0, command.first)
+    if not 1 < target <= sprint.version:
         raise RefusedError(
-            f"sprint {sprint.id} has no rollback in force to undo",
-            hint="`sprintlog log --type rolled-back` lists them",
+            f"sprint {sprint.id} has nothing in force to undo: no rollback, no decision",
+            hint="`sprintlog audit` tells both; `sprintlog log` lists where one can "
+            "`sprintlog rollback` to",
             command="undo",
         )
     return [RolledBack(target - 1, command.reason, undoes=target)]
@@ -101,26 +104,6 @@ def rollback_to_undo(sprint: Sprint) -> int | None:
     stretches = path(knowledge.rollbacks, sprint.version)
     left = (at for at, _ in reversed(knowledge.rollbacks) if at not in knowledge.undone)
     return next((at for at in left if lies_on(stretches, at)), None)
-
-
-class UndoDecision(Command, frozen=True):
-    """Go back to before a decision; `first` is the first version of its append."""
-
-    reason: str | None = None
-    first: int = 0
-    """The first version of the decision's append, as the log says it."""
-
-
-def undo_decision(sprint: Sprint, command: UndoDecision, at: str) -> list[Event]:
-    """Decide on `UndoDecision`."""
-    check_exists(sprint)
-    if not 1 < command.first <= sprint.version:
-        raise RefusedError(
-            f"sprint {sprint.id} has no decision in force to undo",
-            hint="`sprintlog audit` tells its decisions",
-            command="undo",
-        )
-    return [RolledBack(command.first - 1, command.reason, undoes=command.first)]
 
 
 class Redo(Command, frozen=True):

@@ -16,10 +16,9 @@ from .loop import open_iteration
 from .rollback import (
     Redo,
     RollBack,
-    UndoRollback,
+    Undo,
     iteration_end,
-    rollback_to_undo,
-    undo_rollback,
+    undo,
     undo_to_redo,
 )
 
@@ -115,7 +114,7 @@ def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
     return next(iter(found.values()))
 
 
-Back = RollBack | UndoRollback | Redo
+Back = RollBack | Undo | Redo
 """What goes back with the state."""
 
 
@@ -174,7 +173,7 @@ def give_restore_up(sprint: Sprint, command: GiveRestoreUp, at: str) -> list[Eve
         return []
     rollback, events = found[0].event.rollback, []
     if rollback is not None and sprint.version == command.ended.started:
-        events = undo_rollback(sprint, UndoRollback(reason="the restore was given up"), at)
+        events = undo(sprint, Undo(reason="the restore was given up"), at)
     return [*events, structs.replace(command.ended, given_up=True)]
 
 
@@ -187,14 +186,14 @@ def files_with(sprint: Sprint, events: Sequence[Event], *, worktree: str) -> Res
     return next((r for r in own if r.event.rollback in taken_back), None)
 
 
-def files_to_undo(sprint: Sprint, *, worktree: str) -> Restore | None:
+def files_to_undo(sprint: Sprint, *, worktree: str, than: int) -> Restore | None:
     """Return the restore of files alone that an undo takes back, if it is the latest.
 
-    One that is older than the rollback that an undo would take back is not.
+    One that is older than the version of the plan that an undo would take back is not.
     """
     undone, _ = _files_taken_back(sprint.knowledge, worktree)
     alone = [r for r in _files_alone(sprint.knowledge, worktree) if r.version not in undone]
-    return _newer(alone, rollback_to_undo(sprint))
+    return _newer(alone, than)
 
 
 def files_to_redo(sprint: Sprint, *, worktree: str) -> Restore | None:

@@ -97,6 +97,13 @@ def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
             yield TurnedBack(at, gone, stretches_only_in(stretches, before))
 
 
+def turned_by(rollbacks: Sequence[tuple[int, int]], at: int, to: int) -> TurnedBack:
+    """Return what a rollback at one version, to another, changes or changed."""
+    before, after = path(rollbacks, at - 1), path(rollbacks, to)
+    gone, back = stretches_only_in(before, after), stretches_only_in(after, before)
+    return TurnedBack(at, gone, back)
+
+
 def taken_back_by(
     versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
 ) -> dict[int, int]:

@@ -1,0 +1,52 @@
+"""How everything that goes back is wanted: only shown, asked for, or done at once."""
+
+from typing import NamedTuple
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+
+from .. import typed
+from ..context import Function
+from ..output import on_terminal
+
+LEAVE = "nothing was changed"
+
+
+class Agreement(NamedTuple):
+    """What somebody said of how it is to be done."""
+
+    is_dry: bool = False
+    is_agreed: bool = False
+
+
+def with_asking(function: Function) -> Function:
+    """Add `--dry-run` and `--yes`."""
+    return with_dry_run(_with_yes(function))
+
+
+with_dry_run = typed.option(
+    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
+)
+_with_yes = typed.option(
+    "--yes", is_flag=True, help="Do not ask; files need it where nobody can be asked."
+)
+
+
+def asks(*, as_json: bool) -> bool:
+    """Tell whether somebody sits there who can be asked."""
+    return not as_json and on_terminal()
+
+
+def agree(*, is_asked: bool) -> None:
+    """Ask whether what was shown is to be done; raise `RefusedError` where it is not.
+
+    Where nobody can be asked it is not.
+    """
+    if not is_asked:
+        raise RefusedError(
+            f"{LEAVE}: this is what would be",
+            hint="--yes does it; what stands there now is kept in a snapshot before",
+        )
+    if not click.confirm("Do it?", err=True):
+        raise RefusedError(LEAVE)

@@ -1,0 +1,121 @@
+"""`sprintlog extract`: an iteration's files, in a new folder, a branch or as results."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.work_tree.own_paths import OUTPUT
+from sprintlog.engine.service.work_tree.restore import into_branch, into_folder
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
+from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
+from sprintlog.projections.views import back as views
+from sprintlog.projections.views.back import ChangedFiles
+
+from .. import typed
+from ..context import here, with_recording
+from ..output import counted, print_json, print_text
+from ..record import Options, Recording, recording
+from .agreement import Agreement, with_asking
+from .paths import inside, into_output, left_lines
+from .way_back import Step, go_back, show
+
+
+@typed.command("extract", epilog="Example: sprintlog extract iter:3 src --into ../best-src")
+@click.argument("of", metavar="OF")
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@typed.option("--into", metavar="FOLDER", help="A new folder; with --apply any.")
+@typed.option("--branch", metavar="NAME", help="A new git branch.")
+@typed.option(
+    "--apply",
+    "is_applied",
+    is_flag=True,
+    help="Put what changed since before iteration 1, or PATHs, into a folder of the work "
+    f"tree, as the loop's results: --into, or {OUTPUT}/.",
+)
+@with_asking
+@with_recording
+def command(
+    of: str,
+    paths: tuple[str, ...],
+    into: str | None,
+    branch: str | None,
+    is_applied: bool,
+    dry_run: bool,
+    yes: bool,
+    **given: Any,
+) -> None:
+    """Put the files that were kept elsewhere; OF is iter:N, best or snapshot:ID.
+
+    Plan and work tree stay as they are, but for the folder that --apply names: that is
+    in the work tree, is shown first, and `sprintlog undo` takes it back. To bring files
+    back to where they were, use `sprintlog rollback`.
+    """
+    if branch and (into or is_applied or paths):
+        raise click.UsageError("--branch takes all files, and no other place or PATH")
+    if not (into or branch or is_applied):
+        raise click.UsageError(
+            f"where to? Give --into FOLDER, --branch NAME or --apply; `sprintlog rollback "
+            f"{of} --files` brings the files back here"
+        )
+    options, wanted = Options(given), Agreement(dry_run, yes)
+    with recording("extract", options) as run:
+        workspace, sprint_id = run.workspace, run.sprint_id
+        held = find_snapshot(workspace, workspace.sprint(sprint_id), of)
+        meant = inside(workspace, paths)
+        if is_applied:
+            order = RestoreOrder(held.snapshot, held.iteration, meant)
+            order = into_output(workspace, sprint_id, order, into)
+            arguments = {"of": of, "paths": list(paths), "into": order.into}
+            go_back(run, Step("extract", arguments, order=order), wanted)
+        elif branch:
+            _branch(run, held, branch, wanted)
+        else:
+            target = Path(os.path.normpath(here() / (into or "")))
+            _folder(run, held, target, meant, wanted)
+
+
+def _folder(
+    run: Recording,
+    held: HeldSnapshot,
+    target: Path,
+    paths: tuple[str, ...],
+    wanted: Agreement,
+) -> None:
+    store = store_of(run.workspace)
+    made = into_folder(
+        run.workspace, store, held.snapshot, target, paths, is_dry=wanted.is_dry
+    )
+    files = views.changed_files(made, order=_order(held, str(target)))
+    _tell(run, held, files, str(target), wanted)
+
+
+def _branch(run: Recording, held: HeldSnapshot, name: str, wanted: Agreement) -> None:
+    store = store_of(run.workspace)
+    commit, made, left = into_branch(run.workspace, store, held, name, is_dry=wanted.is_dry)
+    made = made._replace(skipped=left)
+    files = views.changed_files(made, order=_order(held), branch=name, commit=commit)
+    _tell(run, held, files, f"{name} {commit or ''}".rstrip(), wanted)
+
+
+def _order(held: HeldSnapshot, into: str = "") -> RestoreOrder:
+    return RestoreOrder(held.snapshot, held.iteration, into=into)
+
+
+def _tell(
+    run: Recording, held: HeldSnapshot, files: ChangedFiles, where: str, wanted: Agreement
+) -> None:
+    sprint = run.workspace.sprint(run.sprint_id)
+    answer = views.beside(
+        "extract", sprint, sprint_stream(run.sprint_id), files, done=not wanted.is_dry
+    )
+    if wanted.is_dry:
+        show(run, answer)
+    elif run.options.as_json:
+        print_json(answer)
+    else:
+        said = f"{counted(len(files.written), 'file')} of iteration {held.iteration}"
+        print_text(*left_lines(files.left), f"{said}: {where}")

@@ -1,0 +1,85 @@
+"""Files that are named on the command line, and what is said of those brought back."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from sprintlog.engine.adapters.folders import may_take_files
+from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.service.work_tree.own_paths import OUTPUT
+from sprintlog.engine.service.work_tree.restore import KEPT
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+from sprintlog.engine.service.work_tree.snapshot import shown
+from sprintlog.engine.sprint.iterations.snapshots import first_snapshot
+from sprintlog.projections.views.files import LeftPath
+from sprintlog.projections.workspace import Workspace
+
+from ..context import here
+from ..output import warn
+
+SHOWN_MAX = 100
+"""More paths of one kind are only counted on a terminal."""
+
+
+def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return paths as they are seen from the work tree's root.
+
+    Raise `InvalidInputError` for one that lies outside; the root itself means all.
+    """
+    root = workspace.location.root.absolute()
+    found = []
+    for path in paths:
+        # Without following links: a link in the tree is a file like any other.
+        whole = Path(os.path.normpath(here() / path))
+        if not whole.is_relative_to(root):
+            raise InvalidInputError(f"{path} is not in the work tree {root}", field="PATH")
+        found.append(whole.relative_to(root).as_posix())
+    return () if "." in found else tuple(dict.fromkeys(found))
+
+
+def folder_inside(workspace: Workspace, path: str) -> str:
+    """Return a folder of the work tree that files may be put into."""
+    (found,) = inside(workspace, [path]) or ("",)
+    if not may_take_files(found):
+        raise InvalidInputError(
+            f"{path} cannot take files: give a folder below the work tree's root",
+            field="--into",
+        )
+    return found
+
+
+def into_output(
+    workspace: Workspace, sprint_id: str, order: RestoreOrder, into: str | None = None
+) -> RestoreOrder:
+    """Return an order for what the loop changed, or its paths, elsewhere.
+
+    That is seen from the snapshot that was taken before the first iteration; without it,
+    and for that snapshot itself, all files are the result.
+    """
+    folder = folder_inside(workspace, into or str(workspace.location.root / OUTPUT))
+    first = first_snapshot(
+        workspace.sprint(sprint_id), worktree=workspace.location.worktree
+    )
+    is_seen = first is not None and first.iteration == 0 and not order.paths
+    since = first.snapshot if first is not None and is_seen else ""
+    since = "" if since == order.snapshot else since
+    return order._replace(into=folder, since=since)
+
+
+def left_lines(left: Sequence[LeftPath]) -> list[str]:
+    """Return in words what could not be brought back; much is only counted."""
+    lines = [
+        f"left as it is: {one.path or 'all'}: {one.reason}" for one in left[:SHOWN_MAX]
+    ]
+    more = len(left) - SHOWN_MAX
+    return [*lines, f"left as it is: {more} more"] if more > 0 else lines
+
+
+def warn_of_kept(folder: Path, placed: PlacedFiles | None) -> None:
+    """Say what changed while files were brought back, and where it is kept."""
+    for path, copy in placed.kept if placed else ():
+        warn(
+            f"{shown(path)} changed meanwhile; what stood there is kept as "
+            f"{folder / KEPT / copy}"
+        )

@@ -1,0 +1,228 @@
+"""The one way in which all goes back: shown, agreed to, done, told in the same words."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
+from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.work_tree.restore import cut_short, in_place
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.sprint.iterations.snapshots import Back
+from sprintlog.projections.views import back as views
+from sprintlog.projections.views.back import ChangedFiles, PlanTurn, WentBack
+from sprintlog.projections.workspace import Handled
+
+from ..output import counted, hint, print_json, print_text
+from ..record import Recording, stream_of, summary
+from .agreement import Agreement, agree, asks
+from .paths import SHOWN_MAX, left_lines, warn_of_kept
+
+
+class Step(NamedTuple):
+    """One change in place: of the plan, of files, or of both."""
+
+    action: str
+    arguments: dict[str, Any]
+    """What a key stands for."""
+    command: Back | None = None
+    order: RestoreOrder | None = None
+    undo: str | None = "sprintlog undo"
+    """What takes it back."""
+
+
+class Done(NamedTuple):
+    """What was done."""
+
+    outcome: Handled[Any] | None
+    """None where it was only shown."""
+    answer: WentBack
+
+
+def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
+    """Take a step back as it is wanted, and answer."""
+    if (answer := shown(run, step, wanted)) is not None:
+        return Done(None, answer)
+    done = perform(run, step)
+    try:
+        tell(run, done)
+    finally:
+        run.refresh()
+    return done
+
+
+def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
+    """Show what would be done, and ask; None where it is to be done."""
+    if wanted.is_agreed and not wanted.is_dry:
+        return None
+    is_asked = asks(as_json=run.options.as_json)
+    if not (wanted.is_dry or is_asked or step.order):
+        return None
+    answer, turn = planned(run, step)
+    if wanted.is_dry:
+        show(run, answer, turn)
+        return answer
+    if (is_asked and not is_nothing(answer)) or touches_files(answer):
+        show(run, answer, turn)
+        agree(is_asked=is_asked)
+    return None
+
+
+def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
+    """Return what a step would do; nothing is changed or recorded."""
+    workspace, sprint_id = run.workspace, run.sprint_id
+    sprint = workspace.sprint(sprint_id)
+    events = (
+        workspace.preview(step.command, sprint_id=sprint_id, at=run.options.at)
+        if step.command is not None
+        else []
+    )
+    turn = views.turn_of(sprint, events, after=sprint.version)
+    files = None
+    if step.order is not None:
+        if cut_short(workspace, sprint):
+            raise RefusedError(
+                "files that were being brought back are to be finished first",
+                hint="`sprintlog undo --yes` puts them back; any other command that "
+                "records finishes them",
+            )
+        made = in_place(
+            workspace,
+            sprint_id,
+            store_of(workspace),
+            step.order,
+            is_agreed=False,
+            envelope=run.envelope(),
+        )
+        files = views.changed_files(made.plan, order=step.order)
+    stream = sprint_stream(sprint_id)
+    return views.would_go_back(step.action, sprint, stream, turn, files), turn
+
+
+def is_nothing(answer: WentBack) -> bool:
+    """Tell whether there is nothing to do."""
+    return answer.to is None and not touches_files(answer)
+
+
+def touches_files(answer: WentBack) -> bool:
+    """Tell whether files are written or removed."""
+    return answer.files is not None and bool(answer.files.written or answer.files.removed)
+
+
+def show(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None:
+    """Show what would be done."""
+    if run.options.as_json:
+        print_json(answer)
+        return
+    if turn is not None:
+        print_text(plan_line(turn))
+    if (files := answer.files) is not None:
+        named = (("write", files.written), ("remove", files.removed))
+        for word, paths in named:
+            print_text(*(f"{word}  {path}" for path in paths[:SHOWN_MAX]))
+            if (more := len(paths) - SHOWN_MAX) > 0:
+                print_text(f"{word}  {more} more")
+        print_text(*left_lines(files.left))
+        if not touches_files(answer):
+            print_text("every file is as it was then")
+    elif turn is None:
+        print_text("nothing to do, it is so already")
+
+
+def plan_line(turn: PlanTurn) -> str:
+    """Return in a line what becomes of the plan."""
+    gone, again = turn.numbers
+    verbs = (
+        (gone, "no longer count", "no longer counts"),
+        (again, "count again", "counts again"),
+    )
+    counts = [
+        f"{counted(number, 'event')} {single if number == 1 else several}"
+        for number, several, single in verbs
+        if number
+    ]
+    said = f": {', '.join(counts)}" if counts else ""
+    return f"plan  goes back to version {turn.to}{said}"
+
+
+def perform(run: Recording, step: Step) -> Done:
+    """Do it; nothing is told yet but what is kept of files that changed meanwhile."""
+    order, placed, made = step.order, None, None
+    if order is None:
+        assert step.command is not None
+        outcome: Handled[Any] = run.handle_with(step.command, step.arguments)
+    else:
+        workspace = run.workspace
+        restored = in_place(
+            workspace,
+            run.sprint_id,
+            store_of(workspace),
+            order,
+            is_agreed=True,
+            envelope=run.envelope(step.arguments),
+            roll_back=step.command,
+        )
+        assert restored.outcome is not None
+        outcome, placed, made = restored.outcome, restored.placed, restored.plan
+    files = _files(made, order, placed)
+    if placed is not None and placed.kept:
+        warn_of_kept(store_of(run.workspace).folder, placed)
+    return Done(outcome, _answer(run, step, outcome, files))
+
+
+def _files(
+    made: PlacementPlan | None, order: RestoreOrder | None, placed: PlacedFiles | None
+) -> ChangedFiles | None:
+    if made is None:
+        return None
+    if placed is None:
+        # Nothing was to be done to files.
+        made = made._replace(writes={}, removals=[])
+    return views.changed_files(made, order=order, placed=placed)
+
+
+def _answer(
+    run: Recording, step: Step, outcome: Handled[Any], files: ChangedFiles | None
+) -> WentBack:
+    return views.went_back(
+        WentBack,
+        step.action,
+        stream_of(outcome.state),
+        outcome,
+        # What ends a restore is recorded after what begins it.
+        version=run.workspace.sprint(run.sprint_id).version,
+        files=files,
+        undo=step.undo if outcome.events else None,
+    )
+
+
+def tell(run: Recording, done: Done) -> None:
+    """Print an answer, for a script or a person."""
+    outcome, answer = done
+    if run.options.as_json:
+        print_json(answer)
+        return
+    lines: Sequence[str] = []
+    if outcome is not None and (outcome.events or answer.files is None):
+        lines = [summary(outcome)]
+    print_text(*lines, *file_lines(answer.files))
+
+
+def file_lines(files: ChangedFiles | None) -> list[str]:
+    """Return in words what was done to files."""
+    if files is None:
+        return []
+    where = f" in {files.into}/" if files.into else ""
+    said = "every file is as it was then"
+    if files.written or files.removed:
+        written, removed = counted(len(files.written), "file"), len(files.removed)
+        said = f"{written} written, {removed} removed{where}"
+    return [said, *left_lines(files.left)]
+
+
+def hint_at(run: Recording, text: str | None) -> None:
+    """Name the sibling that does what this did not, to a person."""
+    if text is not None and not run.options.as_json:
+        hint(text)

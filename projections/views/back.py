@@ -1,0 +1,232 @@
+"""What goes back, or was taken back: the same answer of every command that does that."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from msgspec import UNSET, Struct, UnsetType, field, structs
+
+from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
+from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.port import Handled
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+from sprintlog.engine.service.work_tree.snapshot import shown
+from sprintlog.engine.sprint.events import RolledBack
+from sprintlog.engine.sprint.iterations.stretches import Interval, turned_by
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from .events import EventReference, Text, event_of, reference
+from .files import LeftPath, left_out
+
+Answer = TypeVar("Answer", bound="WentBack")
+
+
+class KeptFile(Struct, frozen=True):
+    """A file that changed meanwhile, and where what stood there is kept."""
+
+    path: str
+    copy: str
+
+
+class ChangedFiles(Struct, frozen=True, kw_only=True):
+    """What was done to files, or would be."""
+
+    written: list[str]
+    removed: list[str]
+    left: list[LeftPath]
+    """What was left as it is."""
+    kept: list[KeptFile] = []
+    """What changed meanwhile."""
+    snapshot: Text = UNSET
+    iteration: int | UnsetType = UNSET
+    into: Text = UNSET
+    """The folder, where it is not the work tree itself."""
+    branch: Text = UNSET
+    commit: Text = UNSET
+
+
+class WentBack(Struct, frozen=True, kw_only=True):
+    """What went back, or would: the plan, files, or both."""
+
+    action: str
+    done: bool
+    """False where it was only shown."""
+    stream: str
+    version: int
+    """Where the stream stands now."""
+    from_: int = field(name="from")
+    """Where it stood before."""
+    to: int | None = None
+    """The version whose state is in force again; null where the plan stays."""
+    gone: int = 0
+    """How many events no longer count."""
+    again: int = 0
+    """How many events count again."""
+    events: list[EventReference]
+    """What was recorded."""
+    duplicate: bool = False
+    """True for a key that was used before."""
+    files: ChangedFiles | None = None
+    """Null where files stay as they are."""
+    undo: str | None = None
+    """What takes it back; null where nothing was changed in place."""
+
+
+class Adopted(WentBack, frozen=True, kw_only=True):
+    """An edit that became events, or would."""
+
+    adopted: list[str]
+    """What became events: paths in the document (JSON Pointer)."""
+    left: list[str]
+    """What did not, each with its path and the reason."""
+
+
+class PlanTurn(Struct, frozen=True):
+    """What a rollback changes of what counts."""
+
+    to: int
+    gone: list[Interval]
+    back: list[Interval]
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """Return how many events no longer count, and how many count again."""
+        gone, back = (sum(b - a + 1 for a, b in these) for these in (self.gone, self.back))
+        return gone, back
+
+
+def turn_of(sprint: Sprint, events: Iterable[Event], *, after: int) -> PlanTurn | None:
+    """Return what the rollback among events changes that come `after` a version."""
+    for version, event in enumerate(events, after + 1):
+        if isinstance(event, RolledBack):
+            _, gone, back = turned_by(sprint.knowledge.rollbacks, version, event.to)
+            return PlanTurn(event.to, gone, back)
+    return None
+
+
+def changed_files(
+    plan: PlacementPlan,
+    *,
+    order: RestoreOrder | None = None,
+    placed: PlacedFiles | None = None,
+    branch: str | None = None,
+    commit: str | None = None,
+) -> ChangedFiles:
+    """Return what a plan writes and removes, or what was written and removed by it."""
+    left = plan.skipped if placed is None else placed.skipped
+    # What a branch has otherwise than the work tree had it, it has all the same.
+    not_touched = {path for path, _ in left} if branch is None else set()
+    number = order.iteration if order is not None else None
+    return ChangedFiles(
+        written=[shown(path) for path in plan.writes if path not in not_touched],
+        removed=[shown(path) for path in plan.removals if path not in not_touched],
+        left=left_out(left),
+        kept=[KeptFile(shown(k.path), k.copy) for k in placed.kept] if placed else [],
+        snapshot=order.snapshot if order is not None else UNSET,
+        iteration=UNSET if number is None else number,
+        into=(order.into if order is not None else "") or UNSET,
+        branch=branch or UNSET,
+        commit=commit or UNSET,
+    )
+
+
+def beside(
+    action: str, sprint: Sprint, stream: str, files: ChangedFiles, *, done: bool
+) -> WentBack:
+    """Return what was, or would be, put beside the work tree."""
+    return structs.replace(would_go_back(action, sprint, stream, None, files), done=done)
+
+
+def would_go_back(
+    action: str,
+    sprint: Sprint,
+    stream: str,
+    turn: PlanTurn | None,
+    files: ChangedFiles | None,
+) -> WentBack:
+    """Return what would be done."""
+    gone, again = turn.numbers if turn is not None else (0, 0)
+    return WentBack(
+        action=action,
+        done=False,
+        stream=stream,
+        version=sprint.version,
+        from_=sprint.version,
+        to=turn.to if turn is not None else None,
+        gone=gone,
+        again=again,
+        events=[],
+        files=files,
+    )
+
+
+def forked(outcome: Handled[Sprint], *, version: int, done: bool) -> WentBack:
+    """Return which sprint was begun, or would be, from another one's version."""
+    sprint = outcome.state
+    return WentBack(
+        action="fork",
+        done=done,
+        stream=sprint_stream(sprint.id),
+        version=sprint.version,
+        from_=version,
+        events=[*map(reference, outcome.events)],
+    )
+
+
+def would_adopt(stream: str, version: int, adopted: list[str], left: list[str]) -> Adopted:
+    """Return what would be adopted of an edit."""
+    return Adopted(
+        action="adopt",
+        done=False,
+        stream=stream,
+        version=version,
+        from_=version,
+        events=[],
+        adopted=adopted,
+        left=left,
+    )
+
+
+def went_back(
+    kind: type[Answer],
+    action: str,
+    stream: str,
+    outcome: Handled[Any],
+    *,
+    version: int,
+    files: ChangedFiles | None = None,
+    undo: str | None = None,
+    **more: object,
+) -> Answer:
+    """Return what was done."""
+    events = outcome.events
+    before = events[0].version - 1 if events else version
+    state = outcome.state
+    turn = (
+        turn_of(state, decoded(events), after=before) if isinstance(state, Sprint) else None
+    )
+    gone, again = turn.numbers if turn is not None else (0, 0)
+    return kind(
+        action=action,
+        done=True,
+        stream=stream,
+        version=version,
+        from_=before,
+        to=turn.to if turn is not None else None,
+        gone=gone,
+        again=again,
+        events=[*map(reference, events)],
+        duplicate=outcome.duplicate,
+        files=files,
+        undo=undo,
+        **more,
+    )
+
+
+def decoded(events: Sequence[RecordedEvent]) -> Iterable[Event]:
+    """Yield what events say."""
+    for recorded in events:
+        if (event := event_of(recorded)) is not None:
+            yield event
