@@ -37,7 +37,8 @@ def stepped(folder: Path, keys: str) -> list[str]:
             os.write(ours, f"{waiting.pop(0)}\n".encode())
     os.close(ours)
     assert process.wait(timeout=30) == 0, shown
-    return [line.split()[3] for line in shown.splitlines() if "  runtime  " in line]
+    behind = (line.partition("  runtime  ")[2] for line in shown.splitlines())
+    return [said.split()[0] for said in behind if said]
 
 
 @pytest.mark.parametrize(
