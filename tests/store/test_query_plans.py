@@ -40,6 +40,8 @@ def ask_all(log: SqliteLog, event: NewEvent) -> None:
     log.checkpoints.save("a", 1, b"", format_=1)
     log.checkpoints.versions("a", format_=1)
     log.checkpoints.load("a", 1, format_=1)
+    log.checkpoints.save("a", 1, bytes(2**20), format_=1)
+    log.checkpoints.load("a", 1, format_=1)
     log.checkpoints.keep_status("a", 1, "s")
     log.checkpoints.status("a", 1)
     log.checkpoints.forget("a")

@@ -54,6 +54,19 @@ def test_a_state_is_read_once(saved: SqliteLog) -> None:
     assert (found, took < len(STATE) * 1.25) == ([STATE], True)
 
 
+def test_a_large_state_leaves_little_in_memory(saved: SqliteLog) -> None:
+    """The connection is told to keep little for a large one, and told back after it."""
+    saved.checkpoints.save("a", 4, b"small", format_=1)
+    said: list[str] = []
+    saved.connection.raw.set_trace_callback(said.append)
+    told = []
+    for version in (3, 4):
+        assert saved.checkpoints.load("a", version, format_=1)
+        told.append(sum("cache_size" in text for text in said))
+        said.clear()
+    assert told == [2, 0]
+
+
 def test_states_of_an_older_log_go(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:

@@ -6,6 +6,10 @@ from contextlib import suppress
 from ....errors import SprintlogError
 from .connection import Connection
 
+_LARGE = 256 * 1024
+"""Bytes of a state from which on it is read through little memory."""
+
+_FROM = "FROM checkpoints WHERE stream = ? AND version = ? AND format = ?"
 _DROP = "DELETE FROM checkpoints WHERE stream = ? AND version = ?"
 
 
@@ -29,13 +33,15 @@ class SqliteCheckpoints:
 
     def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
         """Return a saved state, or None when there is none in this format."""
-        # Of a state of megabytes each page is come by once.
-        with self._connection.walking():
-            rows = self._connection.rows(
-                "SELECT state FROM checkpoints"
-                " WHERE stream = ? AND version = ? AND format = ?",
-                (stream, version, format_),
-            )
+        key = (stream, version, format_)
+        # The length stands before the state: the pages of a large one are not read here.
+        rows = self._connection.rows(
+            f"SELECT CASE WHEN length(state) <= {_LARGE} THEN state END {_FROM}", key
+        )
+        if rows == [(None,)]:
+            # Each page of it is come by once.
+            with self._connection.walking():
+                rows = self._connection.rows(f"SELECT state {_FROM}", key)
         state = rows[0][0] if rows else None
         return state if isinstance(state, bytes) else None
 
