@@ -13,11 +13,12 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.port import Expect, Expected, Wait
+from sprintlog.engine.service.place.location import Location, find
 from sprintlog.projections.workspace import Workspace
 
-from . import typed
+from . import settings, typed
 from .named_sprint import telling
-from .output import on_terminal, progress, visible, warn
+from .output import hint, note, on_terminal, progress, visible, warn
 
 if TYPE_CHECKING:
     from sprintlog.engine.sprint.state.sprint import Sprint
@@ -33,9 +34,18 @@ def here() -> Path:
         raise InvalidInputError("the current folder no longer exists") from error
 
 
-def log_folder() -> str | None:
-    """Return SPRINTLOG_DIR, where it is set."""
-    return os.environ.get("SPRINTLOG_DIR") or None
+def log_place() -> tuple[Path, str | None]:
+    """Return where the log is looked for: from which folder, and in which if it is named.
+
+    SPRINTLOG_DIR names it, else the work tree's file.
+    """
+    if named := os.environ.get("SPRINTLOG_DIR"):
+        return here(), named
+    start, told = here(), settings.setting("log.folder")
+    found = settings.settings_file()
+    if told is None or found is None:
+        return start, None
+    return found.folder, str(found.folder / os.path.expanduser(told))
 
 
 def safe_list() -> Path:
@@ -51,13 +61,15 @@ def environment() -> dict[str, str]:
 
 def open_workspace(*, check_head: bool = True) -> Workspace:
     """Open the log that this folder belongs to."""
+    start, folder = log_place()
     workspace = Workspace.open(
-        here(),
-        folder=log_folder(),
+        start,
+        folder=folder,
         safe=safe_list(),
         check_head=check_head,
         wait=Wait(say=progress),
     )
+    workspace.stands_in = here()
     workspace.environment, workspace.tell = os.environ, warn
     if named := os.environ.get("SPRINTLOG_JOURNAL"):
         # Imported here: hardly anybody sets it.
@@ -72,6 +84,12 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
         **workspace.log.described(),
     )
     return workspace
+
+
+def find_log() -> Location:
+    """Return where the log is, without opening it."""
+    start, folder = log_place()
+    return find(start, folder=folder)
 
 
 def diagnose(event: str, **fields: object) -> None:
@@ -212,10 +230,48 @@ def _who_types() -> str:
 
     No person's name: what is in an event's header can never be erased.
     """
+    if (found := settings.settings_file()) and "record.actor" in found.given:
+        if found.is_trusted:
+            return str(found.value("record.actor"))
+        # What happened is recorded all the same, by whom it is without the file.
+        refused = found.untrusted("record.actor")
+        warn(refused.message)
+        hint(refused.hint)
     return "operator" if on_terminal() else "runtime"
 
 
-with_actor = typed.option(
+_WHEN_OFF: dict[Callable[..., Any], Callable[..., None]] = {}
+
+
+def doing_when_off(act: Callable[..., None]) -> Callable[[Function], Function]:
+    """Name what a recording command does all the same where recording is off."""
+
+    def named(function: Function) -> Function:
+        _WHEN_OFF[function] = act
+        return function
+
+    return named
+
+
+def _nothing(**given: Any) -> None:
+    """Do nothing."""
+
+
+def _unless_off(function: Function) -> Function:
+    """Let a recording command do nothing where recording is off, and say so."""
+
+    @wraps(function)
+    def recorded(*args: Any, **given: Any) -> Any:
+        if (off := settings.off_by()) is None:
+            return function(*args, **given)
+        note(f"nothing is recorded: {off}")
+        act: Callable[..., None] = _WHEN_OFF.get(function, _nothing)
+        return act(**given)
+
+    return cast(Function, recorded)
+
+
+_actor_option = typed.option(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
     default=_who_types,
@@ -223,6 +279,11 @@ with_actor = typed.option(
     help="runtime, operator, operator:…, agent:… or import:…. "
     "[SPRINTLOG_ACTOR; operator on a terminal, else runtime]",
 )
+
+
+def with_actor(function: Function) -> Function:
+    """Add `--actor`: whoever causes events does not where recording is off."""
+    return _actor_option(_unless_off(function))
 
 
 def with_envelope(function: Function) -> Function:

@@ -23,7 +23,16 @@ FOLDERS = {
     "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
     "history": ("log", "show", "diff", "blame", "replay", "audit", "query"),
     "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),
-    "upkeep": ("rebuild", "verify", "doctor", "backup", "export", "schema", "completion"),
+    "upkeep": (
+        "rebuild",
+        "verify",
+        "doctor",
+        "backup",
+        "export",
+        "schema",
+        "config",
+        "completion",
+    ),
     "help": ("help",),
 }
 """The commands by the folder that holds their modules; what is said of them is in help."""

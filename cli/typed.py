@@ -4,21 +4,39 @@ Click cleans every help text up when an option is made, and translates its own. 
 take a recording command longer than reading the log, so help waits until it is asked for.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
+
+from . import settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class TypedOption(click.Option):
-    """An option whose help stays as it is written here."""
+    """An option whose help stays as it is written here.
+
+    Where it is not given, the work tree's file may say the same under `setting`.
+    """
 
     def __init__(self, names: Sequence[str], **given: Any) -> None:
-        help_text = given.pop("help", None)
+        help_text, self.setting = given.pop("help", None), given.pop("setting", None)
         super().__init__(names, **given)
         self.help = help_text
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return what is given, else what the file says, else the default."""
+        value, source = super().consume_value(ctx, opts)
+        is_asked = source is ParameterSource.DEFAULT and not ctx.resilient_parsing
+        if self.setting is not None and is_asked:
+            told = settings.setting(self.setting)
+            if told is not None:
+                return told, ParameterSource.DEFAULT_MAP
+        return value, source
 
 
 def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:

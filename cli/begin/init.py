@@ -14,7 +14,7 @@ from sprintlog.projections.views.log import LogPlace, Offer
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import environment, here, log_folder, safe_list, with_json
+from ..context import environment, here, log_place, safe_list, with_json
 from ..output import print_json, print_text
 from .around import look
 from .offers import WANTED, offers
@@ -40,20 +40,18 @@ def command(in_folder: bool, yes: bool, as_json: bool) -> None:
     that fits each. On a terminal it asks; --yes takes in each PROGRESS.yaml. Nothing that
     is found is run, and no link is followed.
     """
-    start = here()
+    start, named = log_place()
     shadowed = _log_above(start)
     # A git repository below another log is a work tree of its own; a folder is not.
-    if shadowed and not (in_folder or log_folder() or _is_in_git(start)):
+    if shadowed and not (in_folder or named or _is_in_git(start)):
         raise RefusedError(
             f"there is a log already: {shadowed}",
             hint="commands here use it; `sprintlog init --here` makes one of its own",
             file=shadowed,
         )
-    with Workspace.init(
-        start, here=in_folder, folder=log_folder(), safe=safe_list()
-    ) as workspace:
+    with Workspace.init(start, here=in_folder, folder=named, safe=safe_list()) as workspace:
         location = workspace.location
-    found = _around(location, start)
+    found = _around(location, here())
     if as_json:
         chosen = [replace(one, taken=yes and one.safe) for one in found]
         print_json(LogPlace(str(location.folder), str(location.root), chosen))
@@ -63,7 +61,7 @@ def command(in_folder: bool, yes: bool, as_json: bool) -> None:
         return
     inside_git = location.folder.parent.name == ".git" or location.worktree
     print_text(f"made an empty log in {location.folder}")
-    if not (inside_git or in_folder or log_folder()) and _is_in_git(start):
+    if not (inside_git or in_folder or named) and _is_in_git(start):
         print_text(
             "the git directory may not be written, or is another tree's: "
             "the log is in the work tree"

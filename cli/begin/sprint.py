@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.state.words import MODES, PENDING
 from sprintlog.projections.views.work import SprintRow
 from sprintlog.projections.workspace import wall_clock
 
-from .. import typed
+from .. import settings, typed
 from ..context import open_workspace, with_envelope, with_json, with_point, with_recording
 from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
@@ -100,6 +100,8 @@ def create(
             min_iterations=min_iterations,
             hooks=[hook_from(text) for text in hooks],
         )
+        if max_iterations is None:
+            max_iterations = settings.setting("budget.iterations")
     elif mode == "ralph" or goal or idle_threshold or min_iterations:
         raise click.UsageError("Ralph mode needs --goal, and its options --mode ralph")
     elif hooks:

@@ -96,6 +96,7 @@ TOPICS = {
             "backup": "Copy the log into one file, checked.",
             "export": "Write the whole log as JSON Lines.",
             "schema": "Print the JSON Schema of a file or of the events.",
+            "config": "Show each setting and who says so; trust a file.",
             "completion": "Print the completion script of a shell.",
         },
     ),

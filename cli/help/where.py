@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.service.place.location import find
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action
@@ -11,7 +10,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.workspace import Workspace
 
-from ..context import environment, here, log_folder, open_workspace
+from ..context import environment, find_log, open_workspace
 from ..output import counted
 from ..screen import phrases
 
@@ -63,7 +62,7 @@ WAS_BEGUN = {
 def where_lines() -> list[str]:
     """Return where one is in at most five lines, and what to type next."""
     try:
-        find(here(), folder=log_folder())
+        find_log()
     except NotFoundError:
         return NO_LOG.split("\n")
     with open_workspace() as workspace:

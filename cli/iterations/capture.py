@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
 )
 from sprintlog.projections.workspace import Workspace
 
-from .. import typed
+from .. import settings, typed
 from ..context import Function, environment, here
 from ..output import warn
 
@@ -33,10 +33,14 @@ class Capturing(NamedTuple):
     builds: tuple[str, ...]
     timeout_seconds: float
     pass_on: tuple[str, ...]
+    by_file: bool = False
+    """Whether the work tree's file says what is not typed."""
 
     def __bool__(self) -> bool:
         """Tell whether anything is to be captured."""
-        return bool(self.reports or self.sources or self.runs or self.builds)
+        return bool(
+            self.by_file or self.reports or self.sources or self.runs or self.builds
+        )
 
 
 def with_capturing(function: Function) -> Function:
@@ -85,11 +89,19 @@ def with_capturing(function: Function) -> Function:
             metavar="NAME",
             help="Pass on one more variable of the environment to them.",
         ),
+        typed.option(
+            "--measure",
+            "by_file",
+            is_flag=True,
+            help="Run and read what [measure] in sprintlog.toml says, once it is trusted.",
+        ),
     ]
 
     @wraps(function)
     def packed(*args: Any, **given: Any) -> Any:
         capturing = Capturing(**{name: given.pop(name) for name in Capturing._fields})
+        if capturing.by_file:
+            capturing = _from_file(capturing)
         if capturing.runs and not (capturing.reports or capturing.sources):
             raise click.UsageError("--run goes with --report, for what it writes")
         return function(*args, capturing=capturing, **given)
@@ -97,6 +109,29 @@ def with_capturing(function: Function) -> Function:
     for option in reversed(options):
         packed = option(packed)
     return packed  # type: ignore[return-value]
+
+
+def _from_file(asked: Capturing) -> Capturing:
+    """Return what is to be captured where what was not typed stands in the file."""
+    told = {
+        "runs": settings.setting("measure.run"),
+        "builds": settings.setting("measure.build"),
+        "reports": settings.setting("measure.reports"),
+        "sources": settings.setting("measure.sources"),
+        "pass_on": settings.setting("measure.environment"),
+    }
+    found: dict[str, Any]
+    found = {name: tuple(said) for name, said in told.items() if said is not None}
+    if not (found.keys() - {"pass_on"}):
+        raise InvalidInputError(
+            f"--measure: {settings.NAME} says nothing of it",
+            hint="write `[measure]` with `run` and `reports` into it",
+        )
+    seconds = settings.setting("measure.timeout")
+    if seconds is not None and asked.timeout_seconds == TIMEOUT_SECONDS:
+        asked = asked._replace(timeout_seconds=seconds)
+    not_typed = {name: x for name, x in found.items() if not getattr(asked, name)}
+    return asked._replace(**not_typed)
 
 
 class Capturer:

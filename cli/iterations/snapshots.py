@@ -36,6 +36,7 @@ def with_snapshot_options(function: Function) -> Function:
         "--include-ignored",
         "patterns",
         multiple=True,
+        setting="snapshot.include-ignored",
         metavar="PATTERN",
         help="Take ignored files too: paths from the root, with *, ? and **.",
     )
@@ -43,6 +44,7 @@ def with_snapshot_options(function: Function) -> Function:
         "--file-max",
         type=click.IntRange(1),
         default=FILE_MEBIBYTES_MAX,
+        setting="snapshot.file-max",
         metavar="MIB",
         help=f"Leave out larger files. [{FILE_MEBIBYTES_MAX}]",
     )
@@ -210,6 +212,7 @@ def files_between(
     "--keep",
     type=int,
     default=KEEP_DEFAULT,
+    setting="snapshot.keep",
     metavar="N",
     help=f"How many of the newest stay. [{KEEP_DEFAULT}]",
 )

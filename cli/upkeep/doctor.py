@@ -6,7 +6,7 @@ from shlex import quote
 
 import click
 
-from sprintlog.engine.service.place.location import Location, find
+from sprintlog.engine.service.place.location import Location
 from sprintlog.projections.health.diagnosis import judge
 from sprintlog.projections.health.examination import examine
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Check
@@ -14,7 +14,7 @@ from sprintlog.projections.health.salvage import LOST, Rescue, salvage
 from sprintlog.projections.views.log import Checks, salvaged
 
 from .. import typed
-from ..context import here, log_folder, with_json
+from ..context import find_log, with_json
 from ..output import (
     INTEGRITY,
     coloured,
@@ -57,7 +57,7 @@ def command(target: Path | None, as_json: bool) -> None:
     log, the later ones that can be read are written beside it, and the old log stays as
     it is; exit code 4 when not everything could be saved.
     """
-    location = find(here(), folder=log_folder())
+    location = find_log()
     if target is not None:
         _rescue(location, target, as_json=as_json)
         return

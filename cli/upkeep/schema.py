@@ -15,7 +15,7 @@ from ..output import print_json
     "what",
     type=typed.Choice(
         [
-            *("progress", "plan", "sprint", "workflow", "metrics", "journal"),
+            *("progress", "plan", "sprint", "workflow", "metrics", "journal", "config"),
             *("events", "commands", "answers"),
         ]
     ),
@@ -25,7 +25,8 @@ def command(what: str, name: tuple[str, ...]) -> None:
     """Print the JSON Schema of a file, of every event's data, or of every command.
 
     `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml,
-    `metrics` what `iteration end --metrics` takes, `journal` progress.json. `answers` is
+    `metrics` what `iteration end --metrics` takes, `journal` progress.json,
+    `config` sprintlog.toml. `answers` is
     what commands answer with --json; with NAME, like `gate show`, what one of them does.
     """
     if name and what != "answers":
@@ -39,6 +40,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
     import pydantic
 
     from ..intake import definition_models, journal_models, metrics, progress_models
+    from ..intake import settings as settings_models
 
     models: dict[str, type[pydantic.BaseModel]] = {
         "progress": progress_models.Progress,
@@ -47,6 +49,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
         "workflow": definition_models.Workflow,
         "metrics": metrics.MetricsModel,
         "journal": journal_models.JournalModel,
+        "config": settings_models.Settings,
     }
     schema = {**models[what].model_json_schema(), "title": what.capitalize()}
     print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})

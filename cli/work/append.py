@@ -25,7 +25,7 @@ from sprintlog.engine.sprint.from_events import BY_TAG, command_for, to_event
 from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
 from .. import typed
-from ..context import open_workspace, parse_expected, with_recording
+from ..context import doing_when_off, open_workspace, parse_expected, with_recording
 from ..intake.json_reader import load
 from ..output import error_answer, print_json, warn
 from ..record import (
@@ -47,6 +47,13 @@ REFRESH_SECONDS = 1.0
 FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
 
 
+def _pass_over(tag: str | None, **given: Any) -> None:
+    """Read what would be recorded to its end: whoever writes it is not cut off."""
+    if tag is None:
+        for _ in _lines(sys.stdin.fileno()):
+            pass
+
+
 @typed.command(
     "append",
     epilog='Examples: sprintlog append phase-started --data \'{"phase": "setup"}\'\n\n'
@@ -65,6 +72,7 @@ FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
     help="Another tool says it happened: record it even against our rules, marked.",
 )
 @with_recording
+@doing_when_off(_pass_over)
 def command(
     tag: str | None, stream: str | None, data: str, observed: bool, **given: Any
 ) -> None:

@@ -60,6 +60,7 @@ def command() -> None:
     "--env",
     "pass_on",
     multiple=True,
+    setting="gate.environment",
     metavar="NAME",
     help="Pass on one more variable of the environment.",
 )

@@ -6,7 +6,7 @@ import sys
 import click
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
-from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.service.loop.driver import Driver, Means
 from sprintlog.engine.service.loop.lock import hold
 from sprintlog.engine.service.loop.runner import Runner
@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.agent.actions import DONE, Action
 from sprintlog.engine.sprint.state.words import PRIORITIES
 from sprintlog.projections.views.work import next_answer
 
-from .. import typed
+from .. import settings, typed
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..named_sprint import told
 from ..output import print_json, print_text, progress
@@ -31,16 +31,18 @@ REST_SECONDS = 1
     context_settings={"ignore_unknown_options": True},
     epilog="Example: sprintlog run -- claude -p --output-format json",
 )
-@click.argument("agent", nargs=-1, required=True, metavar="COMMAND [ARGUMENT]…")
+@click.argument("agent", nargs=-1, metavar="[COMMAND [ARGUMENT]…]")
 @typed.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=TIMEOUT_SECONDS,
+    setting="agent.timeout",
     metavar="SECONDS",
     help=f"How long COMMAND may take each time. [{TIMEOUT_SECONDS}]",
 )
 @typed.option(
     "--hook-command",
+    setting="agent.hook-command",
     metavar="COMMAND",
     help="What a shell runs for a per-iteration hook without `command`.",
 )
@@ -48,6 +50,7 @@ REST_SECONDS = 1
     "--snapshot",
     "keeps_files",
     is_flag=True,
+    setting="agent.snapshot",
     help="Towards a goal: keep the work tree's files at the end of each iteration.",
 )
 @typed.option(
@@ -100,13 +103,11 @@ def command(
     It ends with 0 when the sprint is done, else with what made it stop: 20 the limit of
     iterations, 21 a breakpoint, 22 a pause, 23 blocked, 24 a person is needed. Over
     critical and high requests that nobody has decided it finishes no sprint.
+
+    Without COMMAND it works with `agent.command` of sprintlog.toml, once that is trusted.
     """
     check_actor(actor)
-    if shutil.which(agent[0]) is None:
-        raise NotFoundError(
-            f"{agent[0]}: there is no such command",
-            hint="give what hands a prompt to your agent, after `--`",
-        )
+    agent = _agent_meant(agent)
     means = Means(
         agent,
         environment(),
@@ -114,6 +115,7 @@ def command(
         actor=actor,
         waits=not no_wait,
         masks=not no_mask,
+        gate_variables=tuple(settings.setting("gate.environment") or ()),
         hook_command=hook_command,
         keeps_files=keeps_files,
         stops_on_request=stops_on_request,
@@ -147,6 +149,28 @@ def command(
                 sys.exit(128 + signal.number)
     _answer(chosen, told(last), as_json=as_json)
     sys.exit(run_ends_with(last))
+
+
+def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command that was typed, else that of the file."""
+    if (off := settings.off_by()) is not None:
+        # An exit code of 0 would say that the sprint is done.
+        raise RefusedError(
+            f"nothing is recorded, so nothing can be run: {off}",
+            hint=f"`{settings.OFF}=0 sprintlog run` records all the same",
+        )
+    agent = typed or tuple(settings.setting("agent.command") or ())
+    if not agent:
+        raise click.UsageError(
+            "give what hands a prompt to your agent: `run -- COMMAND`, or `agent.command` "
+            f"in {settings.NAME}"
+        )
+    if shutil.which(agent[0]) is None:
+        raise NotFoundError(
+            f"{agent[0]}: there is no such command",
+            hint="give what hands a prompt to your agent, after `--`",
+        )
+    return agent
 
 
 def _answer(sprint_id: str, last: Action, *, as_json: bool) -> None:

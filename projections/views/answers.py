@@ -18,6 +18,7 @@ from . import (
     log,
     queue,
     search,
+    settings,
     whole_events,
     work,
 )
@@ -49,6 +50,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "best": (iterations.BestAnswer,),
     "blame": (history.BlameAnswer, history.BlamedLine),
     "compile": (*RECORDED, log.CompiledAnswer),
+    "config": (settings.SettingsAnswer,),
     "decide": (iterations.AdviceRecorded, iterations.AdviceInForce),
     "diff": (history.DifferenceAnswer, list[DOCUMENT]),
     "doctor": (log.Checks, log.SalvagedLog),

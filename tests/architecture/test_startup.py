@@ -27,6 +27,7 @@ OTHERS = {
     "best",
     "blame",
     "completion",
+    "config",
     "demo",
     "diff",
     "doctor",

@@ -12,7 +12,7 @@ from .conftest import Run
 
 QUESTIONS = (
     *(("alerts", "--all"), ("audit",), ("backup", "copy.db"), ("best",), ("diff", "start")),
-    *(("blame", "status"), ("blame", "--all"), ("decide",), ("doctor",)),
+    *(("blame", "status"), ("blame", "--all"), ("config",), ("decide",), ("doctor",)),
     *(("entry", "list"), ("entry", "observations"), ("entry", "show", "login-1")),
     *(("export", "--out", "all.jsonl"), ("gate", "show"), ("iteration", "list")),
     *(("iteration", "compare", "1", "2"), ("iteration", "diff", "iter:1", "iter:2")),

@@ -25,6 +25,7 @@ from sprintlog.engine.sprint.events import (
 
 from . import journal
 from .answers import answers_page
+from .configuration import configuration_page
 from .problem_codes import sprint_page
 from .public import commands_module, events_module
 from .tables import query_page
@@ -321,6 +322,7 @@ def _text_of(node: ast.stmt | None) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "answers.md": lambda: answers_page(NOTE),
     "cli.md": cli_page,
+    "configuration.md": lambda: configuration_page(NOTE),
     "events.md": events_page,
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
     "query.md": lambda: query_page(NOTE),

@@ -32,6 +32,8 @@ class Means(NamedTuple):
     waits: bool = True
     """Whether it sleeps until a retry is due, or ends there."""
     masks: bool = True
+    gate_variables: Sequence[str] = ()
+    """What more of the environment is passed on to a gate's script."""
     hook_command: str | None = None
     """What a shell runs for each hook that has no `command` of its own."""
     keeps_files: bool = False

@@ -155,6 +155,7 @@ class Runner:
             self._driver.workspace,
             self._driver.sprint_id,
             environment=self._driver.means.environment,
+            pass_on=self._driver.means.gate_variables,
             phase=action.phase,
             actor=self._driver.means.actor,
             masks=self._driver.means.masks,

@@ -1,0 +1,93 @@
+"""What the work tree's own file says: looked for once, read where it is there.
+
+A value that is typed comes before the environment's, that before the file's, and the
+file's before the default. What is imported here is imported by every command.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from .file import SettingsFile
+
+NAME = "sprintlog.toml"
+IN_PROJECT = "pyproject.toml"
+OFF = "SPRINTLOG_OFF"
+_FOUND = "sprintlog.settings"
+
+
+def settings_file() -> "SettingsFile | None":
+    """Return the work tree's file, checked; None where there is none.
+
+    Raise `InvalidInputError` naming the line where something in it has no meaning.
+    """
+    context = click.get_current_context(silent=True)
+    kept = {} if context is None else context.meta
+    if _FOUND not in kept:
+        try:
+            kept[_FOUND] = _read(os.getcwd())
+        except FileNotFoundError:
+            # The folder is gone: whoever needs one says so.
+            kept[_FOUND] = None
+    found: SettingsFile | None = kept[_FOUND]
+    return found
+
+
+def setting(key: str) -> Any:
+    """Return what the file says of a key; None where it says nothing.
+
+    Raise `RefusedError` for what nobody trusts it to say.
+    """
+    found = settings_file()
+    return None if found is None else found.value(key)
+
+
+def off_by() -> str | None:
+    """Return what says that nothing is to be recorded; None where nothing does."""
+    named = os.environ.get(OFF, "")
+    if named:
+        return None if named == "0" else f"{OFF}={named[:20]}"
+    found = settings_file()
+    return f"`off` in {found.path}" if found and found.value("record.off") else None
+
+
+def _read(start: str) -> "SettingsFile | None":
+    for folder in _folders(start):
+        for name in (NAME, IN_PROJECT):
+            path = os.path.join(folder, name)
+            try:
+                # A link is opened by none of it, and a pipe does not hold us up.
+                held = os.open(
+                    path,
+                    os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+                )
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                if name == IN_PROJECT:
+                    # Other tools' file: what cannot be read there is their affair.
+                    continue
+                from .file import unreadable
+
+                raise unreadable(path, error) from error
+            # Imported here: most work trees have no such file.
+            from .file import read_settings
+
+            if found := read_settings(held, Path(path), in_project=name == IN_PROJECT):
+                return found
+    return None
+
+
+def _folders(start: str) -> list[str]:
+    """Return the root of the work tree; outside of one, every folder upwards."""
+    upwards, folder = [start], start
+    while True:
+        if any(os.path.lexists(os.path.join(folder, x)) for x in (".git", ".sprintlog")):
+            return [folder]
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return upwards
+        upwards.append(folder)

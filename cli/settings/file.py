@@ -1,0 +1,196 @@
+"""The file of a work tree: read as bytes of a stranger, its keys checked one by one."""
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.log.stores.descriptors import give_back
+
+from . import trust
+from .keys import KEYS, TABLES
+
+BYTES_MAX = 64 * 1024
+PROJECT_BYTES_MAX = 1024 * 1024
+_IN_PROJECT = "tool.sprintlog"
+_EARLY = {"record.off": (bool, "true or false"), "record.actor": (str, "text")}
+_EARLY |= {"log.folder": (str, "text")}
+"""What recording commands ask for: checked here, without pydantic."""
+
+
+class SettingsFile:
+    """What a file says, by key; types are checked where a value is asked for."""
+
+    def __init__(self, path: Path, text: str, tables: dict[str, Any], prefix: str) -> None:
+        self.path = path
+        self._text = text
+        self._prefix = prefix
+        self.given = dict(self._flat(tables))
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder it lies in, from which its paths start."""
+        return self.path.parent
+
+    def value(self, key: str) -> Any:
+        """Return a value, checked and trusted; None where there is none."""
+        if key not in self.given:
+            return None
+        if KEYS[key].needs_trust and not self.is_trusted:
+            raise self.untrusted(key)
+        return self.checked(key)
+
+    def checked(self, key: str) -> Any:
+        """Return a value that is there, whoever trusts it; only its form is checked."""
+        value = self.given[key]
+        if key in _EARLY:
+            kind, said = _EARLY[key]
+            if not isinstance(value, kind) or value == "":
+                raise self.wrong(key, f"{said} belongs here")
+            return value
+        return self._model[key]
+
+    @property
+    def needs_trust(self) -> dict[str, Any]:
+        """Return what it says that must be trusted."""
+        return {k: v for k, v in self.given.items() if KEYS[k].needs_trust}
+
+    @cached_property
+    def digest(self) -> str:
+        """Return the digest of what must be trusted, in this repository."""
+        said = {"tree": trust.tree_of(self.folder), "says": self.needs_trust}
+        encoded = msgspec.json.encode(said, order="deterministic", enc_hook=str)
+        return sha256(encoded).hexdigest()
+
+    @cached_property
+    def is_trusted(self) -> bool:
+        """Tell whether the person trusts what it says now."""
+        return not self.needs_trust or trust.is_trusted(self.folder, self.digest)
+
+    def untrusted(self, key: str) -> RefusedError:
+        """Return the error for a value that nobody trusts."""
+        return RefusedError(
+            f"{self.path}: nobody said that {self._named(key)} is to be trusted",
+            hint="look at it with `sprintlog config`, then `sprintlog config --trust`",
+            file=str(self.path),
+            field=key,
+        )
+
+    def wrong(self, key: str, said: str) -> InvalidInputError:
+        """Return the error for a value, with its line."""
+        name, line = self._named(key), self.line_of(key)
+        where = f"line {line}: {name}" if line else name
+        return InvalidInputError(f"{where}: {said}", file=str(self.path))
+
+    def line_of(self, key: str) -> int | None:
+        """Return the line on which a key stands, as far as it stands there plainly."""
+        wanted = [*filter(None, self._prefix.split(".")), *key.split(".")]
+        table: list[str] = []
+        best: tuple[int, int] | None = None
+        for number, line in enumerate(self._text.split("\n"), 1):
+            if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
+                table = _parts(header[1])
+                here = table
+            elif pair := re.match(r"\s*([\w\"'.\s-]+?)\s*=", line):
+                here = [*table, *_parts(pair[1])]
+            else:
+                continue
+            # The deepest line that leads to it is the best that is known.
+            if here == wanted[: len(here)] and (best is None or len(here) > best[0]):
+                best = (len(here), number)
+        return None if best is None else best[1]
+
+    @cached_property
+    def _model(self) -> dict[str, Any]:
+        # Imported here: what a recording command asks for needs no pydantic.
+        from ..intake.settings import check_settings
+
+        return check_settings(self.given, self.wrong)
+
+    def _flat(self, tables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        for table, content in tables.items():
+            if table not in TABLES:
+                raise self._unknown(table, TABLES)
+            if not isinstance(content, dict):
+                raise self.wrong(table, "a table belongs here")
+            known = [key.partition(".")[2] for key in KEYS if key.startswith(f"{table}.")]
+            for name, value in content.items():
+                if name not in known:
+                    raise self._unknown(f"{table}.{name}", known)
+                yield f"{table}.{name}", value
+
+    def _unknown(self, key: str, known: "list[str] | tuple[str, ...]") -> InvalidInputError:
+        # Imported here: only a slip needs it.
+        from ..suggest import closest
+
+        meant = closest(key.rpartition(".")[2].replace("_", "-"), known)
+        shown = key[:60]
+        error = self.wrong(shown, f"there is no such key; known: {', '.join(known)}")
+        if meant:
+            error = self.wrong(shown, f"there is no such key; did you mean `{meant}`?")
+        return error
+
+    def _named(self, key: str) -> str:
+        return ".".join(filter(None, (self._prefix, key)))
+
+
+def read_settings(held: int, path: Path, *, in_project: bool) -> SettingsFile | None:
+    """Return what an open file says, and close it; None where it is about other tools."""
+    most = PROJECT_BYTES_MAX if in_project else BYTES_MAX
+    try:
+        status = os.fstat(held)
+        if not stat.S_ISREG(status.st_mode):
+            if in_project:
+                return None
+            raise InvalidInputError("is not a file", file=str(path))
+        with open(held, "rb", closefd=False) as file:
+            content = file.read(most + 1)
+    finally:
+        give_back(held)
+    if in_project and (len(content) > most or b"sprintlog" not in content):
+        return None
+    if len(content) > most:
+        raise InvalidInputError(f"is longer than {most // 1024} KiB", file=str(path))
+    if (data := _parsed(content, path)) is None:
+        return None
+    text = content.decode()
+    if not in_project:
+        return SettingsFile(path, text, data, "")
+    tools = data.get("tool")
+    own = tools.get("sprintlog") if isinstance(tools, dict) else None
+    if own is None:
+        return None
+    if not isinstance(own, dict):
+        raise InvalidInputError(f"{_IN_PROJECT}: a table belongs here", file=str(path))
+    return SettingsFile(path, text, own, _IN_PROJECT)
+
+
+def unreadable(path: str, error: OSError) -> InvalidInputError:
+    """Return the error for a file that could not be opened."""
+    if os.path.islink(path):
+        return InvalidInputError("is a link, and links are not followed", file=path)
+    return InvalidInputError(f"cannot be read: {error.strerror}", file=path)
+
+
+def _parsed(content: bytes, path: Path) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("is not UTF-8", file=str(path)) from error
+    except RecursionError as error:
+        raise InvalidInputError("is nested too deeply", file=str(path)) from error
+    except ValueError as error:
+        # Of TOML: it names line and column.
+        raise InvalidInputError(str(error), file=str(path)) from error
+
+
+def _parts(name: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in name.split(".")]

@@ -1,0 +1,81 @@
+"""Which files the person trusts: a list of digests that no work tree can bring along.
+
+A digest stands for a repository and for what its file says there that must be trusted. Who
+changes another value of the file, or works in another work tree, is not asked again.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from sprintlog.engine.adapters.git.repositories import common_directory, linked_directory
+from sprintlog.engine.adapters.replace import replace_file
+from sprintlog.engine.log.stores.descriptors import read_whole
+
+_LIST_BYTES_MAX = 1 << 20
+EVERYWHERE = "*"
+
+
+def home() -> Path:
+    """Return the folder of what the person says to sprintlog, outside of every tree."""
+    above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(above) / "sprintlog"
+
+
+def tree_of(folder: Path) -> str:
+    """Return what all work trees of a repository have in common; else the folder."""
+    git = folder / ".git"
+    if git.is_file() and (directory := linked_directory(git)) is not None:
+        return os.path.dirname(os.path.realpath(common_directory(directory)))
+    return os.path.realpath(folder)
+
+
+def is_trusted(folder: Path, digest: str) -> bool:
+    """Tell whether a digest is on the list, or the folder on that of safe folders."""
+    if any(line.split(" ", 1)[0] == digest for line in _lines(home() / "trusted")):
+        return True
+    safe = {*_lines(home() / "safe")}
+    return EVERYWHERE in safe or bool(
+        safe.intersection((os.path.realpath(folder), tree_of(folder)))
+    )
+
+
+def trust(folder: Path, digest: str) -> Path:
+    """Put a digest on the list, in the place of earlier ones; return the list."""
+    line = f"{digest} {tree_of(folder)}"
+    return _write([*_without(folder), line])
+
+
+def forget(folder: Path) -> int:
+    """Take a repository's digests off the list; return how many there were."""
+    stay, before = [*_without(folder)], len([*_lines(home() / "trusted")])
+    if len(stay) < before:
+        _write(stay)
+    return before - len(stay)
+
+
+def trusted_for(folder: Path) -> int:
+    """Return how many digests of a repository are on the list."""
+    return len([*_lines(home() / "trusted")]) - len([*_without(folder)])
+
+
+def _without(folder: Path) -> Iterator[str]:
+    tree = tree_of(folder)
+    return (x for x in _lines(home() / "trusted") if x.partition(" ")[2] != tree)
+
+
+def _write(lines: list[str]) -> Path:
+    path = home() / "trusted"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    content = "".join(f"{line}\n" for line in lines)
+    replace_file(path, content.encode(errors="surrogateescape"), mode=0o600)
+    return path
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        content = read_whole(path, at_most=_LIST_BYTES_MAX)
+    except OSError:
+        return
+    text = content.decode(errors="surrogateescape")
+    yield from filter(None, map(str.strip, text.splitlines()))

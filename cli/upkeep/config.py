@@ -1,0 +1,107 @@
+"""`sprintlog config`: each value, and who says so; what a file says is trusted here."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.projections.views.settings import SettingsAnswer, SettingValue
+
+from .. import settings, typed
+from ..context import with_json
+from ..output import print_answer, table
+from ..settings import trust
+from ..settings.file import SettingsFile
+from ..settings.keys import KEYS, Key
+from ..suggest import closest
+
+
+@typed.command(
+    "config",
+    epilog="Examples: sprintlog config\n\nsprintlog config agent.command --json\n\n"
+    "sprintlog config --trust",
+)
+@click.argument("key", required=False)
+@typed.option(
+    "--trust",
+    "trusts",
+    is_flag=True,
+    help="Trust what the file says now of commands, variables, places and the actor.",
+)
+@with_json
+def command(key: str | None, trusts: bool, as_json: bool) -> None:
+    """Show each value with its origin: environment, file or default.
+
+    An option that is typed comes before all of them. The file is `sprintlog.toml` at the
+    work tree's root, or `[tool.sprintlog]` in its pyproject.toml. What it says to run, or
+    where and as whom to record, is used only once --trust was typed, and again after each
+    change of that.
+    """
+    if key is not None and key not in KEYS:
+        _unknown(key)
+    found = settings.settings_file()
+    if trusts:
+        if key is not None:
+            raise click.UsageError("--trust goes without KEY: the whole file is trusted")
+        _trust(found)
+    known = [key] if key is not None else [*KEYS]
+    values = [_value(name, KEYS[name], found) for name in known]
+    file = str(found.path) if found else None
+    answer = SettingsAnswer(file, found is None or found.is_trusted, values)
+    print_answer(answer, _lines(answer, found), as_json=as_json)
+
+
+def _trust(found: SettingsFile | None) -> None:
+    if found is None:
+        raise NotFoundError(
+            f"there is no {settings.NAME} in this work tree, and no [tool.sprintlog]",
+            hint="nothing has to be trusted",
+        )
+    for name in found.needs_trust:
+        # What is not well formed is trusted by nobody.
+        found.checked(name)
+    found.is_trusted = True
+    if found.needs_trust:
+        trust.trust(found.folder, found.digest)
+
+
+def _value(name: str, key: Key, found: SettingsFile | None) -> SettingValue:
+    if key.variable and (said := os.environ.get(key.variable)):
+        return SettingValue(name, said, "environment", key.variable)
+    if found is None or name not in found.given:
+        return SettingValue(name, key.default, "default")
+    line = found.line_of(name)
+    where = f"{found.path}:{line}" if line else str(found.path)
+    is_used = found.is_trusted or not key.needs_trust
+    return SettingValue(name, found.checked(name), "file", where, is_used)
+
+
+def _lines(answer: SettingsAnswer, found: SettingsFile | None) -> Iterator[str]:
+    rows = []
+    for one in answer.values:
+        origin = one.where or one.origin
+        rows.append((one.key, _shown(one.value), origin + ("" if one.trusted else "  !")))
+    yield from table(rows, spare=(1,))
+    if found is None or answer.trusted:
+        return
+    yield "! is not used before it is trusted: `sprintlog config --trust`"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "nothing"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={_shown(one)}" for name, one in value.items())
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _unknown(key: str) -> None:
+    meant = closest(key, KEYS)
+    raise NotFoundError(
+        f"there is no key {key[:60]!r}",
+        hint=f"did you mean `{meant}`?" if meant else "`sprintlog config` lists them",
+    )

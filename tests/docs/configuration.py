@@ -1,0 +1,67 @@
+"""The reference of the settings: every key, with its type and what comes before it."""
+
+from typing import Any
+
+from sprintlog.cli.intake.settings import Settings
+from sprintlog.cli.settings.keys import KEYS, TABLES
+
+INTRODUCTION = """\
+# Configuration
+
+{note}
+
+`sprintlog.toml` at the work tree's root, or `[tool.sprintlog]` in its `pyproject.toml`; of
+both the first. An option comes before a variable of the environment, that before the file,
+and the file before the default. `sprintlog config` shows each value with its origin,
+`sprintlog schema config` the JSON Schema.
+
+Keys that need trust are used once `sprintlog config --trust` was typed, and again after
+each change of one of them
+([why](../adr/0044-a-trees-settings-run-nothing-by-themselves.md)). How it is used:
+[How to configure](../how-to/configure.md).
+
+| part | at most |
+|---|---|
+| `sprintlog.toml` | 64 KiB; a link is refused |
+| `pyproject.toml` | 1 MiB; a longer one, or a link, is not read |
+"""
+
+
+def configuration_page(note: str) -> str:
+    """Return the page of the settings, as the models and the list of keys have them."""
+    schema = Settings.model_json_schema()
+    parts = [INTRODUCTION.format(note=note)]
+    for table in TABLES:
+        reference = schema["properties"][table]
+        found = schema["$defs"][reference["$ref"].rpartition("/")[2]]
+        said = found["description"].strip().splitlines()[0]
+        parts.append(f"\n## [{table}]\n\n{said}\n")
+        parts.append("\n| key | type | default | before it | needs trust |  |")
+        parts.append("\n|---|---|---|---|---|---|\n")
+        for name, field in found["properties"].items():
+            key = KEYS[f"{table}.{name}"]
+            before = (key.option, key.variable)
+            first = ", ".join(f"`{one}`" for one in before if one)
+            trusted = "yes" if key.needs_trust else ""
+            kind, what = _kind(field), field["description"]
+            row = (f"`{name}`", kind, key.default, first, trusted, what)
+            parts.append(f"| {' | '.join(row)} |\n")
+    return "".join(parts)
+
+
+def _kind(field: dict[str, Any]) -> str:
+    kinds = [one for one in field.get("anyOf", [field]) if one.get("type") != "null"]
+    return " or ".join(_one(kind) for kind in kinds)
+
+
+def _one(kind: dict[str, Any]) -> str:
+    if "enum" in kind:
+        return ", ".join(f"`{word}`" for word in kind["enum"])
+    if "const" in kind:
+        return f'`"{kind["const"]}"`'
+    if kind["type"] == "array":
+        return "list of texts"
+    if kind["type"] == "object":
+        return "table of numbers"
+    words = {"boolean": "true or false", "string": "text", "integer": "whole number"}
+    return words.get(kind["type"], "number")
