@@ -41,7 +41,7 @@ class LogSettings(SettingsTable):
 
     folder: Text | None = Field(
         default=None,
-        description="The log's folder: absolute, from `~`, or from the file's folder.",
+        description="The log's folder: a whole path, or one from the file's folder or `~`.",
     )
 
 
