@@ -29,6 +29,7 @@ from ..context import open_workspace, with_envelope, with_json, with_recording
 from ..output import counted, counting, print_answer, print_json, print_text, visible, warn
 from ..places import PROGRESS, place_in, place_of
 from ..record import UNNAMED, Options, Recording, refresh
+from .import_others import COMMANDS
 
 
 @typed.group("import")
@@ -317,3 +318,7 @@ def summary(problems: list[list[str]]) -> list[str]:
 def _place_of(problem: str) -> str:
     """Return what a sentence is about, and what about it: no figures or words of it."""
     return " ".join(problem.split(" ", 2)[:2])
+
+
+for _other in COMMANDS:
+    command.add_command(_other)

@@ -122,7 +122,7 @@ class _OneSprint:
         self._newer = document
         taken = read_progress(content, file=name, sprint_id=self._sprint_id)
         encoded = msgspec.json.encode(taken.document)
-        at, committed_at = _moments(version) if version else (None, None)
+        at, committed_at = moments(version) if version else (None, None)
         self._taken.append(
             Version(
                 name,
@@ -158,7 +158,7 @@ def _is_same(older: bytes, newer: bytes) -> bool:
     return is_same_sprint(*documents)
 
 
-def _moments(version: Committed) -> tuple[str, str]:
+def moments(version: Committed) -> tuple[str, str]:
     """Return when a version was written and committed; the latter where nobody can tell."""
     committed_at = normalise(version.committed_at)
     try:

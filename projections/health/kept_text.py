@@ -14,6 +14,7 @@ from ..sql import read_model, search
 from ..state_files.files import EDITS, FINISHED
 from ..state_files.files import LOCK as FILES_LOCK
 from ..state_files.kept_blocks import BLOCKS
+from . import not_understood
 from .salvage import LOST
 from .text_places import (
     Copy,
@@ -39,6 +40,9 @@ KEPT_TEXT: tuple[KeptText, ...] = (
     Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
     Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
     Files("files of finished sprints", (f"{FINISHED}/*",), lock=FILES_LOCK),
+    Files(
+        "lines not understood", (f"{not_understood.FOLDER}/*",), lock=not_understood.LOCK
+    ),
     Files("blocks of large files", (f"{BLOCKS}/*",), why=Why.NO_TEXT),
     Files("lost events", (LOST,), Why.NOT_ALONE),
     Snapshots(
@@ -63,6 +67,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
         "locks",
         (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
+            not_understood.LOCK,
             *("run-*.lock", ".gitignore", "..gitignore.*"),
         ),
         why=Why.NO_TEXT,

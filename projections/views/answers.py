@@ -65,6 +65,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "gate show": (work.GateStanding, list[work.GateStanding]),
     "import journal": (log.TakenIn,),
     "import log": (log.LogCopied,),
+    "import prd": (log.LoopTaken,),
     "import progress": (log.TakenIn,),
     "init": (log.LogPlace, log.TakenIn),
     "iteration compare": (iterations.IterationComparison,),

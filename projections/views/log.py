@@ -114,6 +114,23 @@ class TakenIn(Struct, frozen=True, kw_only=True):
     hash: str | UnsetType = UNSET
 
 
+class LoopTaken(Struct, frozen=True, kw_only=True):
+    """What was taken in of another loop's files."""
+
+    file: str
+    kind: str
+    """What it was taken for: `prd`, `orchestrator`, `transcript` ..."""
+    sprint: str
+    found: dict[str, int]
+    """What there is in it, counted."""
+    recorded: int
+    """How many events are new."""
+    unread: int
+    """How many lines were not understood."""
+    kept: str | None = None
+    """The file they are kept in."""
+
+
 class SourceFile(Struct, frozen=True):
     """A file that a plan was made from."""
 

@@ -54,6 +54,8 @@ class Parsed(NamedTuple):
 
     entries: list[Told]
     patterns: list[Habit]
+    unread: list[str]
+    """Headings with text below that are neither."""
 
 
 _HEADING = re.compile(r"#{2,3}\s+(.*\S)")
@@ -97,12 +99,15 @@ def parse_text(text: str) -> Parsed:
     """Return the entries and patterns of a text, in its order; none of an unknown form."""
     entries: list[Told] = []
     patterns: list[Habit] = []
+    unread: list[str] = []
     for heading, lines in _sections(text):
         if _PATTERNS.match(heading):
             patterns += [_habit(said) for _, said in _bullets(lines)]
         elif told := _entry(heading, lines):
             entries.append(told)
-    return Parsed(entries, patterns)
+        elif heading:
+            unread.append(heading)
+    return Parsed(entries, patterns, unread)
 
 
 def _sections(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -1,0 +1,61 @@
+"""What was taken in of another loop's files: counted, told, and the rest of it kept."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sprintlog.projections.health.not_understood import keep_lines
+from sprintlog.projections.views.log import LoopTaken
+from sprintlog.projections.workspace import Workspace
+
+from ..intake.others.found import Unread
+from ..output import counted, print_answer
+from ..record import UNNAMED, Options
+
+PLURALS = {"story": "stories"}
+
+
+def options_of(given: Mapping[str, object], file: Path) -> Options:
+    """Return the options of an import, whose events are caused by the file."""
+    nothing = {"at": None, "key": None, "expect": None, "no_mask": False}
+    nothing |= {"correlation_id": None, "causation_id": None}
+    options = Options({**nothing, **given})
+    actor = f"import:{file.name}"[:128]
+    return options.with_values(actor=actor) if options.actor in UNNAMED else options
+
+
+def tell(
+    workspace: Workspace,
+    file: Path,
+    *,
+    kind: str,
+    sprint_id: str,
+    found: dict[str, int],
+    recorded: int,
+    unread: Sequence[Unread],
+    as_json: bool,
+) -> None:
+    """Say what a source holds, and keep what of it was not understood."""
+    kept = None
+    if unread:
+        kept = str(keep_lines(workspace, file.name, [line._asdict() for line in unread]))
+    answer = LoopTaken(
+        file=str(file),
+        kind=kind,
+        sprint=sprint_id,
+        found=found,
+        recorded=recorded,
+        unread=len(unread),
+        kept=kept,
+    )
+    counts = [_counted(number, noun) for noun, number in found.items()]
+    if unread:
+        counts.append(f"{counted(len(unread), 'line')} not understood → {kept}")
+    new = f"{counted(recorded, 'event')} recorded" if recorded else "nothing new"
+    said = f"{file}: {kind}, {', '.join(counts)}; {sprint_id}: {new}"
+    print_answer(answer, [said], as_json=as_json)
+
+
+def _counted(number: int, noun: str) -> str:
+    if number != 1 and noun in PLURALS:
+        return f"{number} {PLURALS[noun]}"
+    return counted(number, noun)

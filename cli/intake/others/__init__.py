@@ -1,0 +1,1 @@
+"""What the files of other loops say, read field by field; nothing is recorded here."""
