@@ -8,7 +8,7 @@ import msgspec
 from ..errors import RESCUE, InvalidInputError, UnreadableError
 from .envelope import RecordedEvent
 from .event import Event
-from .port import Row, row_of
+from .port import Page, Row, row_of
 from .upcast import Upcasts, check_upcasts, upcast
 
 Decode = Callable[[Any], Any]
@@ -79,7 +79,7 @@ class Codec:
         Raise `UnreadableError` for an unknown type, a shape from a newer version, an
         erased payload, or bytes that are not that event.
         """
-        return self.event_of(row_of(event))
+        return self.event_of(row_of(event), event.position)
 
     def today(self, recorded: RecordedEvent) -> bytes | None:
         """Return the event's payload in today's shape; None when it was erased.
@@ -96,28 +96,26 @@ class Codec:
             else encode(event)
         )
 
-    def events_of_rows(
-        self, pages: Iterable[Iterable[Row]]
-    ) -> Iterator[tuple[int, str, Event]]:
+    def events_of_rows(self, pages: Iterable[Page]) -> Iterator[tuple[int, str, Event]]:
         """Yield version, time and event of each row; raise as `decode` does."""
         readers = self._readers
         for page in pages:
-            for row in page:
-                version, at, tag, shape, payload, _ = row
+            for version, row in zip(page.versions, page.rows, strict=True):
+                at, tag, shape, payload = row
                 reader = readers.get(tag)
                 # One object stands for each small number.
                 if reader is not None and reader[0] is shape and type(at) is str:
                     try:
                         event = reader[1](payload)
                     except DAMAGE:
-                        event = self.event_of(row)
+                        event = self.event_of(row, page.position_of(version))
                 else:
-                    event = self.event_of(row)
+                    event = self.event_of(row, page.position_of(version))
                 yield version, at, event
 
-    def event_of(self, row: Row) -> Event:
+    def event_of(self, row: Row, position: int) -> Event:
         """Return the event of a row; raise as `decode` does."""
-        _, at, tag, schema_version, payload, position = row
+        at, tag, schema_version, payload = row
         try:
             if type(at) is not str or type(schema_version) is not int:
                 raise TypeError("what is around it is, too")

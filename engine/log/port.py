@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from operator import attrgetter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -37,10 +37,35 @@ Expected = int | Expect
 """An exact version (0 is the same as `Expect.NONE`), or one of the three words."""
 
 
-Row = tuple[int, str, str, int, str | bytes | None, int]
-"""Version, time, type, schema version, payload and position of an event."""
-row_of = attrgetter("version", "at", "type", "schema_version", "payload", "position")
+Row = tuple[str, str, int, str | bytes | None]
+"""Time, type, schema version and payload of an event."""
+row_of = attrgetter("at", "type", "schema_version", "payload")
 """Return the `Row` of a `RecordedEvent`."""
+
+
+class Page(NamedTuple):
+    """What a fold needs of some events of a stream, in order of version."""
+
+    versions: Sequence[int]
+    positions: Sequence[int]
+    rows: Sequence[Row]
+
+    def position_of(self, version: int) -> int:
+        """Return the position of one of its versions."""
+        return self.positions[self.versions.index(version)]
+
+    def until(self, version: int) -> "Page":
+        """Return the part of it that ends with one of its versions."""
+        return self._cut(slice(self.versions.index(version) + 1))
+
+    def after(self, version: int) -> "Page":
+        """Return the part of it that comes after one of its versions."""
+        return self._cut(slice(self.versions.index(version) + 1, None))
+
+    def _cut(self, part: slice) -> "Page":
+        return Page(self.versions[part], self.positions[part], self.rows[part])
+
+
 Take = Callable[[list[RecordedEvent]], None]
 """Takes the events that come next."""
 
@@ -118,7 +143,7 @@ class EventStore(Protocol):
         after: int = 0,
         until: int | None = None,
         only: str | None = None,
-    ) -> Iterator[list[Row]]:
+    ) -> Iterator[Page]:
         """Yield what a fold needs of a stream, and no more, many rows at a time.
 
         The bounds are the same; `only` names the one type that is wanted.

@@ -4,15 +4,16 @@ from collections.abc import Iterable, Sequence
 
 from ..log.codec import DAMAGE, Codec, Decode
 from ..log.event import Event
-from ..log.port import Row
+from ..log.port import Page
 from .events import SprintImported
 from .fold import EVERY, NONE_LEFT, begin_anew
 from .iterations.stretches import Interval
 from .state.sprint import Evolve, Learn, Sprint
 from .topics import HANDLERS
 
-_Taker = tuple[int | None, Decode, Learn | None, Evolve | None]
-"""Which shape of an event is today's, what decodes it, and what it changes."""
+_Taker = tuple[int | None, Decode, Learn | None, Evolve | None, bool]
+"""Which shape of an event is today's, what decodes it, what it changes, and whether it
+is a document that came in."""
 
 
 class RowFold:
@@ -25,7 +26,7 @@ class RowFold:
     def __call__(
         self,
         sprint: Sprint,
-        pages: Iterable[Iterable[Row]],
+        pages: Iterable[Page],
         live: Sequence[Interval] | None = None,
     ) -> Sprint:
         """Return the sprint as `fold` does; raise as `Codec.decode` does."""
@@ -33,17 +34,18 @@ class RowFold:
         stretches = iter((EVERY,) if live is None else live)
         first, last = next(stretches, NONE_LEFT)
         for page in pages:
-            row: Row | None = None
+            version = sprint.version
             try:
-                for row in page:
-                    version, at, tag, shape, payload, _ = row
-                    today, decode, learn, evolve = takers[tag]
+                for version, row in zip(page.versions, page.rows, strict=True):
+                    at, tag, shape, payload = row
+                    today, decode, learn, evolve, came_in = takers[tag]
                     # One object stands for each small number.
                     if shape is today and type(at) is str:
                         event = decode(payload)
                     else:
-                        event = self._codec.event_of(row)
+                        event = self._codec.event_of(row, page.position_of(version))
                         learn, evolve = HANDLERS[type(event)]
+                        came_in = type(event) is SprintImported
                     if learn is not None:
                         learn(knowledge, event, version)
                     if evolve is not None:
@@ -51,7 +53,7 @@ class RowFold:
                             first, last = next(stretches, NONE_LEFT)
                         if version < first:
                             continue
-                        if type(event) is SprintImported:
+                        if came_in:
                             begin_anew(plan, event, version)
                         else:
                             plan.touched = True
@@ -59,12 +61,10 @@ class RowFold:
                         # Last: a patch was made against what was there before.
                         plan.last_at = at
             except DAMAGE:
-                if row is not None:
-                    self._codec.event_of(row)
+                self._codec.event_of(row, page.position_of(version))
                 # The event is sound: what went wrong is ours.
                 raise
-            if row is not None:
-                sprint.version = row[0]
+            sprint.version = version
         return sprint
 
 
@@ -78,9 +78,10 @@ class _Takers(dict[str, _Taker]):
     def __missing__(self, tag: str) -> _Taker:
         if (reader := self._codec.reader(tag)) is None:
             # Of another kind of stream, or of a newer version: the codec tells.
-            return None, _unknown, None, None
+            return None, _unknown, None, None, False
         shape, decode, kind = reader
-        self[tag] = taker = (shape, decode, *HANDLERS[kind])
+        came_in = kind is SprintImported
+        self[tag] = taker = (shape, decode, *HANDLERS[kind], came_in)
         return taker
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.chain import Row as StoredRow
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.port import Row
+from sprintlog.engine.log.port import Page
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import RolledBack
@@ -24,10 +24,15 @@ EVENTS_MIN = 1000
 
 _place_of: Final = RecordedEvent.__struct_fields__.index
 _STREAM: Final = _place_of("stream")
-decoded_of = itemgetter(
-    *map(_place_of, ("version", "at", "type", "schema_version", "payload", "position"))
-)
-"""Return what of a row is decoded and folded."""
+_POSITION: Final = _place_of("position")
+_version_of = itemgetter(_place_of("version"))
+_row_of = itemgetter(*map(_place_of, ("at", "type", "schema_version", "payload")))
+
+
+def page_of(rows: Sequence[StoredRow]) -> Page:
+    """Return what of rows is decoded and folded."""
+    positions = [row[_POSITION] for row in rows]
+    return Page([*map(_version_of, rows)], positions, [*map(_row_of, rows)])
 
 
 class OnTheWay:
@@ -51,7 +56,7 @@ class OnTheWay:
             own = rows
             if streams.count(stream) < len(rows):
                 own = [row for row in rows if row[_STREAM] == stream]
-            if not self._followed[stream].take([*map(decoded_of, own)]):
+            if not self._followed[stream].take(page_of(own)):
                 del self._followed[stream]
                 taken.remove(stream)
         return [row for row in rows if row[_STREAM] not in taken]
@@ -73,31 +78,31 @@ class Followed:
         self._stream = sprint_stream(name)
         self._kept = sorted(repository.checkpoints.versions(self._stream))
 
-    def take(self, rows: list[Row]) -> bool:
+    def take(self, page: Page) -> bool:
         """Decode and fold the rows that come next; tell whether that was all of them.
 
         Past a rollback the state would be another one.
         """
         after = self.state.version
-        versions = [row[0] for row in rows]
-        if versions != [*range(after + 1, after + 1 + len(rows))]:
+        if page.versions != [*range(after + 1, after + 1 + len(page.rows))]:
             return False
-        if any(row[2] == RolledBack.type for row in rows):
+        if any(tag == RolledBack.type for _, tag, *_ in page.rows):
             return False
+        last = page.versions[-1]
         try:
-            while self._kept and self._kept[0] <= versions[-1]:
-                count = self._kept[0] - self.state.version
-                self._fold(rows[:count])
-                self._compare(self._kept.pop(0))
-                rows = rows[count:]
-            self._fold(rows)
+            while self._kept and self._kept[0] <= last:
+                version = self._kept.pop(0)
+                self._fold(page.until(version))
+                self._compare(version)
+                page = page.after(version)
+            self._fold(page)
         except SprintlogError:
             # Who reads the rows one by one tells what is wrong with them.
             return False
         return True
 
-    def _fold(self, rows: list[Row]) -> None:
-        self.state = self._repository.kind.fold_rows(self.state, [rows], None)
+    def _fold(self, page: Page) -> None:
+        self.state = self._repository.kind.fold_rows(self.state, [page], None)
 
     def _compare(self, version: int) -> None:
         kind = self._repository.kind

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,7 @@ from ..state_files.loop_place import loop_folder
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
-from .on_the_way import Followed, OnTheWay, decoded_of
+from .on_the_way import Followed, OnTheWay, page_of
 
 PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000
@@ -198,12 +198,12 @@ class _Counted:
     def _take(self, page: list[Row]) -> None:
         """Read the payloads of a page, each once unless one is damaged or erased."""
         left = self._on_the_way.take(page)
-        self._read([decoded_of(row) for row in left if row[_PAYLOAD] is not None])
+        self._read([row for row in left if row[_PAYLOAD] is not None])
 
-    def _read(self, rows: list[Any]) -> None:
+    def _read(self, rows: list[Row]) -> None:
         """Decode a page; a second time one by one if something in it is damaged."""
         try:
-            list(CODEC.events_of_rows([rows]))
+            list(CODEC.events_of_rows([page_of(rows)]))
         except UnreadableError as error:
             if len(rows) > 1:
                 for row in rows:

@@ -76,7 +76,7 @@ def decoded(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def counting(*given: Any, **bounds: Any) -> Iterator[Any]:
         for page in scan(*given, **bounds):
-            found.extend(row[0] for row in page)
+            found.extend(page.versions)
             yield page
 
     monkeypatch.setattr(workspace.log, "scan", counting)

@@ -51,7 +51,7 @@ def measured(
 
         def counting(*given: Any, **bounds: Any) -> Iterator[Any]:
             for page in scan(*given, **bounds):
-                read.extend(row[0] for row in page)
+                read.extend(page.versions)
                 yield page
 
         workspace.log.scan = counting  # type: ignore[method-assign]

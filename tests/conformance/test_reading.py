@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from msgspec import structs
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.chain import check_chain, recorded
 from sprintlog.engine.log.envelope import NewEvent
-from sprintlog.engine.log.port import Expect, Log
+from sprintlog.engine.log.port import Expect, Log, Page
 
 DRAFT = NewEvent(
     type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime"
@@ -166,16 +167,16 @@ def test_many_pages_are_one_after_another(log: Log) -> None:
 
 
 def test_a_scan_gives_what_a_fold_needs(log: Log) -> None:
-    """Version, time, type, schema version, payload and position, of one type or of all."""
+    """Time, type, schema version, payload, version and position, of one type or of all."""
     log.append("other", [DRAFT], expect=0)
     log.append("a", [DRAFT, structs.replace(DRAFT, type="rolled-back")], expect=0)
     noted, rolled = log.read_stream("a")
-    rows = [(e.version, e.at, e.type, 1, "{}", e.position) for e in (noted, rolled)]
+    rows = [(e.version, e.position, e.at, e.type, 1, "{}") for e in (noted, rolled)]
     for only, expected in ((None, rows), ("rolled-back", rows[1:]), ("x-none", [])):
-        found = [row for page in log.scan("a", only=only) for row in page]
-        assert [(*r[:4], _text(r[4]), r[5]) for r in found] == expected
-    ((last,),) = log.scan("a", after=1, until=9)
-    assert last[0] == 2
+        found = [row for page in log.scan("a", only=only) for row in _whole(page)]
+        assert found == expected
+    (last,) = log.scan("a", after=1, until=9)
+    assert [*last.versions] == [2]
 
 
 @pytest.mark.parametrize("others", [0, 1, 3])
@@ -189,14 +190,23 @@ def test_a_scan_of_many_rows_has_the_same_bounds(log: Log, others: int) -> None:
     for after, until in ((0, None), (0, 700), (5, 899), (100, 300), (899, None), (3, 9999)):
         wanted = [*range(after + 1, min(until or 900, 900) + 1)]
         pages = log.scan("a", after=after, until=until)
-        assert [row[0] for page in pages for row in page] == wanted
+        rows = [row for page in pages for row in _whole(page)]
+        assert [row[0] for row in rows] == wanted
+        assert [row[1] for row in rows] == [
+            e.position for e in log.read_stream("a", after=after, until=until)
+        ]
         pages = log.scan("a", after=after, until=until, only="rolled-back")
-        found = [row[0] for page in pages for row in page]
+        found = [version for page in pages for version in page.versions]
         assert found == [version for version in wanted if version % 90 == 0]
 
 
-def _text(payload: str | bytes | None) -> str | None:
-    return payload.decode() if isinstance(payload, bytes) else payload
+def _whole(page: Page) -> list[tuple[Any, ...]]:
+    """Return version, position and row of each event, the payload as text."""
+    texts = [(*row, p.decode() if isinstance(p, bytes) else p) for *row, p in page.rows]
+    return [
+        (version, position, *row)
+        for version, position, row in zip(page.versions, page.positions, texts, strict=True)
+    ]
 
 
 def test_gives_the_hash_of_an_event(log: Log) -> None:

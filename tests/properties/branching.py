@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.log.port import Row
+from sprintlog.engine.log.port import Page
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
@@ -24,10 +24,10 @@ class CountingLog(MemoryLog):
 
     folded = 0
 
-    def scan(self, stream: str, **bounds: Any) -> Iterator[list[Row]]:
+    def scan(self, stream: str, **bounds: Any) -> Iterator[Page]:
         """Yield what a fold needs, and count it."""
         for page in super().scan(stream, **bounds):
-            self.folded += len(page) if bounds.get("only") is None else 0
+            self.folded += len(page.rows) if bounds.get("only") is None else 0
             yield page
 
 

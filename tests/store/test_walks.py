@@ -45,7 +45,8 @@ def test_a_fold_walks_through_a_stream_once(workspace: Workspace) -> None:
     assert isinstance(workspace.log, SqliteLog)
     keep_only(workspace.repository, workspace.repository.from_nothing("s"))
     with steps_of(workspace.log.connection.raw) as steps:
-        assert sum(map(len, workspace.log.scan(sprint_stream("s")))) > EVENTS
+        pages = workspace.log.scan(sprint_stream("s"))
+        assert sum(len(page.rows) for page in pages) > EVENTS
     assert steps_of_a_fold(workspace) < 1.1 * steps[0]
 
 
@@ -74,6 +75,6 @@ def test_a_walk_keeps_little_in_memory(workspace: Workspace) -> None:
 
 def test_a_scan_holds_few_events_at_a_time(workspace: Workspace) -> None:
     """However long a stream is: what a fold has in memory of it does not grow."""
-    sizes = [len(page) for page in workspace.log.scan(sprint_stream("s"))]
+    sizes = [len(page.rows) for page in workspace.log.scan(sprint_stream("s"))]
     assert len(sizes) > EVENTS // 128
     assert max(sizes) <= 128

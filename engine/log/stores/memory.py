@@ -19,7 +19,7 @@ from ..append import (
 from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent
-from ..port import WAIT, Clock, Entropy, Expected, Row, Take, Wait, row_of
+from ..port import WAIT, Clock, Entropy, Expected, Page, Take, Wait, row_of
 
 ROWS_PER_PAGE = 512
 
@@ -153,10 +153,12 @@ class MemoryLog:
         after: int = 0,
         until: int | None = None,
         only: str | None = None,
-    ) -> Iterator[list[Row]]:
+    ) -> Iterator[Page]:
         """Yield what a fold needs of a stream, many rows at a time."""
         events = self.read_stream(stream, after=after, until=until)
-        yield from _paged(row_of(e) for e in events if only is None or e.type == only)
+        for page in _paged(e for e in events if only is None or e.type == only):
+            versions, positions = [e.version for e in page], [e.position for e in page]
+            yield Page(versions, positions, [row_of(event) for event in page])
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""

@@ -10,7 +10,7 @@ from ...command import Command
 from ...log.codec import Codec, encode
 from ...log.envelope import NewEvent
 from ...log.event import Event, Versioned
-from ...log.port import Row
+from ...log.port import Page
 from ...log.upcast import UPCASTS
 from ...masking import mask_texts
 from ...sprint.events import EVENTS
@@ -64,7 +64,7 @@ class StreamKind(msgspec.Struct, Generic[State], frozen=True):
     begin: Callable[[str], State]
     """Gives the state before the first event."""
     fold: Callable[[State, Iterable[Versioned], Sequence[Interval] | None], State]
-    fold_rows: Callable[[State, Iterable[Sequence[Row]], Sequence[Interval] | None], State]
+    fold_rows: Callable[[State, Iterable[Page], Sequence[Interval] | None], State]
     """Does the same with the rows of a scan."""
     rollbacks: Callable[[State], list[tuple[int, int]]]
     with_plan: Callable[[State, State], State]

@@ -137,8 +137,8 @@ class Repository(Generic[State]):
         """
         stream = self.kind.stream(state.id)
         tail = list(self._log.scan(stream, after=state.version))
-        if any(row[2] == RolledBack.type for page in tail for row in page):
-            return self._brought_to(tail[-1][-1][0], state.id, state)
+        if any(tag == RolledBack.type for page in tail for _, tag, *_ in page.rows):
+            return self._brought_to(tail[-1].versions[-1], state.id, state)
         return self.kind.fold_rows(state, tail, None)
 
     def version(self, name: str) -> int:
@@ -148,7 +148,7 @@ class Repository(Generic[State]):
     def versions_of(self, name: str, kind: type[Event]) -> set[int]:
         """Return the versions of a stream at which a kind of event happened."""
         pages = self._log.scan(self.kind.stream(name), only=kind.type)
-        return {version for page in pages for version, *_ in page}
+        return {version for page in pages for version in page.versions}
 
     def events(self, name: str, kind: type[Kind]) -> list[Kind]:
         """Return all events of one kind in a stream, in order."""

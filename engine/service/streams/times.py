@@ -53,7 +53,9 @@ def _rows(log: Log, stream: str, block: int) -> list[tuple[int, str]]:
     pages = log.scan(stream, after=after, until=after + BLOCK_EVENTS)
     # A moment that goes on is the later one, so texts are compared as the moments are.
     return [
-        (version, at[:-1][:_TO_MICROSECONDS]) for page in pages for version, at, *_ in page
+        (version, at[:-1][:_TO_MICROSECONDS])
+        for page in pages
+        for version, (at, *_) in zip(page.versions, page.rows, strict=True)
     ]
 
 

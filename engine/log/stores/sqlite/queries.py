@@ -1,15 +1,14 @@
 """Reading a log in a SQLite database: page by page, with no statement left open."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ....errors import RESCUE, UnreadableError
 from ...chain import START, misfit
 from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
-from ...port import Row
+from ...port import Page
 from .connection import Connection
 from .rows import READ, events_of
 
@@ -52,7 +51,8 @@ FROM names WHERE name IS NOT NULL ORDER BY name
 
 # One lower bound of what is ordered by: SQLite would go to the first of two, and walk
 # from there to the second, for each page again.
-_SCAN = "SELECT version, at, type, schema_version, payload, position FROM events"
+_ROW = "at, type, schema_version, payload"
+_SCAN = f"SELECT version, position, {_ROW} FROM events"
 _ONLY = ("", " AND type = ?")
 _BY_VERSION = [
     f"{_SCAN} WHERE stream = ? AND version > ? AND version <= ?{only}"
@@ -65,7 +65,12 @@ _BY_POSITION = [
     for only in _ONLY
 ]
 
-_version_of = itemgetter(0)
+# Where positions and versions go on together, SQLite compares them: that takes less than
+# to hand both over as numbers of Python.
+_RUN = (
+    f"SELECT {_ROW} FROM events NOT INDEXED WHERE stream = ?"
+    " AND position > ? AND position <= ? AND version = position - ? ORDER BY position"
+)
 
 
 class End(NamedTuple):
@@ -147,31 +152,76 @@ class Queries:
         after: int = 0,
         until: int | None = None,
         only: str | None = None,
-    ) -> Iterator[list[Row]]:
+    ) -> Iterator[Page]:
         """Yield what a fold needs of a stream, page by page, with the same bounds."""
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
-        kind = () if only is None else (only,)
         # By the index every row is a search of its own: where a stream is most of the
         # log, going through the log itself takes half the time.
         many = end - after > ROWS_PER_SCAN and 2 * (end - after) > self.last_position()
-        sql = (_BY_POSITION if many else _BY_VERSION)[len(kind)]
-        place, last = after, end
-        if many:
-            place, last = self._place(stream, after), self._place(stream, end)
         with self._walking() if many else nullcontext():
-            while after < end:
-                page = self._rows(sql, (stream, place, last, *kind, ROWS_PER_SCAN))
-                if only is None:
-                    self._check_versions(stream, map(_version_of, page), after)
-                if page:
-                    yield page
-                    after = page[-1][0]
-                    place = page[-1][5] if many else after
-                if len(page) < ROWS_PER_SCAN:
-                    break
+            found = self._through_log if many else self._by_index
+            for page in found(stream, after, end, only):
+                yield page
+                after = page.versions[-1]
         if only is None and after < end:
             raise self._unreadable(f"version {after + 1} of {stream} is missing")
+
+    def _by_index(
+        self, stream: str, after: int, end: int, only: str | None
+    ) -> Iterator[Page]:
+        while after < end:
+            page = self._page(_BY_VERSION, stream, after, (after, end), only)
+            if page is None:
+                return
+            yield page
+            after = page.versions[-1]
+
+    def _through_log(
+        self, stream: str, after: int, end: int, only: str | None
+    ) -> Iterator[Page]:
+        place, last = self._place(stream, after), self._place(stream, end)
+        goes_on = only is None
+        while after < end:
+            page = self._run(stream, after, place, last) if goes_on else None
+            if page is None:
+                page = self._page(_BY_POSITION, stream, after, (place, last), only)
+                if page is None:
+                    return
+                first, final = page.positions[0], page.positions[-1]
+                goes_on = only is None and final - first + 1 == len(page.rows)
+            yield page
+            after, place = page.versions[-1], page.positions[-1]
+
+    def _run(self, stream: str, after: int, place: int, last: int) -> Page | None:
+        """Return the next events if they come one after another; else None.
+
+        Positions and versions are compared with those of the one before.
+        """
+        count = min(last - place, ROWS_PER_SCAN)
+        rows = self._rows(_RUN, (stream, place, place + count, place - after))
+        if not rows or len(rows) < count:
+            return None
+        after, place = after + 1, place + 1
+        return Page(range(after, after + count), range(place, place + count), rows)
+
+    def _page(
+        self,
+        forms: Sequence[str],
+        stream: str,
+        after: int,
+        bounds: tuple[int, int],
+        only: str | None,
+    ) -> Page | None:
+        """Return the next events of all or of one type; None where there is none left."""
+        kind = () if only is None else (only,)
+        rows = self._rows(forms[len(kind)], (stream, *bounds, *kind, ROWS_PER_SCAN))
+        if not rows:
+            return None
+        versions, positions, *columns = zip(*rows, strict=True)
+        if only is None:
+            self._check_versions(stream, versions, after)
+        return Page(versions, positions, [*zip(*columns, strict=True)])
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
