@@ -24,14 +24,8 @@ FOLDERS = {
     "history": ("log", "show", "diff", "blame", "replay", "audit", "query"),
     "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),
     "upkeep": (
-        "rebuild",
-        "verify",
-        "doctor",
-        "backup",
-        "export",
-        "schema",
-        "config",
-        "completion",
+        *("rebuild", "verify", "doctor", "backup", "export", "schema", "config", "prune"),
+        *("completion", "uninstall"),
     ),
     "help": ("help",),
 }

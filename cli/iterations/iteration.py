@@ -29,7 +29,7 @@ from .capture import Capturer, Capturing, with_capturing
 from .metrics import read_metrics, with_metrics, with_score
 from .report_files import tell_written, with_writing, write_files
 from .select import select
-from .snapshots import diff, keeping_files, prune_command, snapshot, with_snapshot_options
+from .snapshots import diff, keeping_files, snapshot, with_snapshot_options
 
 Keeping = AbstractContextManager[Keep | None]
 """Gives what puts a snapshot behind what is decided, if one is wanted."""
@@ -40,7 +40,7 @@ def command() -> None:
     """Record, measure and compare the iterations of the loop."""
 
 
-for further in (snapshot, diff, prune_command, select):
+for further in (snapshot, diff, select):
     command.add_command(further)
 
 

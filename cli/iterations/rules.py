@@ -5,12 +5,14 @@ from typing import Any
 import click
 import msgspec
 
+from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
-from .. import typed
+from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
-from ..output import print_answer, table
+from ..output import note, print_answer, table
 from ..record import record
+from .file_rules import differing, rules_of_file
 from .metrics import number_or_word
 
 
@@ -50,23 +52,36 @@ def command() -> None:
     help="What becomes of an edit of PROGRESS.yaml: kept and replaced, made events as far "
     "as it can be, or nothing is recorded until it is gone.",
 )
+@typed.option(
+    "--from-config",
+    is_flag=True,
+    help="Record what [rules] in sprintlog.toml says; what is typed comes first.",
+)
 @with_recording
 def set_(
     weights: tuple[str, ...],
     thresholds: tuple[str, ...],
     verification: bool | None,
     progress_edits: str | None,
+    from_config: bool,
     **given: Any,
 ) -> None:
     """Put other values in force, for what is measured from here on.
 
     What is not named stays. A rollback does not take them back.
     """
+    told = rules_of_file() if from_config else ChangeRules()
+    if told is None:
+        raise NotFoundError(
+            f"--from-config: {settings.NAME} has no [rules]",
+            hint="`sprintlog config` shows what it says",
+        )
+    typed = {n: x for n, x in _numbers("weight", weights).items() if x is not None}
     command = ChangeRules(
-        {n: x for n, x in _numbers("weight", weights).items() if x is not None},
-        _numbers("threshold", thresholds),
-        verification,
-        progress_edits,
+        {**told.weights, **typed},
+        {**told.thresholds, **_numbers("threshold", thresholds)},
+        told.verification_required if verification is None else verification,
+        progress_edits or told.progress_edits,
     )
     record("rules set", given, command)
 
@@ -90,6 +105,8 @@ def show(reading: ReadOptions) -> None:
         for name, value in values.items()
     ]
     print_answer(answer, table(rows), as_json=reading.as_json)
+    if line := differing(rules):
+        note(line)
 
 
 def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:

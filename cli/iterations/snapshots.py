@@ -1,4 +1,4 @@
-"""`sprintlog iteration snapshot|diff|prune`: the files of iterations."""
+"""`sprintlog iteration snapshot|diff`: the files of iterations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,14 +9,13 @@ from msgspec import UNSET
 
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, has_snapshot
+from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.views.events import reference
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from .. import typed
 from ..context import Function, ReadOptions, open_workspace, with_reading, with_recording
-from ..output import counted, print_answer, print_json, print_text, progress
+from ..output import counted, print_json, print_text, progress
 from ..record import Keep, Options, answer, recording
 
 if TYPE_CHECKING:
@@ -205,37 +204,3 @@ def files_between(
         # Pruned, of another work tree, or no git here: the figures are told all the same.
         return None
     return changes(found)
-
-
-@typed.command("prune", epilog="Example: sprintlog iteration prune --keep 20")
-@typed.option(
-    "--keep",
-    type=int,
-    default=KEEP_DEFAULT,
-    setting="snapshot.keep",
-    metavar="N",
-    help=f"How many of the newest stay. [{KEEP_DEFAULT}]",
-)
-@with_recording
-def prune_command(keep: int, **given: Any) -> None:
-    """Remove old snapshots, to free their space.
-
-    The newest stay, the first, the best, and all that a rollback or its undo goes back to.
-    """
-    from sprintlog.engine.service.work_tree.snapshot import prune, pruned, store_of
-    from sprintlog.projections.views.files import Pruned
-
-    options = Options(given)
-    with recording("iteration prune", options) as run:
-        outcome, bytes_freed = prune(
-            run.workspace,
-            run.sprint_id,
-            store_of(run.workspace),
-            keep=keep,
-            envelope=run.envelope({"keep": keep}),
-        )
-        gone = pruned(outcome)
-        answer = Pruned(gone, bytes_freed, [*map(reference, outcome.events)])
-        said = f"{counted(len(gone), 'snapshot')} removed, {bytes_freed} bytes freed"
-        print_answer(answer, [said], as_json=options.as_json)
-        run.refresh()

@@ -19,10 +19,19 @@ from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.views import work as views
 
-from .. import typed
+from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
-from ..output import coloured, counted, fitting, print_json, print_styled, visible, wrapped
+from ..output import (
+    coloured,
+    counted,
+    fitting,
+    note,
+    print_json,
+    print_styled,
+    visible,
+    wrapped,
+)
 from ..screen import phrases
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import stopped_lines
@@ -60,6 +69,16 @@ def command(reading: ReadOptions) -> None:
         since = phrases.when(found.loop.since, is_relative=True)
         lines.append(visible(f"run by process {found.loop.pid} since {since}"))
     print_styled("\n".join(lines))
+    if settings.settings_file() is not None and (line := _differing(sprint)):
+        note(line)
+
+
+def _differing(sprint: Sprint) -> str | None:
+    """Return how the work tree's file differs from the rules in force, if it does."""
+    # Imported here: most work trees have no such file.
+    from ..iterations.file_rules import differing
+
+    return differing(sprint.knowledge.tracker.rules_at(sprint.version))
 
 
 def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:

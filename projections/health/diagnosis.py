@@ -10,11 +10,14 @@ from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_w
 from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
 from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings
+from .room import in_units
 
 FREE_BYTES_MIN = 64 * 1024 * 1024
 """With less room than this on the disk, sixteen write-ahead logs, doctor warns."""
 WAL_BYTES_OVERDUE = 2 * WAL_BYTES_MAX
 """A write-ahead log this large was not carried over when it should have been."""
+SNAPSHOT_BYTES_MANY = 1024 * 1024 * 1024
+"""Where snapshots take more than this, doctor says how they are removed."""
 SHOWN_MAX = 3
 
 SEE_CHAIN = "see the check `chain`"
@@ -184,6 +187,18 @@ def _space(findings: Findings) -> Check:
     )
 
 
+def _sizes(findings: Findings) -> Check | None:
+    """Say what takes space; what can be freed has a command of its own."""
+    if not findings.sizes:
+        return None
+    said = [f"{word} {in_units(count)}" for word, count in findings.sizes.items()]
+    total = in_units(sum(findings.sizes.values()))
+    hint = None
+    if findings.sizes.get("snapshots", 0) > SNAPSHOT_BYTES_MANY:
+        hint = "`sprintlog prune --older-than 30d --dry-run` shows what can go"
+    return Check("sizes", OK, f"{total}: {', '.join(said)}", hint)
+
+
 def _wal(findings: Findings) -> Check:
     found = f"{_size(findings.wal_bytes)} to be carried over into the database"
     if findings.wal_bytes <= WAL_BYTES_OVERDUE:
@@ -288,6 +303,7 @@ RULES: tuple[Rule, ...] = (
     _owner,
     _hard_links,
     _space,
+    _sizes,
     _wal,
     _lock,
     _displaced,

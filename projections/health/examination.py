@@ -43,6 +43,7 @@ from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 from ..state_files.files import EDITS
 from ..workspace import Workspace, wall_clock
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, File, Findings
+from .room import sizes
 from .verify import Verification, verify
 
 LOOKS_MAX = 5
@@ -113,6 +114,7 @@ def examine(location: Location) -> Findings:
         snapshots=_of_store(folder / SNAPSHOTS),
         set_aside=sum(1 for _ in (folder / SNAPSHOTS / ASIDE).glob("*.pack")),
         busy=busy,
+        sizes=sizes(folder),
         above_of_another=str(above) if (above := owned_by_another(folder.parent)) else None,
     )
 

@@ -1,5 +1,7 @@
 """What doctor finds and what it says about it, as plain values."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -84,5 +86,7 @@ class Findings(NamedTuple):
     """How many damaged files of theirs were set aside."""
     busy: bool
     """Whether others recorded all the time, so that files and log may not match."""
+    sizes: Mapping[str, int] = MappingProxyType({})
+    """How many bytes everything in the folder takes, by what it is there for."""
     above_of_another: str | None = None
     """The folder in which the log's lies, where it belongs to another user."""

@@ -31,7 +31,7 @@ class Why(Enum):
     CHAINED = "events are never changed: the store cannot take the text out of one yet"
     FOLLOWS = "it follows from the events, and is as they are"
     KNOWS_OURS = "by it our files are known from those that somebody edited"
-    NAMED = "an event names the snapshot; `sprintlog iteration prune` removes old ones"
+    NAMED = "an event names the snapshot; `sprintlog prune` removes old ones"
     NOT_VACUUMED = "the store cannot clear the space of deleted rows yet"
     TREES_OWN = "it is a file of the work tree, like those that people make"
     NOT_ALONE = "other events that are nowhere else are beside it"

@@ -71,7 +71,6 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "iteration compare": (iterations.IterationComparison,),
     "iteration diff": (files.Differences,),
     "iteration list": (list[iterations.JudgedIteration],),
-    "iteration prune": (files.Pruned,),
     "iteration select": (
         iterations.SelectionRecorded,
         iterations.SelectionInForce,
@@ -88,6 +87,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "next": (work.Next,),
     "pattern list": (list[Pattern],),
     "prepare": (Prepared,),
+    "prune": (files.Pruned, files.Pruning),
     "query": (history.TableAnswer, DOCUMENT),
     "queue decide": (list[queue.RulingAnswer], *RECORDED),
     "queue list": (list[queue.RequestAnswer],),
@@ -112,6 +112,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "show journal": (DOCUMENT,),
     "show progress": (DOCUMENT,),
     "sprint list": (list[work.SprintRow],),
+    "uninstall": (log.Uninstalled,),
     "status": (work.Status,),
     "undo": (back.WentBack,),
     "verify": (log.Verified,),

@@ -77,6 +77,13 @@ class Pruned(Struct, frozen=True):
     events: list[EventReference]
 
 
+class Pruning(Struct, frozen=True):
+    """What would be removed: snapshots, and copies that are made again when asked."""
+
+    snapshots: Sequence[str]
+    copies: Sequence[str]
+
+
 def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:
     """Return what was left as it is."""
     return [LeftPath(shown(path), reason) for path, reason in found]

@@ -33,6 +33,17 @@ class LogPlace(Struct, frozen=True):
     offers: list[Offer]
 
 
+class Uninstalled(Struct, frozen=True):
+    """What is installed, and the log; whether they were removed, and what was not."""
+
+    installed: list[str]
+    log: str | None
+    is_removed: bool = False
+    is_log_removed: bool = False
+    left: list[str] = []
+    """Names in the log's folder that are not ours."""
+
+
 class Verified(Struct, frozen=True):
     """What the check of a log found."""
 

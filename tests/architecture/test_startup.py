@@ -42,6 +42,7 @@ OTHERS = {
     "schema",
     "show",
     "status",
+    "uninstall",
     "verify",
 }
 """Commands that do not record a single action; every other one is on the hot path."""

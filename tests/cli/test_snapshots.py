@@ -135,12 +135,12 @@ def test_old_snapshots_are_let_go(tree: Path, done: Run, run: Run) -> None:
         (tree / "b").write_text(f"{number}\n")
         done("iteration", "start")
         done("iteration", "snapshot")
-    answer = done("iteration", "prune", "--keep", "1", "--json").json
+    answer = done("prune", "--keep", "1", "--json").json
     assert len(answer["pruned"]) == 4
     assert answer["events"][0]["type"] == "snapshots-pruned"
     assert run("extract", "iter:2", "--apply").code == 3
     assert done("iteration", "diff", "iter:0", "iter:5").out
-    assert "0 snapshots removed" in done("iteration", "prune", "--keep", "1").out
+    assert "0 snapshots removed" in done("prune", "--keep", "1").out
 
 
 def test_fork_brings_no_files_back(

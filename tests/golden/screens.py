@@ -49,7 +49,7 @@ SCREENS = {
     "query": ["query", "SELECT position, at, type, data FROM v_events LIMIT 12"],
 }
 """Each screen by its name, with what is typed."""
-MACHINE = ("file-system", "journal-mode", "sqlite", "versions", "owner", "space")
+MACHINE = ("sizes", "file-system", "journal-mode", "sqlite", "versions", "owner", "space")
 """Lines of the doctor that say something else on another machine."""
 
 

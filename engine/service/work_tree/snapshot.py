@@ -31,8 +31,8 @@ from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ..port import Envelope, Outcome, Service
-from ..streams.catalogue import CODEC
-from ..streams.points import target_of
+from ..streams.catalogue import CODEC, sprint_stream
+from ..streams.points import last_version, target_of
 from .own_paths import kept_out
 
 FOLDER = "snapshots"
@@ -249,12 +249,22 @@ def lost_paths(
             yield one, ", ".join(paths[:3]) + more
 
 
+def pruning(
+    workspace: Service, sprint_id: str, *, keep: int = KEEP_DEFAULT, before: str | None
+) -> PruneSnapshots:
+    """Return the command to remove snapshots, all or only those taken before a moment."""
+    if before is None:
+        return PruneSnapshots(keep)
+    stream = sprint_stream(sprint_id)
+    return PruneSnapshots(keep, until=last_version(workspace.log, stream, moment=before))
+
+
 def prune(
     workspace: Service,
     sprint_id: str,
     store: Store,
     *,
-    keep: int = KEEP_DEFAULT,
+    asked: PruneSnapshots,
     envelope: Envelope,
 ) -> tuple[Outcome, int]:
     """Let go of old snapshots; return what was recorded and how many bytes came back.
@@ -262,7 +272,7 @@ def prune(
     What the store holds and no sprint knows of goes too.
     """
     with store.lock():
-        outcome = workspace.handle_with(sprint_id, PruneSnapshots(keep), **envelope)
+        outcome = workspace.handle_with(sprint_id, asked, **envelope)
         if not store.exists:
             return outcome, 0
         before = store.bytes_used()

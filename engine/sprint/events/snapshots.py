@@ -124,6 +124,6 @@ class SnapshotsPruned(AboutSnapshot, frozen=True):
     """Snapshots were removed, to give their room back."""
 
     type: ClassVar[str] = "snapshots-pruned"
-    only_caused: ClassVar[str] = "`sprintlog iteration prune` removes them and records it"
+    only_caused: ClassVar[str] = "`sprintlog prune` removes them and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""

@@ -239,11 +239,13 @@ class PruneSnapshots(Command, frozen=True):
 
     The best iteration's and the selected one's, the first, what rollbacks went back to, and
     what stood there before a restore that can be taken back are never let go; nor those of
-    `target`, the iteration that a rollback to the best would go to now.
+    `target`, the iteration that a rollback to the best would go to now. With `until` only
+    those go that were taken by that version.
     """
 
     keep: int = KEEP_DEFAULT
     target: int | None = None
+    until: int | None = None
 
 
 def prune_snapshots(sprint: Sprint, command: PruneSnapshots, at: str) -> list[Event]:
@@ -258,6 +260,8 @@ def prune_snapshots(sprint: Sprint, command: PruneSnapshots, at: str) -> list[Ev
     stay = {one.snapshot for one in held[-command.keep :]} | protected(
         knowledge, command.target
     )
+    until = sprint.version if command.until is None else command.until
+    stay |= {one.snapshot for one in held if one.version > until}
     gone = [one.snapshot for one in held if one.snapshot not in stay]
     return [f.SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
 

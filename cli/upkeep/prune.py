@@ -1,0 +1,104 @@
+"""`sprintlog prune`: remove what is old, as far as nothing goes back to it."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from sprintlog.engine.sprint.events import SnapshotsPruned
+from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT
+from sprintlog.engine.sprint.state.times import parse
+
+from .. import typed
+from ..context import with_recording
+from ..output import counted, print_answer
+from ..record import Options, recording
+
+_AGE = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def _age(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> timedelta | None:
+    if value is None:
+        return None
+    if (match := _AGE.fullmatch(value)) is None:
+        raise click.UsageError(f"--older-than {value[:40]!r}: give an age like 30d or 12h")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+@typed.command(
+    "prune",
+    epilog="Examples: sprintlog prune --older-than 30d --dry-run\n\n"
+    "sprintlog prune --keep 20",
+)
+@typed.option(
+    "--keep",
+    type=int,
+    default=KEEP_DEFAULT,
+    setting="snapshot.keep",
+    metavar="N",
+    help=f"How many of the newest snapshots stay. [{KEEP_DEFAULT}]",
+)
+@typed.option(
+    "--older-than",
+    "age",
+    metavar="AGE",
+    callback=_age,
+    help="Only what is older: 30d, 12h, 90m, 4w; then the copies for queries, too.",
+)
+@typed.option("--dry-run", is_flag=True, help="Show what would be removed; change nothing.")
+@with_recording
+def command(keep: int, age: timedelta | None, dry_run: bool, **given: Any) -> None:
+    """Remove old snapshots, to free their space; events are never removed.
+
+    The newest stay, the first, the best, the selected one, and all that a rollback or its
+    undo goes back to. `doctor` says what takes space.
+    """
+    from sprintlog.engine.service.work_tree.snapshot import (
+        prune,
+        pruned,
+        pruning,
+        store_of,
+    )
+    from sprintlog.projections.health.room import in_units, old_copies, remove_copies
+    from sprintlog.projections.views.events import reference
+    from sprintlog.projections.views.files import Pruned, Pruning
+
+    options = Options(given)
+    with recording("prune", options) as run:
+        workspace, folder = run.workspace, run.workspace.location.folder
+        since = None if age is None else parse(workspace.now()) - age
+        before = 0.0 if since is None else since.timestamp()
+        moment = None if since is None else since.isoformat()
+        copies = old_copies(folder, before_seconds=before)
+        asked = pruning(workspace, run.sprint_id, keep=keep, before=moment)
+        if dry_run:
+            decided = workspace.preview(asked, sprint_id=run.sprint_id, at=options.at)
+            gone = [
+                x for e in decided if isinstance(e, SnapshotsPruned) for x in e.snapshots
+            ]
+            lines = [f"would remove snapshot {name[:12]}" for name in gone]
+            lines += [f"would remove {n}, {in_units(size)}" for n, size in copies.items()]
+            lines.append(
+                f"would remove {counted(len(gone), 'snapshot')}; nothing is changed"
+            )
+            print_answer(Pruning(gone, [*copies]), lines, as_json=options.as_json)
+            return
+        arguments = {"keep": keep, "older_than": None if age is None else str(age)}
+        outcome, freed = prune(
+            workspace,
+            run.sprint_id,
+            store_of(workspace),
+            asked=asked,
+            envelope=run.envelope(arguments),
+        )
+        remove_copies(workspace, copies)
+        freed += sum(copies.values())
+        removed = pruned(outcome)
+        answer = Pruned(removed, freed, [*map(reference, outcome.events)])
+        said = f"{counted(len(removed), 'snapshot')} removed, {in_units(freed)} freed"
+        print_answer(answer, [said], as_json=options.as_json)
+        run.refresh()

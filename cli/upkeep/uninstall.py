@@ -1,0 +1,202 @@
+"""`sprintlog uninstall`: what was installed goes, and the log only if asked for twice."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+from msgspec.structs import replace
+
+from sprintlog.engine.errors import BusyError, NotFoundError, RefusedError
+from sprintlog.engine.log.stores.lock_holder import lock_holders
+from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.place.trust import owned_by_another
+from sprintlog.projections.health.kept_text import entry_of
+from sprintlog.projections.health.room import in_units, sizes
+from sprintlog.projections.views.log import Uninstalled
+
+from .. import typed
+from ..context import find_log, here, with_json
+from ..output import note, on_terminal, print_json, print_text
+from ..settings import trust
+
+MARK = b"_SPRINTLOG_COMPLETE"
+"""Stands in every completion script of ours, whoever put it in its place."""
+_SCRIPT_BYTES_MAX = 64 * 1024
+SCRIPTS = (
+    ".local/share/bash-completion/completions/sprintlog",
+    ".config/fish/completions/sprintlog.fish",
+    ".zfunc/_sprintlog",
+)
+"""Where shells look for completion scripts, from the person's home."""
+STARTS = (".bashrc", ".bash_profile", ".zshrc", ".config/fish/config.fish")
+"""Files of the person's own, whose lines are told and left alone."""
+
+
+class Installed(NamedTuple):
+    """Something that was installed, and what takes it away."""
+
+    what: str
+    remove: Callable[[], object]
+
+
+def _completion() -> Iterator[Installed]:
+    for name in SCRIPTS:
+        path = Path.home() / name
+        try:
+            if path.stat().st_size <= _SCRIPT_BYTES_MAX and MARK in path.read_bytes():
+                yield Installed(f"completion script {path}", path.unlink)
+        except OSError:
+            # Not there, or not for us to read.
+            continue
+
+
+def _trust() -> Iterator[Installed]:
+    folder = here()
+    if trust.trusted_for(folder):
+        said = f"what is trusted of {folder} in {trust.home() / 'trusted'}"
+        yield Installed(said, lambda: trust.forget(folder))
+
+
+INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _trust)
+"""Each yields what it finds; whatever is installed anywhere has its line here."""
+
+
+@typed.command(
+    "uninstall",
+    epilog="Examples: sprintlog uninstall --dry-run\n\nsprintlog uninstall --yes --and-log",
+)
+@typed.option("--dry-run", is_flag=True, help="Show what would be removed; change nothing.")
+@typed.option("--yes", is_flag=True, help="Remove what was installed without asking.")
+@typed.option("--and-log", is_flag=True, help="With --yes: remove the log, too.")
+@with_json
+def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
+    """Remove what was installed: completion, what is trusted; and the log, if you say so.
+
+    It shows first what there is, and asks about the log by itself. State files like
+    PROGRESS.yaml stay; so does a file in the log's folder that sprintlog did not make.
+    """
+    if and_log and not (yes or dry_run):
+        raise click.UsageError("--and-log goes with --yes: a log is removed on two words")
+    found = [one for look in INSTALLED for one in look()]
+    location = _log()
+    answer = Uninstalled(
+        [one.what for one in found], None if location is None else str(location.folder)
+    )
+    if not as_json:
+        _show(found, location)
+    asks = on_terminal() and not as_json
+    if not (dry_run or yes or asks):
+        raise RefusedError(
+            "nothing was removed: nobody can be asked here",
+            hint="`sprintlog uninstall --yes` removes it, with --and-log the log as well",
+        )
+    if not dry_run:
+        answer = _remove(found, location, answer, yes=yes, and_log=and_log)
+    if as_json:
+        print_json(answer)
+        return
+    for name in answer.left:
+        note(f"{name} is not ours and stays")
+    if answer.is_removed and found:
+        print_text(f"removed: {', '.join(answer.installed)}")
+    if answer.is_log_removed:
+        print_text(f"removed the log in {answer.log}")
+
+
+def _remove(
+    found: list[Installed],
+    location: Location | None,
+    answer: Uninstalled,
+    *,
+    yes: bool,
+    and_log: bool,
+) -> Uninstalled:
+    """Remove what is agreed to, each asked for by itself; tell what was."""
+    if found and (yes or click.confirm("remove what was installed?", default=False)):
+        for one in found:
+            one.remove()
+        answer = replace(answer, is_removed=True)
+    if location is None or not (and_log or (not yes and _is_sure(location))):
+        return answer
+    left = [str(location.folder / name) for name in remove_log(location)]
+    return replace(answer, is_log_removed=True, left=left)
+
+
+def remove_log(location: Location) -> list[str]:
+    """Remove a log; return the names in its folder that are not ours, which stay.
+
+    Raise `BusyError` while somebody is at work with it.
+    """
+    folder = location.folder
+    _check_free(folder, location.database)
+    if stranger := owned_by_another(folder, location.database):
+        raise RefusedError(f"{stranger} belongs to another user", file=str(stranger))
+    # Without its first file no log is found there: whoever comes now begins nothing in it.
+    location.database.rename(aside := location.database.with_name("log.db-gone"))
+    try:
+        _check_free(folder, aside)
+    except BusyError:
+        aside.rename(location.database)
+        raise
+    aside.unlink()
+    left = []
+    for path in sorted(folder.rglob("*"), reverse=True):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() and not path.is_symlink():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif entry_of(name) is None:
+            left.append(name)
+        else:
+            path.unlink(missing_ok=True)
+    if not left:
+        folder.rmdir()
+    return left
+
+
+def _log() -> Location | None:
+    try:
+        return find_log()
+    except NotFoundError:
+        return None
+
+
+def _show(found: list[Installed], location: Location | None) -> None:
+    for one in found:
+        print_text(f"installed: {one.what}")
+    if not found:
+        print_text("installed: nothing")
+    for path, number in _lines_of_shells():
+        note(f"{path}:{number} is your own line; remove it yourself")
+    if location is not None:
+        size = in_units(sum(sizes(location.folder).values()))
+        print_text(f"log: {location.folder}, {size}; every work tree of it uses it")
+
+
+def _lines_of_shells() -> Iterator[tuple[Path, int]]:
+    for name in STARTS:
+        path = Path.home() / name
+        try:
+            lines = path.read_bytes().split(b"\n")
+        except OSError:
+            continue
+        for number, line in enumerate(lines, 1):
+            if b"sprintlog completion" in line:
+                yield path, number
+
+
+def _is_sure(location: Location) -> bool:
+    said = f"remove the log in {location.folder} for ever? Type its folder's name"
+    return bool(click.prompt(said, default="", show_default=False) == location.folder.name)
+
+
+def _check_free(folder: Path, database: Path) -> None:
+    for path in (database, *folder.glob("*.lock"), folder / "snapshots" / "lock"):
+        if path.exists() and (holders := lock_holders(path)):
+            raise BusyError(
+                f"{path} is held by {', '.join(holders)}",
+                hint="wait for it to finish, or end it; nothing of the log was removed",
+                path=str(path),
+                holders=holders,
+            )
