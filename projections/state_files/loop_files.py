@@ -18,7 +18,7 @@ from sprintlog.engine.service.place.state_places import (
     TRACKER,
 )
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.judged import Judged, evaluate
+from sprintlog.engine.service.streams.judged import Judged, KnownTargets, evaluate
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -69,6 +69,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
     """
     sprint_id = judged.sprint.id
     before: list[Sprint] = []
+    targets = KnownTargets()
 
     def then(number: int) -> Judged:
         tracker = judged.tracker
@@ -91,7 +92,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
         else:
             sprint = repository.at_version(sprint_id, until)
         before.append(sprint)
-        return evaluate(workspace.log, sprint)
+        return evaluate(workspace.log, sprint, targets)
 
     return then
 

@@ -1,6 +1,6 @@
 """After many iterations the tracker reads no more events than after few."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from sprintlog.engine.iterations.evaluation import Judge, Judgement
 from sprintlog.engine.iterations.events import IterationMeasured
 from sprintlog.engine.iterations.exact import rounded
 from sprintlog.engine.iterations.metrics import check_metrics
@@ -25,6 +26,20 @@ from .test_workspace import make
 DOCUMENT = {"sprint-id": "s", "phases": [{"id": "a", "prompt": "x"}]}
 
 
+ScoreOf = Callable[[int], float | None]
+"""Answers which score an iteration is given."""
+
+
+def varied(number: int) -> float | None:
+    """Return a score for every other iteration."""
+    return number % 9 / 8 if number % 2 else None
+
+
+def lost_at_once(number: int) -> float:
+    """Return a score that only the first has."""
+    return 0.9 if number == 1 else 0.1
+
+
 @pytest.fixture
 def read() -> list[int]:
     """Give the versions that were read of any stream, one by one or for a fold."""
@@ -33,7 +48,7 @@ def read() -> list[int]:
 
 @contextmanager
 def measured(
-    folder: Path, iterations: int, read: list[int], *, third: float | None = None
+    folder: Path, iterations: int, read: list[int], score_of: ScoreOf = varied
 ) -> Iterator[Workspace]:
     """Give a workspace with a loop of so many iterations, counting what is read."""
     with make("sqlite", folder) as workspace:
@@ -41,10 +56,9 @@ def measured(
         workspace.handle_with("s", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
         for number in range(1, iterations + 1):
             metrics = check_metrics({"test_count": 900, "tests_passed": 800 + number % 7})
-            score = third if number == 3 else number % 9 / 8 if number % 2 else None
             events = [
                 IterationStarted(number),
-                IterationMeasured(number, metrics, number - 1 or None, score),
+                IterationMeasured(number, metrics, number - 1 or None, score_of(number)),
             ]
             workspace.handle_with("s", lambda sprint, at, made=events: [*made])  # type: ignore[misc]
         scan = workspace.log.scan
@@ -91,7 +105,8 @@ def test_a_list_reads_each_iteration_once(tmp_path: Path, read: list[int]) -> No
 
 def test_the_trajectory_is_what_the_judgements_say(tmp_path: Path, read: list[int]) -> None:
     """Rounded as they are shown, those too large to be kept included."""
-    with measured(tmp_path, 30, read, third=3e300) as workspace:
+    huge = {3: 3e300}
+    with measured(tmp_path, 30, read, lambda n: huge.get(n, varied(n))) as workspace:
         judged = evaluate(workspace.log, workspace.sprint("s"))
         expected = {
             one.number: one.score.value and int(rounded(one.score.value, 2) * 100)
@@ -121,6 +136,29 @@ def test_all_reports_are_written_in_one_fold(tmp_path: Path, read: list[int]) ->
         workspace.repository.kind = kind
         write_loop_files(workspace, sprint)
         assert sum(folded) <= sprint.version
+
+
+def test_reports_of_setbacks_look_back_over_what_is_new(
+    tmp_path: Path, read: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where each iteration lost what the first had won, no report judges all of them."""
+    judged: list[int] = []
+    judge = Judge.judge
+
+    def counting(self: Judge, number: int) -> Judgement:
+        judged.append(number)
+        return judge(self, number)
+
+    monkeypatch.setattr(Judge, "judge", counting)
+    for iterations in (20, 60):
+        folder = tmp_path / str(iterations)
+        with measured(folder, iterations, read, lost_at_once) as workspace:
+            sprint = workspace.sprint("s")
+            judged.clear()
+            read.clear()
+            write_loop_files(workspace, sprint)
+            assert len(judged) <= 10 * iterations
+            assert len(read) <= 20 * iterations
 
 
 def test_an_entry_is_found_among_bytes_that_look_like_it() -> None:

@@ -1,13 +1,17 @@
 """Laws of going back to the best: no work that is as good is ever taken away."""
 
+from typing import Any
+
 from hypothesis import given
+from hypothesis import strategies as st
 
 from sprintlog.engine.iterations.evaluation import Judgement, Scored
 from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.target import is_setback, rollback_target
+from sprintlog.engine.iterations.target import KnownTargets, is_setback, rollback_target
+from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
 
-from .loop_histories import LoopHistory, loop_histories
+from .loop_histories import STEPS, LoopHistory, loop_histories
 from .test_sprint_laws import laws
 
 
@@ -87,6 +91,19 @@ def test_short_ways_lead_to_the_same_place(history: LoopHistory) -> None:
     read = [judged.one(number) for number in reversed(path)]
     if best is not None:
         assert judged.target() == rollback_target(read, best, judged.rules)
+
+
+@laws
+@given(st.lists(STEPS, min_size=1, max_size=14))
+def test_what_was_found_before_changes_no_advice(steps: list[Any]) -> None:
+    """Reports that share what they found say what each would say by itself."""
+    history, shared = LoopHistory(), KnownTargets()
+    for step in steps:
+        history.take(step)
+        for number in history.on_path():
+            together = evaluate(history.log, history.sprint, shared)
+            assert together.advice(number) == history.judged.advice(number)
+            assert together.target() == history.judged.target()
 
 
 @laws

@@ -1,12 +1,14 @@
 """Where a rollback goes: to the last work that was as good as the best (R322, R327)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.events import Metrics, RulesSet
 from sprintlog.engine.iterations.recommend import recommend
-from sprintlog.engine.iterations.target import rollback_target
+from sprintlog.engine.iterations.target import WaysBack, rollback_target
 
 from .measured import BASELINE_OF_REGRESSION, REGRESSION, Measured, loop
 
@@ -104,6 +106,36 @@ def test_goes_to_what_the_setbacks_were_built_on() -> None:
     assert target(found) == 0
     found.measure(Metrics(9, 1, coverage_percentage=90.0))
     assert target(found) == 0
+
+
+def test_what_was_found_for_others_changes_no_target() -> None:
+    """What lies between two setbacks may be the best one: from there is no way to it."""
+    found = Measured(Metrics(10, 10, coverage_percentage=50.0))
+    found.measure(Metrics(10, 3, coverage_percentage=50.0))
+    found.measure(green(9, coverage_percentage=90.0))
+    known = WaysBack({}, {})
+    one, two = found.all()
+    for newest_first, expected in (([one], 2), ([two, one], 0), ([two, one], 0)):
+        best, rules = found.best(), RulesSet()
+        assert rollback_target(newest_first, best, rules, known=known) == expected
+
+
+def test_no_way_is_gone_twice() -> None:
+    """By turns a setback, and work that is not as good: each looks at what is new to it."""
+    less, lost = green(10, lint_errors=2), Metrics(10, 3, lint_errors=2)
+    found = loop(green(10), [green(10, lint_errors=0), *[less, lost] * 20])
+    judged, known, looked = found.all(), WaysBack({}, {}), list[int]()
+
+    def verified(highest: int) -> Iterator[Judgement]:
+        for one in reversed(judged[:highest]):
+            looked.append(one.number)
+            yield one
+
+    for last in range(1, len(judged) + 1):
+        given = found.best(), RulesSet()
+        path = judged[:last][::-1]
+        assert rollback_target(path, *given, verified=verified, known=known) == 1
+    assert len(looked) <= 2 * len(judged)
 
 
 def test_there_may_be_none() -> None:

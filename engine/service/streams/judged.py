@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ...errors import NotFoundError
+from ...iterations.target import KnownTargets as KnownTargets
 from ...log.event import Event
 from ...log.port import Log
 from ...sprint.iterations.judged import Failure as Failure
@@ -36,6 +37,9 @@ class StreamEvents:
                 yield version, at, event
 
 
-def evaluate(log: Log, sprint: Sprint) -> Judged:
-    """Return a sprint's iterations as they are judged at its version."""
-    return Judged(sprint, StreamEvents(log, sprint.id, sprint.version))
+def evaluate(log: Log, sprint: Sprint, targets: KnownTargets | None = None) -> Judged:
+    """Return a sprint's iterations as they are judged at its version.
+
+    `targets` are those that were found at other versions, and are added to.
+    """
+    return Judged(sprint, StreamEvents(log, sprint.id, sprint.version), targets)

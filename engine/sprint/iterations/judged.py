@@ -16,7 +16,7 @@ from ...iterations.recommend import (
     recommend_end,
 )
 from ...iterations.select import Selection, describe, select
-from ...iterations.target import is_setback, rollback_target
+from ...iterations.target import KnownTargets, is_setback, rollback_target
 from ...iterations.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
 from ..events import AgentRan, IterationEnded
@@ -54,10 +54,13 @@ class Failure(NamedTuple):
 class Judged:
     """The iterations of a sprint as they are judged at its version."""
 
-    def __init__(self, sprint: Sprint, events: SprintEvents) -> None:
+    def __init__(
+        self, sprint: Sprint, events: SprintEvents, targets: KnownTargets | None = None
+    ) -> None:
         self.sprint = sprint
         self._events = events
         self._all: list[Judgement] | None = None
+        self._targets = targets or KnownTargets()
         self._judge = Judge(sprint.knowledge.tracker, events.one)
 
     @property
@@ -175,11 +178,14 @@ class Judged:
     def _target(self, number: int) -> int | None:
         """Return where a rollback from an iteration goes."""
         on_path = measured_on_path(self.sprint)
+        best, rules = self.best_in_force(), self.rules
+        by = (best and best.number, rules, self.tracker.baseline_version)
         return rollback_target(
             (self._judge.judge(n) for n in reversed(on_path) if n <= number),
-            self.best_in_force(),
-            self.rules,
+            best,
+            rules,
             verified=lambda highest: self._verified(on_path, highest),
+            known=self._targets.on(on_path, by=by),
         )
 
     def _verified(self, on_path: list[int], highest: int) -> Iterator[Judgement]:
