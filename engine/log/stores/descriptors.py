@@ -58,7 +58,10 @@ def is_being_written(descriptor: int) -> bool:
     """Tell whether somebody can write to an open file; where none can tell, nobody can."""
     # Imported here: only who waits for others asks. The inner module of Python has the
     # number; `signal` makes words of all numbers first, which takes longer than to ask.
-    from _signal import SIGURG  # type: ignore[import-not-found]
+    try:
+        from _signal import SIGURG  # type: ignore[import-not-found]
+    except ImportError:
+        from signal import SIGURG
 
     try:
         # Who opens it for writing while the lease is held must not end this process.

@@ -1,0 +1,26 @@
+"""Whether anybody can write to an open file, as the system tells it."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.log.stores.descriptors import held_open, is_being_written
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+@pytest.mark.parametrize("has_inner_module", [True, False])
+def test_a_writer_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_inner_module: bool
+) -> None:
+    """Also where Python has no inner module that knows the signal's number."""
+    if not has_inner_module:
+        monkeypatch.setitem(sys.modules, "_signal", None)
+    path = tmp_path / "file"
+    path.write_bytes(b"x")
+    with held_open(path, os.O_RDONLY) as held:
+        assert not is_being_written(held)
+        with path.open("ab"):
+            assert is_being_written(held)
+        assert not is_being_written(held)
