@@ -22,7 +22,7 @@ from .tree import Data, Node, Tree
 from .turns import Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-MEANING = 7
+MEANING = 8
 """Raised when what is saved says something else in the same fields; a test tells."""
 
 
@@ -249,7 +249,7 @@ class _Saved(msgspec.Struct, array_like=True):
     renewed: dict[str, bool]
 
 
-STATE_FORMAT = 269968345592662
+STATE_FORMAT = 186791690972361
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""
