@@ -1,45 +1,57 @@
 """Secrets in text from outside: known forms of tokens are masked before they are recorded.
 
-An append-only log forgets nothing, so what must not be in it is kept out. Only forms
-that are tokens beyond doubt are here; `docs/reference/limits.md` lists them.
+An append-only log forgets nothing, so what must not be in it is kept out. Only forms that
+are tokens beyond doubt are known: `masking_forms.toml` has them, each with examples, and
+`docs/reference/limits.md` lists them. What stands in the place of one is in ADR 0047.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-FORMS: dict[str, tuple[tuple[str, ...], str]] = {
-    "github-token": (("gh",), r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})"),
-    "gitlab-token": (("glpat-",), r"\bglpat-[\w-]{20,}"),
-    "model-api-key": (("sk-",), r"\bsk-[A-Za-z0-9_-]{20,}"),
-    "aws-key-id": (("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    "google-api-key": (("AIza",), r"\bAIza[\w-]{35}"),
-    "slack-token": (("xox",), r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    "stripe-key": (("k_live_", "k_test_"), r"\b[sr]k_(?:live|test)_[0-9A-Za-z]{16,}"),
-    "npm-token": (("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
-    "pypi-token": (("pypi-",), r"\bpypi-[\w-]{50,}"),
-    # Only where its three parts are ahead, and once from the beginning of the first:
-    # from each `eyJ` in a long word to its end would take forever.
-    "json-web-token": (
-        ("eyJ",),
-        r"(?<![\w-])(?=[\w-]*+\.[\w-]{10,}+\.[\w-]{10})(?P<before>[\w-]*?)"
-        r"\beyJ[\w-]{10,}+\.[\w-]{10,}+\.[\w-]{10,}+",
-    ),
-    "bearer-token": (("earer ",), r"(?<=\b[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*"),
-    "password-in-address": (("://",), r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
-    "private-key": (
-        ("PRIVATE KEY",),
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-    ),
-}
-"""Name of each form, words without which it cannot be there, and its pattern.
+from . import hashes
 
-A pattern takes time in proportion to the text, whatever the text. What it has to begin
-with and is no part of the token is its group `before`.
+# Of masking_forms.toml, by `python -m tests.docs.generate`: edits here are lost.
+# fmt: off
+WORDS = (
+    "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glft-",
+    "glrt-", "glsoat-", "glimt-", "glagent-", "glcbt-", "glptt-", "gloas-", "glffct-",
+    "GR1348941", "T3BlbkFJ", "sk-", "gsk_", "xai-", "pplx-", "hf_", "api_org_", "r8_",
+    "nvapi-", "lsv2_", "AKIA", "ASIA", "ABIA", "ACCA", "ABSK", "bedrock-api-key-", "Q~",
+    "AccountKey=", "AIza", "GOCSPX-", "ya29.", "LTAI", "doo_v1_", "dop_v1_", "dor_v1_",
+    "v1.0-", "fo1_", "fm1a_", "fm1r_", "fm2_", "HRKU-AA", "tk-us-", "dapi", "dt0c01.",
+    "dt0s01.", "dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit.",
+    ".atlasv1.", "pul-", "hvs.", "hvb.", "hvr.", "sha256~", "API-", "pscale_tkn_",
+    "pscale_oauth_", "pscale_pw_", "pnu_", "sbp_", "sb_secret_", "dckr_pat_", "dckr_oat_",
+    "AKCp", "cmVmd", "npm_", "pypi-AgE", "rubygems_", "CLOJARS_", "sgp_", "ATATT3",
+    "ATCTT3", "lin_api_", "lin_oauth_", "ntn_", "figd_", "PMAK-", "rdme_", "glc_", "glsa_",
+    "sntrys_", "sntryu_", "NRAK-", "NRII-", "ico-", "xoxa-", "xoxb-", "xoxe-", "xoxo-",
+    "xoxp-", "xoxr-", "xoxs-", "xapp-", "hooks.slack.com/", ".webhook.office.com/", ":AA",
+    "SG.", "xkeysib-", "k_live_", "k_test_", "k_prod_", "whsec_", "sq0atp-", "sq0csp-",
+    "EAAA", "shpat_", "shpca_", "shppa_", "shpss_", "shippo_", "EZAK", "EZTK", "duffel_",
+    "FLWSECK", "EAAM", "EAAC", "fio-u-", "p8e-", "AQVN", "_mmk", "A3-", "AGE-SECRET-KEY-1",
+    "eyJ", "earer ", "://", "PRIVATE KEY",
+)
+WORDS_BETWEEN = ("earer ", "://", "PRIVATE KEY")
+# fmt: on
+"""Words of which a text with a secret holds one; those of all forms.
+
+They stand here, beside what looks for them: almost no text holds one, and then neither the
+forms are imported nor is a pattern compiled.
 """
+
+LONG_CHARS = 1024
+"""In a longer text one pass finds the few places where words are looked for."""
+
+RUN_CHARS_MIN = 20
+"""A secret has so many characters and no white space, but for the forms in words."""
+
+DIGEST_CHARS = 8
+"""So much of a digest in hexadecimal tells secrets apart."""
 
 TEXTS = frozenset(
     {"summary", "error", "reason", "details", "why", "done", "text", "output", "errors"}
@@ -56,23 +68,73 @@ NODES = "nodes"
 
 
 def mask(text: str) -> str:
-    """Return text with every known token replaced by `[masked: its form]`."""
-    for form, (words, pattern) in FORMS.items():
-        if any(word in text for word in words):
-            compiled = _compiled(pattern)
-            before = r"\g<before>" if compiled.groups else ""
-            text = compiled.sub(f"{before}[masked: {form}]", text)
+    """Return text with every known secret replaced by `[masked: its form, a digest]`."""
+    for name, pattern, is_chosen in _forms_in(text):
+        text = pattern.sub(_replacement(name, is_chosen=is_chosen), text)
     return text
 
 
 def masked_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the tokens of a text begin and end."""
+    """Return where the secrets of a text begin and end."""
     return [
-        (found.end("before") if found.re.groups else found.start(), found.end())
-        for words, pattern in FORMS.values()
-        if any(word in text for word in words)
-        for found in _compiled(pattern).finditer(text)
+        (_start(found), found.end())
+        for _, pattern, _ in _forms_in(text)
+        for found in pattern.finditer(text)
     ]
+
+
+def _forms_in(text: str) -> Iterable[tuple[str, re.Pattern[str], bool]]:
+    """Return the forms of which a text holds a word, in order."""
+    looked_at = text if len(text) < LONG_CHARS else _runs(text)
+    for word in WORDS:
+        if word in looked_at:
+            break
+    else:
+        return ()
+    # Imported here, and a pattern compiled when its word is met: almost never.
+    from .masking_forms import FORMS
+
+    return [
+        (name, _compiled(pattern), is_chosen)
+        for name, words, pattern, is_chosen in FORMS
+        if any(word in looked_at for word in words)
+    ]
+
+
+def _runs(text: str) -> str:
+    """Return what of a long text can hold a word: its runs, and the words between them."""
+    runs = [run for run in text.split() if len(run) >= RUN_CHARS_MIN]
+    return "\n".join([*runs, *(word for word in WORDS_BETWEEN if word in text)])
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII | re.DOTALL)
+
+
+def _replacement(form: str, *, is_chosen: bool) -> Callable[[re.Match[str]], str]:
+    """Return what gives what stands in the place of a secret.
+
+    No digest of one that a person may have chosen: it could be guessed by it.
+    """
+
+    def instead(found: re.Match[str]) -> str:
+        start = _start(found)
+        before, secret = (
+            found.string[found.start() : start],
+            found.string[start : found.end()],
+        )
+        if is_chosen:
+            return f"{before}[masked: {form}]"
+        digest = hashes.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{before}[masked: {form} {digest[:DIGEST_CHARS]}]"
+
+    return instead
+
+
+def _start(found: re.Match[str]) -> int:
+    """Return where a secret begins: after what its form has to begin with."""
+    return found.end("before") if found.re.groups else found.start()
 
 
 def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
@@ -103,9 +165,3 @@ def mask_all(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(mask_all, value))
     return _mask_inside(value)
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # Compiled when a text holds one of its words: almost none does.
-    return re.compile(pattern, re.ASCII | re.DOTALL)

@@ -115,7 +115,7 @@ def test_a_failed_measurement_names_what_was_run(loop: Path, run: Run) -> None:
     assert done.code == 1
     assert f"is as it was before the run, which failed: {command}: exit code 2" in done.err
     data = run("log", "--json", "--last", "1").lines[0]["data"]
-    masked = "[masked: github-token]"
+    masked = "[masked: github-token f65b37ab]"
     assert (data["number"], data["exit_code"]) == (1, 2)
     assert data["command"] == f"{noise}; echo {masked}; exit 2"
     assert token not in data["error"]
@@ -243,7 +243,7 @@ def test_tokens_in_commands_are_masked(loop: Path, run: Run) -> None:
     """What is recorded of where a metric came from holds no secret."""
     command = f": ghp_{'a1' * 20}"
     assert run("iteration", "end", "--build", command).code == 0
-    assert measured(run)["origins"][0]["name"] == ": [masked: github-token]"
+    assert measured(run)["origins"][0]["name"] == ": [masked: github-token f65b37ab]"
 
 
 def test_commands_get_stated_variables(

@@ -139,9 +139,11 @@ def test_masks_what_a_script_prints(gated: Gated, run: Run, folder: Path) -> Non
     """A token gets neither into the log, nor into the state file, nor to the agent."""
     gated(f"echo token {TOKEN}; exit 1")
     result = run("gate", "run")
-    assert "token [masked: github-token]" in result.out.split("What it printed:")[1]
+    assert (
+        "token [masked: github-token f65b37ab]" in result.out.split("What it printed:")[1]
+    )
     tracking = (folder / "PROGRESS.yaml").read_text().split("gate-tracking:")[1]
-    assert "[masked: github-token]" in tracking
+    assert "[masked: github-token f65b37ab]" in tracking
     assert TOKEN not in tracking
     answer = run("gate", "run", "--no-mask", "--json").json
     assert answer["output"] == f"token {TOKEN}\n"

@@ -15,7 +15,7 @@ def test_takes_a_result_from_elsewhere(gated: Gated, run: Run, done: Run) -> Non
     result = run("gate", "record", "--exit-code", "1", "--output-file", "ci.log")
     assert result.code == 6
     assert result.out.endswith(
-        "What it printed:\n\n    red \ufffd [masked: github-token]\n"
+        "What it printed:\n\n    red \ufffd [masked: github-token f65b37ab]\n"
     )
     said = ("--exit-code", 0, "--duration", 1.5, "--attempt", 2)
     answer = done("gate", "record", *said, "--json").json
@@ -37,7 +37,10 @@ def test_appends_by_the_same_rules(gated: Gated, done: Run, run: Run) -> None:
     data = {"phase": "build", "exit_code": 0, "output": f"x {TOKEN}", "elsewhere": False}
     done("append", "gate-checked", "--data", json.dumps(data))
     recorded = done("log", "--json").lines[-1]["data"]
-    assert (recorded["elsewhere"], recorded["output"]) == (True, "x [masked: github-token]")
+    assert (recorded["elsewhere"], recorded["output"]) == (
+        True,
+        "x [masked: github-token f65b37ab]",
+    )
     started = {"phase": "build", "attempt": 1, "run": "r", "pid": 1, "process_started": ""}
     more = {"boot_id": "", "timeout_ms": 1}
     refused = run("append", "gate-started", "--data", json.dumps(started | more))

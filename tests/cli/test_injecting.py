@@ -210,7 +210,7 @@ def test_masks_what_agents_write(sprint: Path, done: Any) -> None:
     """A token in an injected prompt is not recorded, unless masking is off."""
     token = "ghp_" + "a" * 36
     done("phase", "inject", "--prompt", f"Use {token}")
-    assert document(sprint)["phases"][1]["prompt"] == "Use [masked: github-token]"
+    assert document(sprint)["phases"][1]["prompt"] == "Use [masked: github-token ba94fef9]"
     done("phase", "inject", "--prompt", f"Use {token}", "--no-mask")
     assert document(sprint)["phases"][2]["prompt"] == f"Use {token}"
 

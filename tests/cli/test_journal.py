@@ -113,7 +113,7 @@ def test_masks_tokens_but_not_ids(journal_path: Path, done: Run) -> None:
          "--observation", observation, "--guidance", token)  # fmt: skip
     entry = read(journal_path.read_bytes())["entries"][0]
     assert token not in json.dumps(entry)
-    assert entry["observations"][0]["title"] == "has [masked: github-token]"
+    assert entry["observations"][0]["title"] == "has [masked: github-token f65b37ab]"
     assert (entry["prd_id"], entry["id"]) == (prd, f"{prd}-1")
     done("entry", "record", prd, "--status", "failed", "--summary", token, "--no-mask")
     assert read(journal_path.read_bytes())["entries"][1]["summary"] == token

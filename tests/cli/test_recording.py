@@ -138,7 +138,7 @@ def test_masks_secrets_unless_told_not_to(sprint: Path, done: Any) -> None:
     done("note", f"use {token}")
     done("note", f"use {token}", "--no-mask")
     texts = [e["data"]["text"] for e in done("log", "--last", "2", "--json").lines]
-    assert texts == ["use [masked: github-token]", f"use {token}"]
+    assert texts == ["use [masked: github-token 3e74e065]", f"use {token}"]
 
 
 def test_two_sprints_never_share_a_file(sprint: Path, run: Any) -> None:

@@ -124,7 +124,7 @@ def test_masks_what_the_agent_says(run: Run, agent: Any, done: Run) -> None:
     command = agent(f"print({token!r}); print({token!r}, file=sys.stderr)")
     assert run(*command).code == 0
     assert token not in done("log", "--json").out
-    assert "[masked: github-token]" in done("log", "--json").out
+    assert "[masked: github-token ba94fef9]" in done("log", "--json").out
 
 
 def test_a_rate_limit_is_waited_for(run: Run, agent: Any, done: Run) -> None:

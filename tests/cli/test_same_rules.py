@@ -166,7 +166,7 @@ def test_an_edit_that_is_refused_stops_all(sprint: Path, way: Way, done: Run) ->
 def test_a_token_is_masked(sprint: Path, way: Way, done: Run) -> None:
     """What an agent says gets into neither the log nor a state file with a token in it."""
     way.finish("setup", f"use {TOKEN}")
-    assert "use [masked: github-token]" in done("log", "--json").out
+    assert "use [masked: github-token 3e74e065]" in done("log", "--json").out
     assert TOKEN not in done("log", "--json").out
     assert TOKEN not in (sprint / "PROGRESS.yaml").read_text()
 

@@ -26,6 +26,7 @@ from sprintlog.engine.sprint.events import (
 from . import journal
 from .answers import answers_page
 from .configuration import configuration_page
+from .masking import forms_module, limits_page, masking_module
 from .problem_codes import sprint_page
 from .public import commands_module, events_module
 from .tables import query_page
@@ -324,6 +325,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "configuration.md": lambda: configuration_page(NOTE),
     "events.md": events_page,
+    "limits.md": limits_page,
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
     "query.md": lambda: query_page(NOTE),
     "transitions.md": lambda: transitions_page(NOTE),
@@ -333,9 +335,16 @@ PUBLIC: dict[str, Callable[[], str]] = {
     "commands.py": commands_module,
     "events.py": events_module,
 }
+ENGINE = REFERENCE.parents[1] / "engine"
+MASKING: dict[str, Callable[[], str]] = {
+    "masking.py": masking_module,
+    "masking_forms.py": forms_module,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (REFERENCE / name).write_text(page(), encoding="utf-8")
     for name, text in PUBLIC.items():
         (DOOR / name).write_text(text(), encoding="utf-8")
+    for name, text in MASKING.items():
+        (ENGINE / name).write_text(text(), encoding="utf-8")

@@ -137,8 +137,14 @@ FAULTS = (
     ),
     Fault(
         "a password in an address is recorded",
-        '"password-in-address": (("://",), ',
-        '"password-in-address": ((":///",), ',
+        '("password-in-address", ("://",), ',
+        '("password-in-address", (":///",), ',
+        ("test_masking.py",),
+    ),
+    Fault(
+        "a digest tells a password that somebody chose",
+        "        if is_chosen:\n",
+        "        if not is_chosen:\n",
         ("test_masking.py",),
     ),
     Fault(

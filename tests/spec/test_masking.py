@@ -1,34 +1,42 @@
 """Secrets are kept out of a log that forgets nothing."""
 
-from pathlib import Path
+from hashlib import sha256
+from operator import itemgetter
 
 import pytest
 
-from sprintlog.engine.masking import FORMS, mask, mask_all, mask_texts, masked_spans
+from sprintlog.engine.masking import mask, mask_all, mask_texts, masked_spans
+from sprintlog.engine.masking_forms import FORMS
 
-SECRETS = {
-    "github-token": "ghp_" + "a1" * 18,
-    "gitlab-token": "glpat-" + "x" * 20,
-    "model-api-key": "sk-" + "Ab3" * 10,
-    "aws-key-id": "AKIA" + "A1" * 8,
-    "google-api-key": "AIza" + "x" * 35,
-    "slack-token": "xoxb-" + "1" * 12,
-    "stripe-key": "sk_live_" + "a" * 20,
-    "npm-token": "npm_" + "a" * 36,
-    "pypi-token": "pypi-" + "a" * 60,
-    "json-web-token": "eyJ" + "a" * 12 + "." + "b" * 12 + "." + "c" * 12,
-    "bearer-token": "Q" * 24,
-    "password-in-address": "bo:secret",
-    "private-key": "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
-}
-AROUND = {"bearer-token": "Bearer {} end", "password-in-address": "http://{}@host end"}
+GITHUB = "ghp_" + "a1" * 18
+GITHUB_MASKED = "[masked: github-token 3e74e065]"
+WEB = "eyJ" + "a" * 12 + "." + "b" * 12 + "." + "c" * 12
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_masks_every_form(form: str) -> None:
-    """A token of each known form is replaced by the name of its form, and nothing else."""
-    text = AROUND.get(form, "use {} end")
-    assert mask(text.format(SECRETS[form])) == text.format(f"[masked: {form}]")
+def test_equal_secrets_have_equal_digests() -> None:
+    """Two findings of one secret are known as that, and those of two are told apart."""
+    other = "ghp_" + "b2" * 18
+    first, second, third = mask(f"{GITHUB} {GITHUB}, {other}").replace(",", "").split(" [")
+    assert f"[{second}" == first
+    assert third != second
+
+
+def test_a_digest_is_that_of_the_secret() -> None:
+    """Who has a secret finds its digest with any sha256, so can say which one it was."""
+    digest = sha256(GITHUB.encode()).hexdigest()[:8]
+    assert mask(f"use {GITHUB} end") == f"use [masked: github-token {digest}] end"
+    assert f"[masked: github-token {digest}]" == GITHUB_MASKED
+
+
+def test_a_password_has_no_digest() -> None:
+    """One that a person chose could be guessed by its digest."""
+    assert mask("http://bo:secret@host") == "http://[masked: password-in-address]@host"
+
+
+def test_a_token_of_any_characters_has_a_digest() -> None:
+    """Text that is not all UTF-8 is masked like any other."""
+    key = f"-----BEGIN PRIVATE KEY-----\n{'Ab3+' * 16}\udcff\ud800"
+    assert mask(key).startswith("[masked: private-key ")
 
 
 @pytest.mark.parametrize(
@@ -42,45 +50,47 @@ def test_leaves_other_text_alone(text: str) -> None:
 @pytest.mark.parametrize("before", ["key-", "a.b.", "_-", "x" * 20 + "."])
 def test_masks_a_token_in_a_word(before: str) -> None:
     """A JSON web token is found wherever a word begins, and what is before it stays."""
-    secret = SECRETS["json-web-token"]
-    text = f"{before}{secret}"
-    assert mask(text) == f"{before}[masked: json-web-token]"
+    text = f"{before}{WEB}"
+    assert mask(text).startswith(f"{before}[masked: json-web-token ")
     assert masked_spans(text) == [(len(before), len(text))]
 
 
-BYTES = 2 * 1024 * 1024
-BETWEEN = ["aaaa-", "aaaaaaaaaaaaaaaa.", "A ", "a:b", "=@/", ""]
+CHARS = 512 * 1024
+BETWEEN = ["aaaa-", "aaaaaaaaaaaaaaaa.", "A1", "a:b", "=@/", ""]
 
 
-@pytest.mark.parametrize("between", BETWEEN)
-@pytest.mark.parametrize("form", FORMS)
-def test_long_texts_take_no_longer_for_their_size(form: str, between: str) -> None:
+SEARCHED = {"azure-client-secret", "terraform-token", "telegram-token", "maxmind-key"} | {
+    *(
+        "model-api-key",
+        "json-web-token",
+        "bearer-token",
+        "password-in-address",
+        "private-key",
+    )
+}
+"""Forms that do not simply begin with a prefix; of the others the shape is checked."""
+
+
+@pytest.mark.parametrize("form", [f for f in FORMS if f[0] in SEARCHED], ids=itemgetter(0))
+def test_long_texts_take_no_longer_for_their_size(
+    form: tuple[str, tuple[str, ...], str, bool],
+) -> None:
     """Of a text full of beginnings of tokens each is looked at in bounded time.
 
     A form that went through the rest of the text for each of them would not end.
     """
-    for word in FORMS[form][0]:
-        piece = f"{word}{between}"
-        text = piece * (BYTES // len(piece))
-        assert len(mask(text)) > 0
+    for between in BETWEEN:
+        piece = f"{form[1][0]}{between}"
+        assert mask(piece * (CHARS // len(piece)))
 
 
 def test_masks_only_free_texts() -> None:
     """Of a command's fields only those that hold free text are masked."""
-    secret = SECRETS["github-token"]
-    masked = mask_texts({"phase": secret, "summary": secret, "number": 3})
-    assert masked == {"phase": secret, "summary": "[masked: github-token]", "number": 3}
+    masked = mask_texts({"phase": GITHUB, "summary": GITHUB, "number": 3})
+    assert masked == {"phase": GITHUB, "summary": GITHUB_MASKED, "number": 3}
 
 
 def test_masks_inside_values() -> None:
     """Every text in the changes of an observed edit is masked."""
-    secret = SECRETS["npm-token"]
-    assert mask_all([{"value": {"a": [secret, 1]}}]) == [
-        {"value": {"a": ["[masked: npm-token]", 1]}}
-    ]
-
-
-def test_limits_page_names_every_form() -> None:
-    """Every form that is masked stands in the reference."""
-    page = Path(__file__).parents[2] / "docs" / "reference" / "limits.md"
-    assert all(f"| {form} |" in page.read_text() for form in FORMS)
+    masked = mask_all([{"value": {"a": [GITHUB, 1]}}])
+    assert masked == [{"value": {"a": [GITHUB_MASKED, 1]}}]
