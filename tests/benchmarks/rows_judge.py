@@ -1,6 +1,6 @@
 """Rows about judging iterations: the cost of one, however many there were before."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -14,18 +14,21 @@ from sprintlog.engine.sprint.iterations.measurement import (
     EndMeasuredIteration,
     end_measured,
 )
-from sprintlog.projections.state_files.loop_files import tracker_yaml
+from sprintlog.projections.state_files.loop_files import tracker_yaml, write_loop_files
 from sprintlog.projections.views.iterations import summary
 from sprintlog.projections.workspace import Workspace
 from tests.kept_states import keep_only
 
 from .logs import Bench, append_all, make_sprint
-from .measure import OURS, Figure, duration, side_by_side
+from .measure import OURS, PROCESSES, Figure, duration, side_by_side
+from .rows_process import Shell
 from .samples import PHASES, SPRINT, new_events
 
 FEW = 10
 ENDED = 20
 """How many iterations are ended in a round."""
+REPORTED = 1_000
+"""How many iterations of a long loop have reports."""
 
 
 def resident(bench: Bench) -> Figure:
@@ -113,20 +116,63 @@ def listed(bench: Bench) -> Figure:
     return duration(found, f"{OURS}each of {FEW} iterations")
 
 
-def make_measured(folder: Path, iterations: int) -> None:
+def shown(bench: Bench) -> Figure:
+    """Measure `show best` as a command, in a long and a short loop."""
+    shells = []
+    for iterations in (bench.sizes.iterations, FEW):
+        folder = bench.new_folder(f"shown-{iterations}")
+        make_measured(folder, iterations)
+        shells.append(Shell(bench, folder))
+    many, few = shells
+    found = side_by_side(
+        lambda: many.sprintlog("show", "best"),
+        lambda: few.sprintlog("show", "best"),
+        rounds=bench.sizes.processes // 2 + 1,
+        by=PROCESSES,
+    )
+    return duration(found, f"{OURS}the same after {FEW} iterations")
+
+
+def reported(bench: Bench) -> Figure:
+    """Measure `report --write`, by the iteration; all but the first are setbacks."""
+    counts = min(REPORTED, bench.sizes.iterations), FEW
+    sides = []
+    for iterations in counts:
+        folder = bench.new_folder(f"reported-{iterations}")
+        make_measured(folder, iterations, _lost_at_once)
+        sides.append(Workspace.open(folder))
+    many, few = sides
+    found = side_by_side(
+        lambda: write_loop_files(many, many.sprint(SPRINT)),
+        lambda: write_loop_files(few, few.sprint(SPRINT)),
+        rounds=bench.sizes.rounds,
+        units=counts,
+    )
+    for workspace in sides:
+        workspace.close()
+    return duration(found, f"{OURS}each of {FEW} iterations")
+
+
+def make_measured(
+    folder: Path, iterations: int, score_of: Callable[[int], float | None] = lambda _: None
+) -> None:
     """Make a log of a loop with so many measured iterations."""
     with make_sprint(folder, PHASES) as workspace:
-        append_all(workspace.log, new_events(_loop(iterations)), version=1)
+        append_all(workspace.log, new_events(_loop(iterations, score_of)), version=1)
         keep_only(workspace.repository, workspace.repository.from_nothing(SPRINT))
         workspace.refresh(SPRINT)
 
 
-def _loop(iterations: int) -> Iterator[Event]:
+def _loop(iterations: int, score_of: Callable[[int], float | None]) -> Iterator[Event]:
     yield SprintStarted()
     for number in range(1, iterations + 1):
         yield IterationStarted(number)
         measured = check_metrics(_metrics(number))
-        yield IterationMeasured(number, measured, number - 1 or None)
+        yield IterationMeasured(number, measured, number - 1 or None, score_of(number))
+
+
+def _lost_at_once(number: int) -> float:
+    return 0.9 if number == 1 else 0.1
 
 
 def _metrics(number: int) -> dict[str, int | float]:

@@ -112,6 +112,8 @@ ROWS: dict[str, Row] = {
     "the same, log opened for it": Row(rows_judge.opened),
     "the tracker's file after 10,000": Row(rows_judge.tracked),
     "an iteration of the list of 10,000": Row(rows_judge.listed, Goal(1.2, True)),
+    "`show best` after 10,000": Row(rows_judge.shown, Goal(1.5, True)),
+    "a report of 1,000 setbacks": Row(rows_judge.reported, Goal(1.5, True)),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
     "compiling and recording a phase, large": Row(rows_compile.per_phase, Goal(1.5, True)),
     # Told without a goal: ADR 0036 says why a row keeps its whole envelope.
