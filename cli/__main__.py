@@ -11,6 +11,11 @@ COLLECT_EVERY = 100_000
 
 def main() -> None:
     """Run the command line, and spend nothing on memory that goes with the process."""
+    if sys.argv[1:2] == ["wrap"]:
+        # Its command is to start at once: what else there is is imported beside it.
+        from .wrapping.start import main as wrap
+
+        wrap(sys.argv[2:])
     # Modules and states are used to the end; searching them took a tenth of the time.
     gc.set_threshold(COLLECT_EVERY)
     from .libraries import import_libraries

@@ -85,6 +85,10 @@ from .engine.sprint.iterations.snapshots import (
     StartRestore as StartRestore,
     TakeSnapshot as TakeSnapshot,
 )
+from .engine.sprint.iterations.wrapped import (
+    EndWrapped as EndWrapped,
+    StartWrapped as StartWrapped,
+)
 from .engine.sprint.phases.leaves import (
     BlockPhase as BlockPhase,
     CompletePhase as CompletePhase,

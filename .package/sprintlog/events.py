@@ -66,6 +66,7 @@ from .engine.sprint.events.history import (
 )
 from .engine.sprint.events.loop import (
     AgentRan as AgentRan,
+    GitState as GitState,
     IterationEnded as IterationEnded,
     IterationStarted as IterationStarted,
     IterationsLimited as IterationsLimited,

@@ -30,6 +30,7 @@ TOPICS = {
     "working": Topic(
         "how the work is recorded",
         {
+            "wrap": "Run a command as ever, and record it as an iteration.",
             "run": "Drive a sprint with an agent's command.",
             "next": "Say what is to be done now.",
             "status": "Show how far a sprint is.",
@@ -107,7 +108,18 @@ TOPICS = {
 }
 """Every topic by its id."""
 
-DAILY = ("init", "run", "status", "log", "best", "rollback", "undo", "diff", "blame")
+DAILY = (
+    "init",
+    "wrap",
+    "run",
+    "status",
+    "log",
+    "best",
+    "rollback",
+    "undo",
+    "diff",
+    "blame",
+)
 """What the first screen explains; the others are named there by topic."""
 
 LINES = {name: line for topic in TOPICS.values() for name, line in topic.commands.items()}

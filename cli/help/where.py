@@ -18,9 +18,7 @@ NO_LOG = """\
 sprintlog records what happens in the loops of coding agents, and computes
 their state files from it. There is no log here yet. Three ways to begin:
 
-  record my loop      sprintlog init
-                      sprintlog sprint create ID --goal TEXT
-                      sprintlog run -- AGENT        (AGENT: like `claude -p`)
+  record my loop      sprintlog wrap -- COMMAND     (COMMAND: like `claude -p`)
   take over my files  sprintlog init
                       sprintlog import progress PROGRESS.yaml
   start a plan        sprintlog init

@@ -9,7 +9,7 @@ from .document import adoption
 from .gates import checks
 from .goal import dynamic_steps, goal, hook_tasks
 from .goal import work as ralph_work
-from .iterations import decisions, loop, measurement, rollback, snapshots
+from .iterations import decisions, loop, measurement, rollback, snapshots, wrapped
 from .phases import leaves, lifecycle, notes
 from .plan import create, injection, recompile
 from .queue import decisions as queue_decisions
@@ -18,7 +18,7 @@ from .queue import requests
 TOPICS: tuple[ModuleType, ...] = (
     *(adoption, checks, create, decisions, dynamic_steps, goal, hook_tasks),
     *(injection, leaves, lifecycle, loop, measurement, notes, queue_decisions),
-    *(ralph_work, recompile, requests, rollback, runs, snapshots),
+    *(ralph_work, recompile, requests, rollback, runs, snapshots, wrapped),
 )
 
 

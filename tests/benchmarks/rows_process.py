@@ -23,6 +23,7 @@ from .measure import (
 from .samples import PHASES, address, event_of_300_bytes
 
 IMPORTS = "import click, msgspec, sqlite3"
+LIGHT_IMPORTS = "import msgspec, sqlite3"
 HELP = ("phase", "start", "--help")
 LINES = 50
 COMMANDS = 3
@@ -58,6 +59,26 @@ def completion(bench: Bench) -> Figure:
         by=PROCESSES,
     )
     return duration(sides, f'python -c "{IMPORTS}"')
+
+
+def wrapped(bench: Bench) -> Figure:
+    """Measure how long it takes until a wrapped command has printed.
+
+    Elapsed, since that is what it costs a loop: what is recorded is done beside it.
+    """
+    folder = bench.new_folder("wrapped")
+    make_started(folder, PHASES)
+    shell = Shell(bench, folder)
+    shell.sprintlog("wrap", "--", "echo", "ready")
+    sides = side_by_side(
+        lambda: shell.until_it_prints("-m", "sprintlog.cli", "wrap", "--", "echo", "ready"),
+        lambda: shell.until_it_prints("-c", f"{LIGHT_IMPORTS}; print('ready')"),
+        rounds=bench.sizes.processes,
+        by=WALL_OF_PROCESSES,
+        before=shell.wait,
+    )
+    shell.wait()
+    return duration(sides, f'python -c "{LIGHT_IMPORTS}"')
 
 
 def small(bench: Bench) -> Figure:
@@ -146,6 +167,24 @@ class Shell:
     def __init__(self, bench: Bench, folder: Path) -> None:
         self.folder = folder
         self.environment = _environment(bench)
+        self._printed: list[subprocess.Popen[bytes]] = []
+
+    def until_it_prints(self, *arguments: str) -> None:
+        """Start Python and wait until it has printed something."""
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+        )
+        self._printed.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+
+    def wait(self) -> None:
+        """Wait for those that have printed."""
+        while self._printed:
+            self._printed.pop().communicate()
 
     def sprintlog(self, *arguments: str) -> None:
         """Run one command of ours."""

@@ -97,6 +97,7 @@ ROWS: dict[str, Row] = {
     "PROGRESS.yaml, one change, resident": Row(rows_files.one_change, Goal(20), CORE),
     "start of a process": Row(rows_process.start),
     "completion with values": Row(rows_process.completion, Goal(1.5, True)),
+    "a wrapped command, until it prints": Row(rows_process.wrapped, Goal(1.3, True)),
     "action as a process, 100 phases": Row(rows_process.small, Goal(1.3, True), CORE),
     "action as a process, large": Row(rows_process.large, Goal(2, True), CORE),
     "event through a coprocess": Row(rows_process.coprocess, Goal(130), CORE),

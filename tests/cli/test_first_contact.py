@@ -58,7 +58,7 @@ def test_without_a_log_it_says_how_to_begin(folder: Path, run: Run) -> None:
 
 def test_its_ways_to_begin_can_be_typed(folder: Path, done: Run) -> None:
     """Each command of the three ways is one that there is."""
-    found = [x.split("sprintlog ")[1] for x in screen("no-log").split("\n")[3:10]]
+    found = [x.split("sprintlog ")[1] for x in screen("no-log").split("\n")[3:8]]
     for line in found:
         typed(line.partition("  ")[0].split())
 

@@ -122,7 +122,7 @@ def test_stops_where_a_person_is_needed(
     [
         ("sys.exit(3)", "exit code 3"),
         ('print(\'{"status": "completed"}\'); sys.exit()', "'completed' is unknown"),
-        ("sys.stdout = open(os.devnull, 'w')", "without phrases anything"),
+        ("sys.stdout = open(os.devnull, 'w')", "without saying anything"),
     ],
 )
 def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> None:

@@ -146,7 +146,7 @@ def test_does_not_wait_where_it_must_not(run: Run, agent: Any) -> None:
     ("trait", "code", "status", "why"),
     [
         ("sys.exit(3)", 23, "blocked", "exit code 3"),
-        ("sys.stdout = open(os.devnull, 'w')", 23, "blocked", "without phrases anything"),
+        ("sys.stdout = open(os.devnull, 'w')", 23, "blocked", "without saying anything"),
         ('print(\'{"status": "needs-human", "reason": "a key"}\'); sys.exit()',
          24, "needs-human", "a key"),
     ],

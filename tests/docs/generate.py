@@ -79,6 +79,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "source": events.Source,
     "position": events.InjectionPosition,
     "usage": iterations.Usage,
+    "git-state": events.GitState,
     "injection": queue.RequestInjection,
     "request-origin": queue.RequestOrigin,
     "file-left": snapshots.FileLeft,

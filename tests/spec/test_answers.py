@@ -51,9 +51,9 @@ def test_success(output: str, summary: str | None) -> None:
 @pytest.mark.parametrize(
     ("output", "category", "error"),
     [
-        ("", "validation", "without phrases anything"),
-        (" \n\t", "validation", "without phrases anything"),
-        (answer(), "validation", "without phrases anything"),
+        ("", "validation", "without saying anything"),
+        (" \n\t", "validation", "without saying anything"),
+        (answer(), "validation", "without saying anything"),
         ('{"status": "done-ish"}', "validation", "'done-ish' is unknown"),
         ('{"status": null}', "validation", "'' is unknown"),
         ('{"status": "failed", "error": "no compiler"}', "logic", "no compiler"),

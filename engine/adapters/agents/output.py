@@ -142,6 +142,10 @@ class Hearing:
             return
         ends = block.count(b"\n") - block.count(b"\n\n")
         self._lines += ends + (not block.endswith(b"\n"))
+        if b"{" not in block and b"[" not in block:
+            # Words alone: to look for messages in them would take ten times as long.
+            self._ends_known = False
+            return
         last = 0
         for line in _JSON_LINE.finditer(block):
             if len(line[0]) > LINE_BYTES_MAX or line[0].strip() in self._told_lines:

@@ -89,6 +89,8 @@ class Driver:
             "SPRINT_ID": self.sprint_id,
             "SPRINTLOG_SPRINT": self.sprint_id,
             "SPRINTLOG_ACTOR": actor,
+            # What is wrapped within is part of the iteration that is recorded here.
+            "SPRINTLOG_WITHIN": "run",
         }
 
     def ask(

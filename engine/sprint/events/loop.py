@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+import msgspec
+
 from ...iterations.events import Usage
 from ...log.event import AsDecision, Event, Kind, Reach, Subject
 
@@ -19,6 +21,8 @@ class IterationStarted(Event, frozen=True):
     """The leaf that it is begun for; all attempts on it belong to the iteration."""
     beyond_limit: bool = False
     """True when it was begun on purpose although no more were allowed."""
+    is_wrapped: bool = False
+    """True when somebody else's loop runs it, of whose steps we know nothing."""
 
 
 class IterationsLimited(Event, frozen=True):
@@ -41,6 +45,15 @@ class IterationEnded(Event, frozen=True):
     ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
     number: int
     summary: str | None = None
+
+
+class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a repository stands."""
+
+    head: str | None = None
+    """The commit; None before the first one."""
+    is_dirty: bool | None = None
+    """Whether the work tree differs from it; None where that could not be found out."""
 
 
 class AgentRan(Event, frozen=True):
@@ -72,4 +85,24 @@ class AgentRan(Event, frozen=True):
     usage: Usage | None = None
     """Tokens, cost and turns, as far as the agent says."""
     iteration: int | None = None
-    """Which iteration it was, in a run for the goal."""
+    """Which iteration it was, in a run for the goal or of a wrapped command."""
+    command: str | None = None
+    """What was run, where somebody else's loop ran it."""
+    agent: str | None = None
+    """Whose output it is: claude, codex, gemini, copilot, opencode, cursor."""
+    agent_version: str | None = None
+    """That of the agent's program, where its output says so."""
+    models: tuple[str, ...] = ()
+    """The models that it asked, by the agent's own names."""
+    sessions: tuple[str, ...] = ()
+    """The agent's own sessions; the first ones, where there are many."""
+    tool_calls: int | None = None
+    """How many tools it called, as far as its output says."""
+    unknown_lines: int = 0
+    """How many lines of its output were not understood."""
+    lines: int = 0
+    """How many lines the output had, of a wrapped command."""
+    git_before: GitState | None = None
+    """Where the repository stood when it began."""
+    git_after: GitState | None = None
+    """Where it stood when it had ended."""

@@ -152,7 +152,8 @@ def _evolve_started(plan: Plan, event: IterationStarted, at: str) -> None:
     plan.stats["current-iteration"] = event.number
     if event.max_iterations is not None:
         plan.stats["max-iterations"] = event.max_iterations
-    plan.turns.begin(event.number if plan.is_at_goal else 0)
+    # Of a loop whose steps nobody tells us none can be called idle.
+    plan.turns.begin(event.number if plan.is_at_goal and not event.is_wrapped else 0)
     plan.last.iteration = event
 
 

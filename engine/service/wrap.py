@@ -1,0 +1,147 @@
+"""A command of somebody else's loop, recorded as an iteration: which sprint, what came.
+
+Nothing here may stop the command: whoever calls it tells what went wrong, and goes on.
+"""
+
+import re
+from typing import NamedTuple
+
+from ..adapters.agents.activity import Activity
+from ..adapters.git.state import RepositoryState
+from ..adapters.processes.output import Output
+from ..errors import NotFoundError, RefusedError
+from ..sprint.agent.answers import Answer, Verdict, judge
+from ..sprint.events import AgentRan, GitState, Place
+from ..sprint.goal.settings import ralph_fields
+from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
+from ..sprint.phases.lifecycle import StartSprint
+from ..sprint.plan.create import CreateSprint
+from ..sprint.state.words import COMPLETED, NOT_STARTED
+from .port import Decide, Outcome
+from .workspace import ServiceWorkspace
+
+COMMAND_CHARS_MAX = 512
+NAMES_MAX = 10
+_UNNAMED = re.compile(r"[^a-z0-9-]+")
+
+
+class Wrapped(NamedTuple):
+    """What became of a wrapped command."""
+
+    command: str
+    exit_code: int | None
+    """Minus a signal's number; None when nobody was left to see it."""
+    duration_ms: int | None
+    output: Output
+    errors: Output
+    answer: Answer
+    activity: Activity
+    git_before: GitState | None
+    git_after: GitState | None
+
+
+def sprint_for(
+    workspace: ServiceWorkspace,
+    named: str | None,
+    *,
+    place: Place | None,
+    actor: str,
+    at: str,
+) -> str:
+    """Return the sprint that a wrapped command belongs to; make one where there is none.
+
+    Raise `RefusedError` when several are unfinished and none is named.
+    """
+    try:
+        return workspace.choose(named)
+    except NotFoundError:
+        sprint_id = named or _free_name(workspace)
+    except RefusedError:
+        sprints = workspace.sprints()
+        if any(workspace.status_of(*one) != COMPLETED for one in sprints.items()):
+            raise
+        sprint_id = _free_name(workspace)
+    goal = f"the loop in {workspace.location.root.name or 'this folder'}"
+    create = CreateSprint(ralph_fields(goal), place, max_iterations=0)
+    try:
+        workspace.handle(create, sprint_id=sprint_id, at=at, actor=actor)
+    except RefusedError:
+        # Another one beside us made it in this moment.
+        if sprint_id not in workspace.sprints():
+            raise
+    if workspace.sprint(sprint_id).plan.status == NOT_STARTED:
+        workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
+    return sprint_id
+
+
+def begin(workspace: ServiceWorkspace, sprint_id: str, *, at: str, actor: str) -> int:
+    """Record that an iteration began; return its number."""
+    outcome = workspace.handle(
+        StartWrapped(), sprint_id=sprint_id, at=at, actor=actor, observed=True
+    )
+    return outcome.sprint.knowledge.iteration_max
+
+
+def end(
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    decide: Decide,
+    *,
+    at: str,
+    actor: str,
+    masks: bool,
+) -> Outcome:
+    """Record how it ended."""
+    return workspace.handle_with(
+        sprint_id, decide, at=at, actor=actor, observed=True, masks=masks
+    )
+
+
+def ended(wrapped: Wrapped, *, number: int | None, ends: bool) -> EndWrapped:
+    """Return the command that records what became of a wrapped command."""
+    verdict = judge(
+        wrapped.answer, errors=wrapped.errors.text(), exit_code=wrapped.exit_code
+    )
+    # All that plain words say stands in the output already.
+    summary = verdict.summary if wrapped.activity.agent is not None else None
+    return EndWrapped(_ran(wrapped, verdict, number), ends, summary)
+
+
+def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:
+    activity = wrapped.activity
+    return AgentRan(
+        "",
+        verdict.status,
+        exit_code=wrapped.exit_code,
+        duration_ms=wrapped.duration_ms,
+        output=wrapped.output.text(),
+        output_bytes=wrapped.output.bytes,
+        output_sha256=wrapped.output.sha256,
+        errors=wrapped.errors.text(),
+        usage=verdict.usage,
+        iteration=number,
+        command=wrapped.command[:COMMAND_CHARS_MAX],
+        agent=activity.agent,
+        agent_version=next(iter(activity.versions), None),
+        models=tuple(activity.models[:NAMES_MAX]),
+        sessions=tuple(activity.sessions[:NAMES_MAX]),
+        tool_calls=activity.tool_calls if activity.agent else None,
+        unknown_lines=activity.unknown,
+        lines=activity.lines,
+        git_before=wrapped.git_before,
+        git_after=wrapped.git_after,
+    )
+
+
+def git_state(found: RepositoryState | None) -> GitState | None:
+    """Return where a repository stands as an event says it."""
+    return None if found is None else GitState(found.head, found.is_dirty)
+
+
+def _free_name(workspace: ServiceWorkspace) -> str:
+    """Return a name after folder and date that no sprint has."""
+    folder = _UNNAMED.sub("-", workspace.location.root.name.lower()).strip("-") or "loop"
+    name = f"{folder[:60]}-{workspace.now()[:10]}"
+    taken = workspace.sprints()
+    further = (f"{name}-{number}" for number in range(2, 10_000))
+    return name if name not in taken else next(one for one in further if one not in taken)

@@ -1,0 +1,45 @@
+"""Iterations of somebody else's loop: one for each command that is wrapped; rules.
+
+They are facts, whatever the sprint's status and limits say. Several may be under way at
+once: each is ended by its number.
+"""
+
+from ...command import Command, commands_in
+from ...log.event import Event
+from ..events import AgentRan, IterationEnded, IterationStarted
+from ..goal.settings import max_iterations
+from ..state.sprint import Sprint
+from ..state.transitions import check_exists
+
+
+class StartWrapped(Command, frozen=True):
+    """Begin an iteration for a command that another loop runs."""
+
+
+def start_wrapped(sprint: Sprint, command: StartWrapped, at: str) -> list[Event]:
+    """Decide on `StartWrapped`."""
+    check_exists(sprint)
+    number = sprint.knowledge.iteration_max + 1
+    most = max_iterations(sprint.plan.document)
+    is_beyond = most is not None and number > most
+    return [IterationStarted(number, beyond_limit=is_beyond, is_wrapped=True)]
+
+
+class EndWrapped(Command, frozen=True):
+    """Say how such a command ended; with `ends` its iteration ends, too."""
+
+    ran: AgentRan
+    ends: bool = True
+    summary: str | None = None
+
+
+def end_wrapped(sprint: Sprint, command: EndWrapped, at: str) -> list[Event]:
+    """Decide on `EndWrapped`."""
+    check_exists(sprint)
+    number = command.ran.iteration
+    if number is None or not command.ends:
+        return [command.ran]
+    return [command.ran, IterationEnded(number, command.summary)]
+
+
+COMMANDS = commands_in(globals())
